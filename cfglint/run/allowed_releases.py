@@ -154,8 +154,9 @@ class Search:
         else:
             low = 0
         high = len(releases)
+        changed = changed_places(diagnostic, package, releases, self.asked[package])
         while high - low > 1:
-            middle = (low + high) // 2
+            middle = next_place(changed, low, high)
             if self.at({package: releases[middle]}).gives(diagnostic):
                 high = middle
             else:
@@ -168,11 +169,22 @@ def places_to_ask(diagnostic: Diagnostic, package: str, releases: list[str], ask
 
     These are the last release before each change of a field that the finding names and of the check of its rule, and some others.
     """
-    parsed, newest = [*map(parse_version, releases)], parse_version(asked)
-    changed = changes(package, WORD.findall(diagnostic.key)) | ends_of_check(diagnostic.code, package)
-    before = {bisect_left(parsed, release) - 1 for release in changed if release <= newest}
+    before = {place - 1 for place in changed_places(diagnostic, package, releases, asked)}
     step = len(releases) // (OTHER_PROBES + 1) or 1
     return sorted({*before, *range(step, len(releases), step)} - {-1, 0}, reverse=True)
+
+
+def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:
+    """The places of the releases that change a field that a finding names or the check of its rule; `len(releases)` is the asked one."""
+    parsed, newest = [*map(parse_version, releases)], parse_version(asked)
+    changed = changes(package, WORD.findall(diagnostic.key)) | ends_of_check(diagnostic.code, package)
+    return sorted({bisect_left(parsed, release) for release in changed if release <= newest})
+
+
+def next_place(changed: list[int], low: int, high: int) -> int:
+    """The place between two others that is asked next: beside a change, where the answer changes most often, or in the middle."""
+    beside = [place for change in changed for place in (change, change - 1) if low < place < high]
+    return beside[len(beside) // 2] if beside else (low + high) // 2
 
 
 def ends_of_check(code: str, package: str) -> set[Version]:

@@ -99,7 +99,7 @@ class LaunchReader:
         from cfglint.launch.programs.branches import groups
 
         found: list[Launched] = []
-        for group in groups(program, first.launch, program.evaluations.under(self.context(line, first.launch))):
+        for group in groups(list(program.built), program.evaluations.under(self.context(line, first.launch))):
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
             for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
                 assert run.launch.entry is not None

@@ -8,9 +8,8 @@ from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.programs.constructors import EngineConfig, built_calls
-from cfglint.launch.programs.documents import place_of_literal
-from cfglint.launch.programs.evaluation import call_document
+from cfglint.launch.programs.constructors import Constructor, built_calls
+from cfglint.launch.programs.documents import call_document, place_of_literal
 from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
 from cfglint.launch.programs.parsers import constructions
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import Field, ProgramFacts
-    from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.constructors import AcceleratorCall, Constructor
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.runs_of_program import Evaluated
 
@@ -46,11 +43,11 @@ class BuiltArguments:
     def __init__(self, program: ProgramFacts, which: int, reread: Reread, context: Context) -> None:
         call = built_calls(program)[which]
         evaluated = evaluation_of(program, context)
-        made = made_at(call, evaluated) if evaluated is not None else None
+        made = evaluated.reached(call)
         conditional = bool(made.conditions) if made is not None else call.is_conditional
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
-        facts = call.facts(program, evaluated)
+        facts = call.facts(program, evaluated) if isinstance(call, Constructor) else program
         self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(program, evaluated))
         self.trainer = call.trainer
         self.document = document_of(program, which, reread, context)
@@ -94,14 +91,9 @@ class ParsedArguments(BuiltArguments):
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
 
 
-def made_at(call: Constructor | EngineConfig | AcceleratorCall, evaluated: Evaluated) -> MadeCall | None:
-    """The evaluated call that builds arguments."""
-    return evaluated.engines.get(call.call) if isinstance(call, EngineConfig) else evaluated.made.get(call.call)
-
-
-def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated | None:
+def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
     """The program, evaluated in its circumstances."""
-    found: Evaluated | None = program.evaluations.under(context) if program.evaluations is not None else None
+    found: Evaluated = program.evaluations.under(context)
     return found
 
 
@@ -151,7 +143,7 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
     found.again_with = lambda texts: read_again(found, texts, reread, which, context)
-    found.files = frozenset((found.path, *(evaluated.files if evaluated is not None else ())))
+    found.files = frozenset((found.path, *evaluated.files))
     return found
 
 

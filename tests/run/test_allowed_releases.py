@@ -7,6 +7,7 @@ import json
 import pytest
 
 from cfglint.cli import main
+from cfglint.run.allowed_releases import next_place
 from cfglint.run.checked import CheckedRun
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 2\n"
@@ -119,3 +120,11 @@ def test_an_argument_of_older_releases_of_swift(tmp_path, capsys):
     main(["check", str(tmp_path / "run.sh"), "--format", "json"])
     (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
     assert (found["code"], found["severity"], found["since"]) == ("SWF001", "warning", {"ms-swift": "4.1.0"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "low", "high", "place"),
+    [([], 0, 8, 4), ([3], 0, 8, 2), ([3], 2, 8, 3), ([3], 3, 8, 5), ([3, 8], 3, 8, 7)],
+)
+def test_a_release_beside_a_change_is_asked_before_the_middle(changed, low, high, place):
+    assert next_place(changed, low, high) == place

@@ -17,7 +17,6 @@ from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.versions import Version
@@ -151,11 +150,6 @@ def names_of_trainers(release: Version) -> frozenset[str]:
     if release not in _names_of_trainers:
         _names_of_trainers[release] = frozenset(name for each in trainers_of(release) for name in HISTORY.fields(each, release))
     return _names_of_trainers[release]
-
-
-def has(name: Any, release: Version) -> bool:
-    """Whether any class of a release has a field of this name."""
-    return isinstance(name, str) and HISTORY.has(name, release)
 
 
 def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:

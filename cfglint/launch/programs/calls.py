@@ -23,9 +23,12 @@ from cfglint.launch.programs.objects import (
     Method,
     Opaque,
     Value,
+    open_instance,
     same,
     unknown,
 )
+from cfglint.launch.programs.scopes import FUNCTIONS
+from cfglint.source.budget import Exhausted
 from cfglint.source.dataclass_fields import annotated
 
 TYPE_CHECKING = False
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.modules import Module, Modules
+    from cfglint.launch.programs.scopes import Scope
+    from cfglint.source.budget import Budget
 
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 ENGINE = "deepspeed.initialize"
@@ -85,6 +90,49 @@ class Evaluation(Interpreter):
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
+
+    def alone(self, call: ast.Call, name: str, scope: Scope, budget: Budget) -> MadeCall:
+        """A call that the program does not reach, as its function makes it by itself: with unknown parameters, and whatever it raises."""
+        before = self.made, self.trainers, self.engines, self.accelerators, self.stores
+        self.made, self.trainers, self.engines, self.accelerators, self.stores = {}, {}, {}, {}, set()
+        self.budget, self.conditions, self.active, self.trial = budget, [], [], 0
+        self.goes_on = True
+        among = self.engines if name == ENGINE else self.accelerators if name == "Accelerator" else self.made
+        try:
+            self._attempt(lambda: self._enter(scope))
+            if call not in among:
+                self._attempt(lambda: self._make(call, name, scope, among))
+        except (Exhausted, RecursionError):
+            pass
+        finally:
+            self.made, self.trainers, self.engines, self.accelerators, self.stores = before
+        found = among.get(call)
+        if found is None:
+            found = MadeCall(name, call, scope.module, ())
+            found.every = False
+        return found
+
+    def _enter(self, scope: Scope) -> None:
+        """Evaluate a function with unknown parameters, a method for an object whose attributes are unknown."""
+        if not isinstance(scope.node, FUNCTIONS):
+            return
+        frame = self.module_frame(scope.module)
+        function = Function(scope.node, frame)
+        above = scope.module.parent(scope.node)
+        owner = frame.slots.get(above.name) if isinstance(above, ast.ClassDef) else None
+        if owner is not None and isinstance(owner.data, Class):
+            function = function.of(Value(open_instance(owner.data)), owner.data)
+        self.run_function(function, [], {}, scope.node)
+
+    def _make(self, call: ast.Call, name: str, scope: Scope, among: dict[ast.Call, MadeCall]) -> None:
+        """Record a call with the values that its arguments have wherever the other names of its function are unknown."""
+        frame = self.module_frame(scope.module)
+        if isinstance(scope.node, FUNCTIONS):
+            frame = Frame(scope.module, frame)
+            frame.slots.update((each, unknown()) for each in scope.bound)
+        given, named = self.given(call, frame)
+        self.site = call, frame
+        self.record(among, name, given, named, call)
 
     def variable(self, name: Value) -> Value:
         """The value of a variable of the environment."""

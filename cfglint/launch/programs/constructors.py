@@ -11,10 +11,11 @@ import ast
 from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.programs.built_call import AcceleratorCall, BuiltCall, EngineConfig
 from cfglint.launch.programs.classes import SEQ2SEQ, linearized, read_class
 from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.flags import engine_values
-from cfglint.launch.programs.literals import assigned, is_mutated, value_of
+from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Definition, External
 from cfglint.launch.programs.objects import UNCLEAR, plain
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted
@@ -31,61 +32,37 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope
 
-    Argument = tuple[str, ast.keyword | ast.expr, ast.expr]  # name, the node that contains it, value
-
-FIRST = "output_dir"  # the only parameter that is commonly passed by position
 MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
 
 
-class Constructor:
-    """A call that builds arguments: `name` is the framework's class, `own` the fields that a subclass adds.
-
-    `others` are the keywords, among those that are not passed, whose value the code may nevertheless set; None if it may set any.
-    """
+class Constructor(BuiltCall):
+    """A call that builds arguments: `name` is the framework's class, `own` the fields that a subclass adds."""
 
     def __init__(self, name: str, own: Dataclass, call: ast.Call, scope: Scope) -> None:
-        self.name = name
+        super().__init__(name, call, scope)
         self.own = own
-        self.call = self.node = call
-        self.scope = scope
         self.complete = own.complete
-        self.arguments = arguments_of(call, scope)
-
-    @property
-    def kind(self) -> str:
-        """The kind of the arguments."""
-        return kind_of_class(self.name)
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether the call is inside a branch or a loop."""
-        return self.scope.is_conditional(self.call)
+        self.kind = kind_of_class(name)
+        self.trainer = trainer_of_class(name)
+        self.settable = {*self.known(), *own.own}
 
     def known(self) -> set[str]:
         """The fields of the framework's class, in any release."""
         return {*FIELDS, *fields_of_class(self.name)}
 
-    @property
-    def trainer(self) -> str | None:
-        """The trainer that the arguments are for, if their class determines it."""
-        return trainer_of_class(self.name)
-
-    def facts(self, program: ProgramFacts, evaluated: Evaluated | None = None) -> ProgramFacts:
+    def facts(self, program: ProgramFacts, evaluated: Evaluated) -> ProgramFacts:
         """The facts of the program with this call in place of a parser, as an evaluation of the program leaves it."""
         scopes: list[Scope] = list(program.scopes)
         known = self.known()
         own = self.own.own
-        made = evaluated.made.get(self.call) if evaluated is not None else None
-        later = set(self._changed(scopes, evaluated.stores if evaluated is not None and made is not None else frozenset()))
-        arguments, every = self.arguments
-        given = {name for name, _, _ in arguments}
-        if made is not None:
-            every, given = made.every, {*made.arguments}
-            later |= {name for name, value in set_later(made).items() if plain(value) is UNCLEAR}
-            later |= known if any(each.is_open for each in made.results) else set()
-        open_fields = later & known if every and not self._is_copied(scopes) else (known - given) | (later & known)
+        made = evaluated.call(self)
+        later = set(self._changed(scopes, evaluated.stores if self.call in evaluated.made else frozenset()))
+        later |= {name for name, value in set_later(made).items() if plain(value) is UNCLEAR}
+        later |= known if any(each.is_open for each in made.results) else set()
+        every = made.every and not self._is_copied(scopes)
+        open_fields = later & known if every else known - {*made.arguments} | (later & known)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
         return changed(
@@ -148,52 +125,6 @@ class Constructor:
         return False
 
 
-class EngineConfig:
-    """A call of `deepspeed.initialize` whose config is a mapping: `value` is that expression.
-
-    Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
-    """
-
-    kind = "deepspeed"
-    trainer: str | None = None
-
-    def __init__(self, value: ast.expr, scope: Scope, call: ast.Call) -> None:
-        self.value = self.node = value
-        self.scope = scope
-        self.call = call
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether the call is inside a branch or a loop."""
-        return self.scope.is_conditional(self.value)
-
-    def facts(self, program: ProgramFacts, evaluated: Evaluated | None = None) -> ProgramFacts:
-        """The facts of the program, which parses its arguments itself."""
-        return program
-
-
-class AcceleratorCall:
-    """A call of `Accelerator`, in a program with a training loop of its own."""
-
-    kind = "launch"
-    name = "Accelerator"
-    trainer: str | None = None
-
-    def __init__(self, call: ast.Call, scope: Scope) -> None:
-        self.call = self.node = call
-        self.scope = scope
-        self.arguments = arguments_of(call, scope)
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether the call is inside a branch or a loop."""
-        return self.scope.is_conditional(self.call)
-
-    def facts(self, program: ProgramFacts, evaluated: Evaluated | None = None) -> ProgramFacts:
-        """The facts of the program, which parses its arguments itself."""
-        return program
-
-
 def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
     """The single call of `Accelerator` in a program; empty if there are several, or if its arguments are unknown."""
     found: list[AcceleratorCall] = []
@@ -201,44 +132,14 @@ def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
         for call in scope.calls():
             named = scope.resolve(call.func) if dotted(call.func)[-1:] == ["Accelerator"] else None
             if isinstance(named, External) and named.name.partition(".")[0] == "accelerate":
-                found.append(AcceleratorCall(call, scope))
+                found.append(AcceleratorCall("Accelerator", call, scope))
     return found if len(found) == 1 and not found[0].call.args and not found[0].is_conditional else []
 
 
 def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
     """The calls of `deepspeed.initialize` in a program that pass a mapping."""
-    found = [EngineConfig(value, scope, call) for scope in scopes for call, value in engine_values(scope)]
+    found = [EngineConfig("deepspeed.initialize", call, scope, value) for scope in scopes for call, value in engine_values(scope)]
     return found if len(found) <= MOST else []
-
-
-def arguments_of(call: ast.Call, scope: Scope) -> tuple[list[Argument], bool]:
-    """(the arguments of a call with their names, whether there are no others), including those of `**{...}` and `**dict(...)`."""
-    found: list[Argument] = [(FIRST, each, each) for each in call.args]
-    every = True
-    for each in call.keywords:
-        inside = unpacked(each.value, scope) if each.arg is None else [(each.arg, each, each.value)]
-        every = every and inside is not None
-        found.extend(inside or [])
-    return found, every
-
-
-def unpacked(node: ast.expr, scope: Scope) -> list[Argument] | None:
-    """The arguments of a mapping that is unpacked; None if they are unknown."""
-    if isinstance(node, ast.Name):
-        value, module = assigned(node, scope)
-        if value is None or module is not scope.module or is_mutated(node.id, module):
-            return None
-        node = value
-    if isinstance(node, ast.Call) and dotted(node.func) == ["dict"] and not node.args:
-        return [(each.arg, each, each.value) for each in node.keywords if each.arg] if all(each.arg for each in node.keywords) else None
-    if not isinstance(node, ast.Dict):
-        return None
-    pairs = zip(node.keys, node.values, strict=True)
-    found: list[Argument] = []
-    for key, value in pairs:
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            found.append((key.value, key, value))
-    return found if len(found) == len(node.keys) else None
 
 
 def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:
@@ -253,7 +154,7 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
     return found if len(found) <= MOST else []
 
 
-def built_calls(program: ProgramFacts) -> list[Constructor | EngineConfig | AcceleratorCall]:
+def built_calls(program: ProgramFacts) -> list[BuiltCall]:
     """The calls of a program that build its trainer's arguments, its engine's config, or its accelerator."""
     return list(program.built)
 

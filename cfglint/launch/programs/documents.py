@@ -17,10 +17,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.calls import MadeCall
     from cfglint.launch.programs.modules import Module
+    from cfglint.launch.programs.runs_of_program import Evaluated
 
 NO_REASON = "the program computes it"
+
+
+def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> CallDocument:
+    """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
+    made = evaluated.call(call)
+    return document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
 
 
 def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> CallDocument:
@@ -144,8 +152,7 @@ def given_mapping(call: MadeCall) -> Value | None:
 
 def document_of_engine(call: MadeCall, expression: ast.expr) -> CallDocument:
     """The mapping that is passed to `deepspeed.initialize` as a document; a key whose value has unknown parts is unknown."""
-    config = given_mapping(call)
-    assert config is not None
+    config = given_mapping(call) or Value(Mapping())
     module = call.module
     offsets = module.offsets
     display = config.node if isinstance(config.node, ast.Dict) and config.module is module else None

@@ -101,6 +101,7 @@ class Interpreter(Expressions):
         self.conditions: list[tuple[ast.AST, int]] = []
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
+        self.goes_on = False  # whether an exception that the program raises does not end it
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
         self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
@@ -267,7 +268,8 @@ class Interpreter(Expressions):
         raise Return(self.evaluate(node.value, frame) if node.value is not None else NONE)
 
     def _do_raise(self, node: ast.Raise, frame: Frame) -> None:
-        raise End
+        if not self.goes_on:
+            raise End
 
     def _do_break(self, node: ast.Break, frame: Frame) -> None:
         raise Break
@@ -275,7 +277,7 @@ class Interpreter(Expressions):
     _do_continue = _do_break
 
     def _do_assert(self, node: ast.Assert, frame: Frame) -> None:
-        if self.holds(node.test, frame) is False:
+        if self.holds(node.test, frame) is False and not self.goes_on:
             raise End
 
     def _do_if(self, node: ast.If, frame: Frame) -> None:

@@ -25,6 +25,7 @@ from cfglint.launch.programs.objects import (
     OpenFile,
     Sequence,
     Value,
+    open_instance,
     plain,
     unknown,
     wrapped,
@@ -215,12 +216,13 @@ def assigned(parser: LineParser, words: Words) -> tuple[dict[str, list[str | Non
     found: dict[str, list[str | None]] = {}
     rest: list[str] = []
     current: Argument | None = None
-    unclear = False
+    unclear = refused = False  # refused: the last word is an option that the parser does not have, and takes the next as its value
     for word in words:
         if word is not None and word.startswith("-") and not is_number(word):
             text, mark, inline = word.partition("=")
             current = option_of(parser, text)
             if current is None:
+                refused = not mark
                 continue
             if current.is_flag_pair or current.action.data != "append" or current.name not in found:
                 found[current.name] = [f"\0{text}"] if current.is_flag_pair else []
@@ -234,9 +236,10 @@ def assigned(parser: LineParser, words: Words) -> tuple[dict[str, list[str | Non
             if current.nargs.data in (None, "?"):
                 current = None
         elif word is None:
-            unclear = True
+            unclear = unclear or not refused
         else:
             rest.append(word)
+        refused = False
     positional = [each for each in parser.arguments if not each.options[0].startswith("-")]
     for argument, word in zip(positional, rest, strict=False):
         found[argument.name] = [word]
@@ -338,7 +341,7 @@ def made_by(run: Interpreter, parser: ClassParser, kind: Value, words: Words, is
     if isinstance(data, External):
         last = data.name.rpartition(".")[2]
         if not kind_of_class(last):
-            return Value(Instance_open())
+            return Value(open_instance())
         return Value(framework_object(last, words, is_open, file, None))
     if not isinstance(data, Class):
         return unknown()
@@ -364,13 +367,6 @@ def made_by(run: Interpreter, parser: ClassParser, kind: Value, words: Words, is
         return run.instance(data, [], named, run.here())
     finally:
         run.site = before
-
-
-def Instance_open() -> Instance:  # noqa: N802
-    """An object whose attributes are unknown."""
-    found = Instance()
-    found.slots[OPEN] = True
-    return found
 
 
 def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, scope: Scope, words: Words) -> Value | None:

@@ -11,11 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.launch.programs.modules import Module
     from cfglint.launch.programs.scopes import Scope
 
 COMPUTED = Unknown(("the program computes it",))
-CHANGES = ("update", "pop", "popitem", "setdefault", "clear", "append", "extend", "insert", "remove", "sort", "reverse")
 LONGEST = 10_000  # characters of the source of a literal
 EXACT = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
 
@@ -62,35 +60,6 @@ def value_of(node: ast.expr | None, scope: Scope) -> Any:
 def is_unpacked(node: ast.Assign | ast.AnnAssign) -> bool:
     """Whether an assignment unpacks its value to several names."""
     return isinstance(node, ast.Assign) and not all(isinstance(each, ast.Name) for each in node.targets)
-
-
-def assigned(node: ast.Name, scope: Scope) -> tuple[ast.expr | None, Module]:
-    """(the only expression assigned to a name, its module); None if there are several, or if it may not be reached."""
-    if node.id in scope.bound:
-        value = scope.values.get(node.id)
-        return (None if value is None or scope.is_conditional(value) else value), scope.module
-    found = scope.resolve(node)
-    if not isinstance(found, Definition) or node.id in found.module.ambiguous:
-        return None, scope.module
-    if not isinstance(found.node, (ast.Assign, ast.AnnAssign)) or is_unpacked(found.node):
-        return None, found.module
-    return found.node.value, found.module
-
-
-def is_mutated(name: str, module: Module) -> bool:
-    """Whether code changes a list or mapping in place, or passes it to a function of the project."""
-    for node in module.uses.get(name, ()):
-        above = module.parent(node)
-        if isinstance(above, ast.Subscript) and above.value is node:
-            while isinstance(above, ast.Subscript):
-                if not isinstance(above.ctx, ast.Load):
-                    return True
-                above = module.parent(above)
-        if isinstance(above, ast.Attribute) and above.attr in CHANGES:
-            return True
-        if isinstance(above, ast.Call) and node in above.args and isinstance(above.func, ast.Name) and above.func.id in module.names:
-            return True
-    return False
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets
 from cfglint.source.python.notebook import read_notebook
@@ -15,7 +14,6 @@ from cfglint.source.shell.filters import normal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from cfglint.source.python.notebook import Notebook
 
@@ -55,7 +53,6 @@ class Module:
         self.stars: list[str] = []
         self.ambiguous: set[str] = set()
         self._parents: dict[ast.AST, ast.AST] = {}
-        self._assignments: dict[ast.ClassDef, dict[str, list[ast.stmt]]] = {}
         self._read(tree.body, always=True)
 
     def _read(self, body: list[ast.stmt], *, always: bool) -> None:
@@ -93,36 +90,6 @@ class Module:
         """The packages that any code of the module imports."""
         statements = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
         return {dotted.partition(".")[0] for node in statements for _, dotted in imported(node, "", [])}
-
-    @cached_property
-    def globals(self) -> set[str]:
-        """The names that functions declare global, and so may change."""
-        return {name for node in ast.walk(self.tree) if isinstance(node, ast.Global) for name in node.names}
-
-    @cached_property
-    def uses(self) -> dict[str, list[ast.Name]]:
-        """The places of each name."""
-        found: dict[str, list[ast.Name]] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name):
-                found.setdefault(node.id, []).append(node)
-        return found
-
-    def assignments(self, node: ast.ClassDef) -> dict[str, list[ast.stmt]]:
-        """The statements in the body of a class that bind each name."""
-        if node not in self._assignments:
-            found = self._assignments.setdefault(node, {})
-            for line in node.body:
-                for name in target_names_of(line):
-                    found.setdefault(name, []).append(line)
-        return self._assignments[node]
-
-    def is_within(self, node: ast.AST, outer: ast.AST | None) -> bool:
-        """Whether a node is inside another one, or that node itself."""
-        above: ast.AST | None = node
-        while above is not None and above is not outer:
-            above = self.parent(above)
-        return above is not None
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The parent of a node."""
@@ -196,9 +163,6 @@ class Modules:
         self.read = read
         self._by_path: dict[str, Module | None] = {}  # None for a path without a module
         self._count = 0  # of the files that were read
-        self.budget = Budget()
-        self.evaluated: dict[Any, Any] = {}  # values that are already computed, of `evaluation`
-        self.depth = 0  # nesting depth of the current value
         self.is_full = False  # whether there were more modules than the limit
 
     def module_of(self, path: str, package: str = "") -> Module | None:

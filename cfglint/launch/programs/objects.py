@@ -226,6 +226,13 @@ class Instance(Container):
         self.made_of = made_of
 
 
+def open_instance(made_of: Class | None = None) -> Instance:
+    """An object whose attributes are unknown."""
+    found = Instance(made_of)
+    found.slots[OPEN] = True
+    return found
+
+
 class Opaque(Container):
     """The result of a call outside of the program, of which only the name of what was called is known."""
 

@@ -9,7 +9,6 @@ from cfglint.launch.programs.classes import SEQ2SEQ, read_class
 from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping
-from cfglint.launch.programs.evaluation import engine_mappings
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.methods import with_methods
@@ -24,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.launch.programs.constructors import AcceleratorCall, Constructor, EngineConfig
+    from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.parsers import Construction
     from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope
@@ -53,13 +52,13 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
     facts.evaluations = Evaluations(modules, scopes[0].module)
-    calls: list[Constructor | EngineConfig | AcceleratorCall] = [*constructors(scopes, made)]
+    calls: list[BuiltCall] = [*constructors(scopes, made)]
     engines = engine_configs(scopes) if not calls else []
     if not calls and (engines or may_build(modules)):
         evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
         calls = evaluated_calls(evaluated, modules)
-        calls = calls or [each for each in engines if each.call in evaluated.engines and given_mapping(evaluated.engines[each.call])]
-    facts.built = tuple(calls or engine_mappings(facts, engines) or (accelerators(scopes) if not facts.arguments else ()))
+        calls = calls or [each for each in engines if given_mapping(evaluated.call(each))]
+    facts.built = tuple(calls or (accelerators(scopes) if not facts.arguments else ()))
     return facts
 
 
@@ -73,9 +72,9 @@ def argument_classes() -> set[str]:
     return {name for kind in kinds() for name in framework(kind).argument_classes()}
 
 
-def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[Constructor | EngineConfig | AcceleratorCall]:
+def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[BuiltCall]:
     """The calls that build arguments where only an evaluation finds them."""
-    found: list[Constructor | EngineConfig | AcceleratorCall] = []
+    found: list[BuiltCall] = []
     for made in evaluated.made.values():
         scope = scope_around(made.node, made.module, modules)
         found.extend(constructor(scope, made.node))

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
 
+    from cfglint.launch.programs.built_call import BuiltCall
+    from cfglint.launch.programs.calls import MadeCall
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.modules import Module, Modules
 
@@ -43,6 +45,7 @@ class Evaluated:
 
     def __init__(self, modules: Modules, main: Module, context: Context, budget: Budget) -> None:
         self.complete = True
+        self._budget = budget
         evaluation = Evaluation(modules, Budget(STEPS, budget), context)
         try:
             evaluation.run_main(main)
@@ -55,6 +58,19 @@ class Evaluated:
         self.stores = evaluation.stores
         self.imports = evaluation.imports
         self.files = (*(module.path for module in modules.known()), *context.files)
+        self._evaluation = evaluation
+        self._alone: dict[ast.Call, MadeCall] = {}
+
+    def reached(self, call: BuiltCall) -> MadeCall | None:
+        """A call that the program makes."""
+        return self.made.get(call.call) or self.engines.get(call.call) or self.accelerators.get(call.call)
+
+    def call(self, call: BuiltCall) -> MadeCall:
+        """A call with its arguments; one that the program does not reach is evaluated by itself."""
+        found = self.reached(call) or self._alone.get(call.call)
+        if found is None:
+            found = self._alone[call.call] = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
+        return found
 
 
 def scope_around(call: ast.AST, module: Module, modules: Modules) -> Scope:

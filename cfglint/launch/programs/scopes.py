@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import cached_property
 
 from cfglint.launch.programs.modules import Definition, External, imported
 
@@ -77,25 +76,6 @@ class Scope:
         if name in self.bound and self.node is not self.module.tree:
             return Definition(self.module, self.values[name]) if name in self.values else None
         return self.modules.lookup(self.module, name)
-
-    @cached_property
-    def stores(self) -> dict[str, list[ast.Attribute]]:
-        """The attributes that the scope sets on any object, by name."""
-        found: dict[str, list[ast.Attribute]] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                found.setdefault(node.attr, []).append(node)
-        return found
-
-    @cached_property
-    def setattr_names(self) -> list[ast.expr]:
-        """The names of attributes in its calls of `setattr`."""
-        return [call.args[1] for call in self.calls() if dotted(call.func) == ["setattr"] and len(call.args) > 1]
-
-    @cached_property
-    def parse_calls(self) -> list[ast.Call]:
-        """Its calls of functions with `parse` or `args` in their names."""
-        return [call for call in self.calls() if any(mark in "".join(dotted(call.func)[-1:]) for mark in ("parse", "args"))]
 
     def calls(self) -> Iterator[ast.Call]:
         """The calls of the scope."""

@@ -165,3 +165,9 @@ def test_the_release_that_removed_a_key_is_that_of_the_class_of_the_run(trl, tra
     """KTO's class kept `max_prompt_length` longer than GRPO's and ORPO's did."""
     found = trl(HEAD + "max_prompt_length: 64\n", trainer, strict=True).diagnostics
     assert [each.message for each in found if each.code == "TRL011"] == [f"`max_prompt_length` was removed in TRL {release}"]
+
+
+@pytest.mark.parametrize("release", ["1.0.0", "1.3.0", "1.10.0"])
+def test_a_key_that_only_an_experimental_class_has_again_stays_removed(trl, codes, release):
+    """The class for distillation got `max_prompt_length` in 1.1.0 and lost it in 1.10.0."""
+    assert "TRL011" in codes(trl(HEAD + "max_prompt_length: 64\n", "grpo", release=release))

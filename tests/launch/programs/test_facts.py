@@ -1,4 +1,4 @@
-"""What follows from the code of programs: `programs.txt` holds each program and, behind `=>`, what was recorded about it.
+"""What follows from the code of programs: the files in `recorded` hold each program and, behind `=>`, what was recorded about it.
 
 `# file: NAME` begins another file; the first one is `train.py`, the program. Shown are the parser and what it fills, the arguments of the
 program (their type, the words that they take, default, choices), what the parser refuses, and the calls that build arguments in code, with
@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
-from cfglint.launch.programs.evaluation import call_document
+from cfglint.launch.programs.constructors import Constructor
+from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.documents import call_document
 from cfglint.launch.programs.reading import read_program
 
-FILE = Path(__file__).parent / "programs.txt"
-CASES = [block.partition("\n=>")[0] for block in FILE.read_text(encoding="utf-8").strip("\n").split("\n---\n")]
+FILES = sorted((Path(__file__).parent / "recorded").glob("*.txt"))
 BOOLEANS = ("complete", "refuses", "refuses_in_file", "own_trainer", "exact")
 NAMES = ("parser", "arguments", "classes", "trainer", "changed", "config_files")
 
@@ -43,16 +46,16 @@ def described(facts):
             choices = f" of {', '.join(map(repr, field.choices))}" if field.choices else ""
             yield f"{kind} {name}: {field.kind or 'any'}, {field.takes or '?'}, {default_of(field)}{choices} ({field.place})"
     for call in facts.built:
-        yield from built(call, facts)
+        yield from built(call, facts, facts.evaluations.under(Context(is_open=True)))
 
 
 def shortened(names):
     return ", ".join(names) if len(names) < 12 else f"{len(names)} names"
 
 
-def built(call, facts):
-    document = call_document(call, facts)
-    own = call.facts(facts)
+def built(call, facts, evaluated):
+    document = call_document(call, facts, evaluated)
+    own = call.facts(facts, evaluated) if isinstance(call, Constructor) else facts
     complete = " complete" if getattr(call, "complete", False) else ""
     yield f"{type(call).__name__} {call.kind} {document.name}{complete}{' conditional' if call.is_conditional else ''}"
     for name, value in document.values.items():
@@ -76,9 +79,12 @@ def recorded(text):
     return "\n".join([text, *(f"=> {line}" for line in found)])
 
 
-def test_programs(updating):
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_programs(file, updating):
     """`CFGLINT_UPDATE=1` rewrites what comes of them."""
-    found = "\n---\n".join(map(recorded, CASES)) + "\n"
+    cases = file.read_text(encoding="utf-8").strip("\n").split("\n---\n")
+    found = [recorded(each.partition("\n=>")[0]) for each in cases]
     if updating:
-        FILE.write_text(found, encoding="utf-8")
-    assert found == FILE.read_text(encoding="utf-8")
+        file.write_text("\n---\n".join(found) + "\n", encoding="utf-8")
+    changed = [f"recorded:\n{before}\nfound:\n{after}" for before, after in zip(cases, found, strict=True) if before != after]
+    assert updating or not changed, "\n\n".join(changed)

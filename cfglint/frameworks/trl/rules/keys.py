@@ -11,7 +11,7 @@ from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
-from cfglint.frameworks.trl.fields import BESIDE, has
+from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules.common import HEAD, shown
@@ -136,8 +136,11 @@ def refusal(key: str, value: Any, config: TrlConfig) -> str:
 
 
 def is_removed(key: str, config: TrlConfig) -> bool:
-    """Whether older releases of TRL or transformers had a field of this name, which no class of this release has."""
-    if has(key, config.trl_version):
+    """Whether older releases of TRL or transformers had a field of this name, which no class of this release that is not
+    experimental has.
+    """
+    release = config.trl_version
+    if any(key in HISTORY.fields(each, release) and not is_experimental(each, release) for each in HISTORY.sections_with(key)):
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
