@@ -109,7 +109,11 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL062",
     "axolotl-never-evaluates",
     WARNING,
-    bad=(BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n", BASE + "evals_per_epoch: 4\n", BASE + "evals_per_epoch: 4\nval_set_size: 0\n"),
+    bad=(
+        BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n",
+        BASE + "evals_per_epoch: 4\n",
+        BASE + "evals_per_epoch: 4\nval_set_size: 0\n",
+    ),
     good=BASE + "val_set_size: 0.05\nevals_per_epoch: 4\nnum_epochs: 1\n",
     example={"kind": KIND, "at": "/evals_per_epoch"},
 )

@@ -104,8 +104,8 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
 def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
     """An offload ratio below 1 with an optimizer that is offloaded to NVMe.
 
-    DeepSpeed updates the part of the parameter groups that it does not offload with an optimizer on the GPU, but a group that was swapped to
-    NVMe comes back to the memory of the CPU. A model of one group (`sub_group_size`) has no such part.
+    DeepSpeed updates the part of the parameter groups that it does not offload with an optimizer on the GPU, but a group that was
+    swapped to NVMe comes back to the memory of the CPU. A model of one group (`sub_group_size`) has no such part.
 
     Run-time error: of torch, in the first step, if the model has several groups.
 

@@ -430,7 +430,9 @@ def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 4.43.0 training_args.py:1829, 5.23.0 training_args.py:692-695.
     """
     sharded = not {"full_shard", "hybrid_shard"}.isdisjoint(map(str, words(config))) or config.arguments["fsdp"] is True
-    if not config.uses_fsdp or not sharded or not config.arguments.checkpointing or FsdpSection(config).values.get("activation_checkpointing"):
+    if not config.uses_fsdp or not sharded or not config.arguments.checkpointing:
+        return
+    if FsdpSection(config).values.get("activation_checkpointing"):
         return
     key = config.arguments.checkpointing_key
     yield Finding(

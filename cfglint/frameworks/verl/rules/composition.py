@@ -83,7 +83,9 @@ def remedy(refused: RefusedWord, several: bool) -> str:
     """What to write in place of a word that Hydra refuses; without a word, a file of the config is missing."""
     if not refused.text:
         return "add the config file to the search path, or name another one (`--config-path`, `--config-name`)"
-    return "write a list as `key=[a,b]`, or quote the value" if several else "write `key=value` without dashes, and quote special characters"
+    return (
+        "write a list as `key=[a,b]`, or quote the value" if several else "write `key=value` without dashes, and quote special characters"
+    )
 
 
 @rule(
