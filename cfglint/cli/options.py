@@ -15,7 +15,7 @@ from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import BY_HAND, HERE, line_of
+from cfglint.run.paths import BY_HAND, HERE, is_program, line_of
 from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
@@ -226,12 +226,15 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
     return tuple(found)
 
 
-def refuse_misspelt_keys(found: tuple[Override, ...]) -> tuple[Override, ...]:
-    """Return the overrides; raises UsageError if a key is unknown and resembles a known one."""
+def refuse_misspelt_keys(found: tuple[Override, ...], paths: list[str]) -> tuple[Override, ...]:
+    """Return the overrides; raises UsageError if a key is unknown and resembles a known one. A program has arguments of its own."""
     if found:
         from cfglint.frameworks.known_names import misspelt_key
+        from cfglint.frameworks.overrides import ARGS
 
         for override in found:
+            if override.origin == ARGS and any(map(is_program, paths)):
+                continue
             near = misspelt_key(override)
             if near:
                 raise UsageError(f"{override}: unknown key `{override.key}`; did you mean `{near}`?")
@@ -274,7 +277,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
-        overrides=refuse_misspelt_keys(overrides(arguments.set, arguments.args)),
+        overrides=refuse_misspelt_keys(overrides(arguments.set, arguments.args), getattr(arguments, "paths", [])),
         arguments=arguments.args or "",
         from_gpus=getattr(arguments, "from_gpus", None),
         policies=project.policies,

@@ -25,6 +25,8 @@ COMMENT = "comment"
 BASELINE = "baseline"
 CONFIGURATION = "configuration"
 
+OTHER = "other"  # the kind of a file that is not modelled
+
 
 LONGEST = 1000  # maximum number of characters of a message that quotes values
 
@@ -37,6 +39,9 @@ def clipped(text: str) -> str:
 def rank(severity: Severity) -> int:
     """0 for info, 1 for warning, 2 for error."""
     return SEVERITIES.index(severity)
+
+
+OTHER = "other"  # a file of a run whose kind is not modelled
 
 
 class Place(Record):
@@ -200,6 +205,11 @@ class Outcome:
         self.consumer = kinds[0]
         self.machine = True
         self.launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
+
+    def kind_of(self, file: str) -> str:
+        """The kind of a file; that of the run's framework for one that is not modelled, or not of the run."""
+        found = self.kinds[self.files.index(file)] if file in self.files else OTHER
+        return self.consumer if found == OTHER else found
 
     def __repr__(self) -> str:
         return f"<Outcome of {', '.join(self.files)}: {self.verdict or 'undecided'}, findings: {len(self.diagnostics)}>"

@@ -124,8 +124,7 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """The program that fails, with its version: the run's framework, and the one whose file it is if that differs."""
     if outcome.launch is not None and diagnostic.about in (LAUNCH, ARGUMENT):
         return started_by(diagnostic, outcome.launch)
-    file = diagnostic.place.file
-    kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.consumer
+    kind = outcome.kind_of(diagnostic.place.file)
     kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line has no package
     return " with ".join(titled(each, outcome) for each in kinds)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INTERNAL, STAGES, Outcome
+from cfglint.findings.diagnostic import ERROR, INTERNAL, OTHER, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
@@ -179,7 +179,7 @@ class CheckedRun(LoadedRun):
         launch, extra = self.launch, self.launch.extra_files
         outcome = Outcome(
             [*(document.path for document in self.documents), *extra],
-            [*self.kinds, *["other"] * len(extra)],
+            [*self.kinds, *[OTHER] * len(extra)],
             target,
             self.facts.gpus,
             self.verdict,

@@ -160,12 +160,10 @@ class Axolotl(Framework["AxolotlConfig"]):
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that the file names."""
-        from cfglint.frameworks.huggingface import names_file
+        from cfglint.frameworks.huggingface import named_file
 
-        _, node = document.find(("deepspeed",))
-        if node is not None and names_file(node.resolved()):
-            return [(("deepspeed",), node.resolved().raw, "deepspeed")]
-        return []
+        name = named_file(document, "deepspeed")
+        return [(("deepspeed",), name, "deepspeed")] if name else []
 
     def histories(self) -> tuple[History, ...]:
         """The fields of the releases."""

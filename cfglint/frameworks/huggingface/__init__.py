@@ -186,9 +186,9 @@ class Trainer(Framework["TrainerConfig"]):
         """The DeepSpeed, accelerator and FSDP files that a trainer file names."""
         found: list[tuple[Path, str, str]] = []
         for key, kind in (("deepspeed", "deepspeed"), ("accelerator_config", KIND), ("fsdp_config", KIND)):
-            _, node = document.find((key,))
-            if node is not None and names_file(node.resolved(), document.is_call):
-                found.append(((key,), node.resolved().raw, kind))
+            name = named_file(document, key)
+            if name:
+                found.append(((key,), name, kind))
         return found
 
     def histories(self) -> tuple[History, ...]:
@@ -297,18 +297,16 @@ def relative_of(names: set[str]) -> str | None:
     return None
 
 
-def names_file(node: object, is_python: bool = False) -> bool:
-    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean; `none` is a string in YAML.
-
-    In Python a string is quoted, and `None` is not.
-    """
-    kind, raw, style = getattr(node, "kind", ""), getattr(node, "raw", ""), getattr(node, "style", "")
-    if kind != "scalar" or not raw or raw.startswith("{"):
-        return False
-    if style or is_python:
-        return bool(style)
-    word = raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off")
-    return not word and not raw.replace(".", "", 1).lstrip("+-").isdigit()
+def named_file(document: Document, key: str) -> str:
+    """The file that a key names: a string that is neither inline JSON nor a number, null or boolean; empty for other values."""
+    found = document.find((key,))[1]
+    node = found.resolved() if found is not None else None
+    if node is None or node.kind != "scalar" or node.raw.startswith("{"):
+        return ""
+    if node.style or not node.raw or document.is_call:  # in Python, a string has quotes
+        return node.raw if node.style else ""
+    word = node.raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off")  # `none` is a string in YAML
+    return "" if word or node.raw.replace(".", "", 1).lstrip("+-").isdigit() else node.raw
 
 
 FRAMEWORK = Trainer()

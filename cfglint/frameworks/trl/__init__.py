@@ -206,12 +206,12 @@ class Trl(Framework["TrlConfig"]):
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The files that a trainer file names, and the one for `accelerate launch`."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
-        from cfglint.frameworks.huggingface import names_file
+        from cfglint.frameworks.huggingface import named_file
 
         found = TRAINER.references(document)
-        _, node = document.find((LAUNCHER_FILE,))
-        if node is not None and names_file(node.resolved(), document.is_call):
-            found.append(((LAUNCHER_FILE,), node.resolved().raw, "accelerate"))
+        name = named_file(document, LAUNCHER_FILE)
+        if name:
+            found.append(((LAUNCHER_FILE,), name, "accelerate"))
         return found
 
     def histories(self) -> tuple[History, ...]:

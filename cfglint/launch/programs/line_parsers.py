@@ -45,10 +45,11 @@ if TYPE_CHECKING:
 
 FLAGS = {"store_true": True, "store_false": False}
 HF_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "DPOParser")
+FIRE = "fire.Fire"
 COMMANDS = ("typer.Typer.command", "click.command", "hydra.main")
 SIGNATURES = frozenset(
     (
-        *("fire.Fire", "typer.run", "tyro.cli", "defopt.run", "simple_parsing.parse", "draccus.parse", "pyrallis.parse"),
+        *(FIRE, "typer.run", "tyro.cli", "defopt.run", "simple_parsing.parse", "draccus.parse", "pyrallis.parse"),
         *("jsonargparse.CLI", "jsonargparse.auto_cli"),
     )
 )
@@ -477,7 +478,7 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
     words, is_open = words_of(run, [], {key: value for key, value in named.items() if key == "args"})
     data = target.data
     if isinstance(data, Class):
-        if name == "fire.Fire":
+        if name == FIRE:
             return unknown()
         holder = class_parser([target], {}, run.here(), run)
         return made_by(run, holder, target, words, is_open, {})
@@ -487,19 +488,45 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
     if not isinstance(data, Function):
         return unknown()
     arguments = data.node.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    by_position = positional_words(name, words, parameters, data.defaults)
     values: Named = {}
-    for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+    for parameter in parameters:
         behind = words_behind(words, parameter.arg)
         if behind is not None:
-            values[parameter.arg] = of_parameter(run, name, parameter, behind, data)
+            values[parameter.arg] = of_parameter(run, name, parameter, behind[:1] if name == FIRE else behind, data)
+        elif parameter.arg in by_position:
+            values[parameter.arg] = of_parameter(run, name, parameter, [by_position[parameter.arg]], data)
         elif is_open:
             values[parameter.arg] = unknown(f"`--{parameter.arg}`: {OPEN_LINE}")
     return run.run_function(data, [], values, run.here())
 
 
+def positional_words(name: str, words: Words, parameters: list[ast.arg], defaults: dict[str, Value]) -> dict[str, str | None]:
+    """The words that are no options and not behind one, by the parameters that get them: with typer, those without a default.
+
+    Source: fire 0.7 core.py (_ParseArgs, _ParseKeywordArgs), typer 0.16 main.py (get_params_convertors_ctx_param_name_from_function).
+    """
+    if name not in (FIRE, "typer.run"):
+        return {}
+    flags = {each.arg for each in parameters if name != FIRE and each.annotation is not None and ast.unparse(each.annotation) == "bool"}
+    found: list[str | None] = []
+    is_value = False
+    for word in words:
+        if word is not None and word.startswith("-") and not word[1:2].isdigit():
+            option = word.lstrip("-")
+            is_value = "=" not in word and option.replace("-", "_").removeprefix("no_") not in flags
+        elif is_value:
+            is_value = False
+        else:
+            found.append(word)
+    takers = [each.arg for each in parameters if words_behind(words, each.arg) is None and (name == FIRE or each.arg not in defaults)]
+    return dict(zip(takers, found, strict=False))
+
+
 def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[str | None], function: Function) -> Value:
     """The words of an option as the parameter that they are for."""
-    if name == "fire.Fire":
+    if name == FIRE:
         if None in words or len(words) > 1:
             return unknown()
         if not words:

@@ -227,8 +227,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
 
 def kind_of(place: Place, outcome: Outcome) -> str:
     """The framework whose file a place is in."""
-    kind = outcome.kinds[outcome.files.index(place.file)] if place.file in outcome.files else outcome.kinds[0]
-    return framework(kind).title
+    return framework(outcome.kind_of(place.file)).title
 
 
 def related(place: Place, words: str, anchors: dict[str, str], seen: bool) -> Related:

@@ -22,9 +22,9 @@ class CallDocument(Document):
     a keyword to the argument of the program that supplies its value; `elsewhere` has the places of values that another module or a
     config file has, `defaults` those of the defaults of the program's own fields, `ends` the ends of keywords with their values. `name`
     is the called class or function, `set_later` are the fields that the code sets on its result, `number` is its place among the calls
-    of the program that build arguments. `others` are the other ones; those of `partners` may change with it. `files` are the paths of all files that the values come from; `again_with` finds the
-    call in other versions of them, with the facts about that version of the `program`. `trace` gives the source of what an unknown value is
-    computed from, which begins with the expression in `traced`.
+    of the program that build arguments. `others` are the other ones; those of `partners` may change with it. `files` are the paths of
+    all files that the values come from; `again_with` finds the call in other versions of them, with the facts about that version of the
+    `program`. `trace` gives the source of what an unknown value is computed from, which begins with the expression in `traced`.
     """
 
     __slots__ = (

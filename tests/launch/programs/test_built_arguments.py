@@ -472,8 +472,16 @@ def test_an_attribute_that_is_set_later_is_no_keyword(check, code, found):
     assert [(each["code"], each["severity"]) for each in said] == found
 
 
-@each_case(("default", "codes"), [("None", []), ("'ds.json'", ["RUN010"])])
-def test_a_file_is_named_by_a_string(check, default, codes):
-    code = f"import argparse\np = argparse.ArgumentParser()\np.add_argument('--deepspeed', default={default})\na = p.parse_args()\n"
-    said = check(f"{code}args = TrainingArguments('out', deepspeed=a.deepspeed)", line="")["diagnostics"]
-    assert [each["code"] for each in said] == codes
+@pytest.mark.parametrize("value", ["None", "options.deepspeed", "False or None"])
+def test_no_deepspeed_file_is_none_that_is_missing(check, value):
+    parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--deepspeed', default=None)\n"
+    [run] = (found := check(f"{parser}options = parser.parse_args()\n{built(f'deepspeed={value}')}", line="python train.py"))["runs"]
+    assert (run["verdict"], found["diagnostics"]) == ("accept", [])
+    [missing] = check(built("deepspeed='ds.json'"), line="python train.py")["diagnostics"]
+    assert (missing["code"], missing["severity"]) == ("RUN010", "error")
+
+
+def test_a_word_of_the_program_is_no_misspelt_key(check):
+    code = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--learning_rat')\nparser.parse_args()\n"
+    [run] = check(code + built("per_device_train_batch_size=4"), "--args", "--learning_rat 1", "--gpus", "2", line="")["runs"]
+    assert run["resolved"]["global_batch"] == 8

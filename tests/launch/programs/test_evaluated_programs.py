@@ -159,6 +159,25 @@ def test_functions_that_a_library_calls(code, words):
     assert values(code) == [3]
 
 
+FUNCTION = "def main(path, rows: int = 3, big: bool = False):\n    TrainingArguments('out', per_device_train_batch_size=rows, bf16=big)\n"
+
+
+@pytest.mark.parametrize(
+    ("library", "words", "expected"),
+    [
+        ("import fire\nfire.Fire(main)", ["conf.yaml", "5"], (5, None)),
+        ("import fire\nfire.Fire(main)", ["--big", "--rows", "7", "conf.yaml"], (7, True)),
+        ("import fire\nfire.Fire(main)", ["--path", "x", "4"], (4, None)),
+        ("import typer\ntyper.run(main)", ["conf.yaml", "--rows", "5"], (5, False)),
+    ],
+)
+def test_words_that_are_no_options(library, words, expected):
+    code = FUNCTION + library
+    assert values(code, words) == [expected[0]]
+    if expected[1]:
+        assert values(code, words, name="bf16") == [expected[1]]
+
+
 CONFIG = "train:\n  rows: 6\n  lr: 1e-4\n"
 
 
