@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.execution import Execution
     from cfglint.source.shell.placed_text import Text
 
+    Span = tuple[int, int]
+
 WORD_TYPES = frozenset(
     (
         "word", "number", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "command_substitution",
@@ -20,17 +22,16 @@ WORD_TYPES = frozenset(
 )  # fmt: skip
 
 
-def targets(node: Any) -> list[tuple[int, int]]:
-    """The spans of the words after the operator of a redirection; the grammar includes words after the file in its targets.
-
-    It also splits a word before a variable in its middle (`$A/$B.log`): pieces without a blank between them are one word.
+def targets(node: Any) -> list[Span]:
+    """The words after the operator of a redirection; the grammar includes words after the file in its targets, and splits
+    `$folder/$name.log` before `name`.
     """
-    found: list[tuple[int, int]] = []
+    spans: list[Span] = []
     for child in node.children:
         if child.type in WORD_TYPES:
-            start = found.pop()[0] if found and found[-1][1] == child.start_byte else child.start_byte
-            found.append((start, child.end_byte))
-    return found
+            start = spans.pop()[0] if spans and spans[-1][1] == child.start_byte else child.start_byte
+            spans.append((start, child.end_byte))
+    return spans
 
 
 def lacks_target(shell: Execution, node: Any) -> bool:

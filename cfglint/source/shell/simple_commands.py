@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.source.shell.execution import Execution
     from cfglint.source.shell.placed_text import Text
+    from cfglint.source.shell.redirections import Span
 
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
@@ -27,7 +28,7 @@ PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<pat
 def redirected(shell: Execution, node: Any) -> bool | None:
     """Follow a statement with redirections; a here-document or here-string is its input."""
     body = part_of(node, "body")
-    extra: list[tuple[int, int]] = []
+    extra: list[Span] = []
     before, shell.placeholder = shell.stdin, False
     for child in node.children:
         shell.refused = shell.refused or lacks_target(shell, child)
@@ -52,8 +53,8 @@ def redirected(shell: Execution, node: Any) -> bool | None:
         shell.stdin, shell.placeholder = before, False
 
 
-def command(shell: Execution, node: Any, extra: Sequence[tuple[int, int]] = ()) -> bool | None:
-    """Follow a simple command: its assignments, then its words, and `extra` ones behind a redirection."""
+def command(shell: Execution, node: Any, extra: Sequence[Span] = ()) -> bool | None:
+    """Follow a simple command: its assignments, then its words, the `extra` ones of which stand behind redirections."""
     if shell.captured is None and only_prints(shell, node):
         return True
     spans: list[tuple[int, int]] = []
