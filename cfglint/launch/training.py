@@ -30,7 +30,6 @@ ARGUMENTS = names(
     "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
     "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
 )
-HELP = ("help", "h")  # the program prints its options and ends
 TRAINED = "trained"  # `trained_eval.py` evaluates what has been trained
 BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
@@ -53,8 +52,6 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
         name = name.rpartition(".")[2]
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
-    if not names.isdisjoint(HELP):
-        return False
     given = len(names & ARGUMENTS)
     other, named = has_word(name, OTHERS), has_word(name.replace(TRAINED, ""), TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:

@@ -41,7 +41,6 @@ def runs(tmp_path, monkeypatch, capsys):
         ("for n in 1 2; do bash sub/b.sh $n; done\n", "$n", "$1", [("all.sh:1", None, 1), ("all.sh:1", None, 2)]),
         ("bash sub/b.sh $N\n", "$1", "1", [("all.sh:1", None, 1)]),
         ("bash sub/none.sh 1\n", "1", "1", []),
-        ("bash sub/b.sh 4 {batch size} 8\n", "$1", "$3", [("all.sh:1", 4, None)]),  # how many words a value has is unknown
         ("bash all.sh\nbash sub/b.sh 2\n", "$1", "1", [("all.sh:2", 2, 1)]),
         ("x=$(bash sub/b.sh 2)\n", "$1", "1", []),
         ("echo 2 | xargs bash sub/b.sh\n", "1", "1", []),

@@ -271,7 +271,6 @@ LOOP = "for batch in data:\n    model(batch).backward()\n"
         ("accelerate launch example.py", LOOP, 1),
         ("accelerate launch example.py", "trainer.train()\n", 1),
         ("python example.py", "trainer.train()\n", 1),
-        ("python example.py --help", "trainer.train()\n", 0),
         ("python example.py", "engine = deepspeed.initialize(model)\n" + LOOP, 1),
         ("python example.py", LOOP, 0),
         ("python v1.py", "args = SFTConfig('out')\nSFTTrainer(model, args=args).train()\n", 1),

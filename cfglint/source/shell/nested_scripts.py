@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.source.budget import Exhausted
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.execution import DEEPEST_CALL, ShellReturn
-from cfglint.source.shell.placed_text import joined, unknown
+from cfglint.source.shell.placed_text import joined
 from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.started_command import Runner, second_word
 from cfglint.source.shell.state import Saved, State
@@ -139,13 +139,6 @@ def in_process(shell: Execution, script: Script, located: str, arguments: list[T
     """
     state = State(shell.state.folder, located)
     state.variables, state.exported = dict(environment), set(environment)
-    state.positional, state.needs_caller = without_templates(arguments), shell.state.needs_caller
+    state.positional, state.needs_caller = arguments, shell.state.needs_caller
     shell.state = state
     shell.run(script)
-
-
-def without_templates(arguments: list[Text]) -> list[Text]:
-    """The arguments of a script, unknown from a placeholder of several words on: `{run name}` stands for one argument."""
-    begins = [(each.value or "")[:1] == "{" and "}" not in (each.value or "") for each in arguments]
-    known = begins.index(True) if True in begins else len(arguments)
-    return [*arguments[:known], *(unknown("a placeholder of several words") for _ in arguments[known:])]
