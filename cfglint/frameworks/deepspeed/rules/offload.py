@@ -32,8 +32,6 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `TypeError: expected str, bytes or os.PathLike object, not NoneType` (optimizer),
     `AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme` (parameters).
 
-    Fix: set `"nvme_path"` to a folder on a local disk of the node; or use `"device": "cpu"`.
-
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:840, runtime/zero/partition_parameters.py:1229.
     """
     if config.stage != 3:
@@ -108,8 +106,6 @@ def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
     swapped to NVMe comes back to the memory of the CPU. A model of one group (`sub_group_size`) has no such part.
 
     Run-time error: of torch, in the first step, if the model has several groups.
-
-    Fix: set `"device": "cpu"`, or remove `ratio`.
 
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:1100-1108, 1235-1258, 1330-1345.
     """
