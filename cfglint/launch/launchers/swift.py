@@ -22,7 +22,7 @@ FILES = (".yaml", ".yml", ".json")
 CONFIG_OPTION = "--config"
 
 
-class Swift(OfVariables):
+class SwiftLauncher(OfVariables):
     """`swift sft`: torchrun if one of the variables is set, else one process for all GPUs."""
 
     name = "swift"
@@ -65,7 +65,7 @@ class Swift(OfVariables):
                 line.files.append(NamedFile(word, CONFIG_OPTION, self.kind))
 
 
-class MegatronLauncher(Swift):
+class MegatronLauncher(SwiftLauncher):
     """`megatron sft`, always with torchrun."""
 
     name = "megatron"
@@ -76,4 +76,4 @@ class MegatronLauncher(Swift):
     always_several = True
 
 
-LAUNCHERS = (Swift(), MegatronLauncher())
+LAUNCHERS = (SwiftLauncher(), MegatronLauncher())
