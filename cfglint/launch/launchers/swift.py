@@ -23,7 +23,7 @@ CONFIG_OPTION = "--config"
 RAY, RAY_PROGRAM = "--use_ray", "swift.ray.megatron"
 
 
-class Swift(OfVariables):
+class SwiftLauncher(OfVariables):
     """`swift sft`: torchrun if one of the variables is set, else one process for all GPUs."""
 
     name = "swift"
@@ -66,7 +66,7 @@ class Swift(OfVariables):
                 line.files.append(NamedFile(word, CONFIG_OPTION, self.kind))
 
 
-class MegatronLauncher(Swift):
+class MegatronLauncher(SwiftLauncher):
     """`megatron sft`, always with torchrun."""
 
     name = "megatron"
@@ -85,4 +85,4 @@ class MegatronLauncher(Swift):
         return True
 
 
-LAUNCHERS = (Swift(), MegatronLauncher())
+LAUNCHERS = (SwiftLauncher(), MegatronLauncher())
