@@ -50,7 +50,7 @@ class Swift(Framework["SwiftConfig"]):
     reads_arguments = True
     parses_command = True
     rule_families = {"SWF": title}
-    replaced_rules = ("HFT001", "HFT002", "HFT044", "KEY200", "KEY201", "KEY202", "TYP201")
+    replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     programs = MODULES
 
     def detect(self, document: Document) -> int:
