@@ -29,6 +29,7 @@ GRPO = "grpo"
 EVALUATION = ("dataset", "split_dataset_ratio", "val_dataset", "cached_val_dataset", "eval_dataset", "streaming")
 PERSISTENT_RESET = (4, 6)  # from here on there are no persistent workers without workers
 FORCED_OFF = (3, 6)  # from here on there is no evaluation without an evaluation set
+NO_WORKERS = (4, 6)  # from here on there are no persistent workers without workers
 
 
 class SwiftArguments(Arguments):
@@ -192,6 +193,8 @@ class SwiftArguments(Arguments):
             self.replace("dataloader_persistent_workers", False, "`dataloader_num_workers` is 0")
         if self["dataloader_num_workers"]:
             self.derive("dataloader_prefetch_factor", 2, "its default")
+        elif self.own_version >= NO_WORKERS and self.known("dataloader_num_workers"):
+            self.replace("dataloader_persistent_workers", False, "`dataloader_num_workers` is 0")
         self.derive("accelerator_config", {"dispatch_batches": False}, "its default")
         self.derive("output_dir", "output", "its default")
         self.replace("remove_unused_columns", False, "ms-swift sets it")

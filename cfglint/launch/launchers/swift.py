@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TRAINERS = ("sft", "pt", "rlhf")
 FILES = (".yaml", ".yml", ".json")
 CONFIG_OPTION = "--config"
+RAY, RAY_PROGRAM = "--use_ray", "swift.ray.megatron"
 
 
 class SwiftLauncher(OfVariables):
@@ -74,6 +75,14 @@ class MegatronLauncher(SwiftLauncher):
     words = ("megatron",)
     kind = "megatron_swift"
     always_several = True
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse `megatron sft`; with `--use_ray`, another program reads the file of the arguments (swift/cli/_megatron/rlhf.py)."""
+        if not super().read(line, words, around):
+            return False
+        if any(word.value == RAY for word in line.arguments):
+            line.program, line.files = literal(RAY_PROGRAM), []
+        return True
 
 
 LAUNCHERS = (SwiftLauncher(), MegatronLauncher())

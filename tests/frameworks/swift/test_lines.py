@@ -107,6 +107,7 @@ def test_refusals(line, release, exception, checked):
         (f"{SFT} --eval_strategy step", "4.6.0"),  # without an evaluation set it is replaced before it is read
         (f"{SFT} --no_add_version --lora_r 16 --gradient-checkpointing false", "4.6.0"),
         (f"{SFT} --streaming true --max_steps 10", "4.6.0"),
+        (f"{SFT} --dataloader_num_workers 0 --dataloader_persistent_workers true", "4.6.0"),
         (f"{SFT} --model_type mine --external_plugins plugin.py", "4.6.0"),
         (f"{SFT} --lora_rak 8 --ignore_args_error true", "4.6.0"),
     ],
