@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
-from cfglint.report.details import HELP, MOMENTS, NOTE, raises
+from cfglint.report.details import HELP, NOTE, raises
 from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
 from cfglint.report.html.figures import Numbers, numbers
