@@ -358,3 +358,9 @@ class ChangeView:
     settings: list[SettingView]
     new: list[FindingView]
     gone: list[FindingView]
+    others: list[str] = field(default_factory=list)  # the titles of runs with the same change
+
+    @property
+    def runs(self) -> int:
+        """The number of runs that changed in this way."""
+        return 1 + len(self.others)
