@@ -31,6 +31,7 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
+from cfglint.launch.programs.parser_arguments import LineParser
 from cfglint.source.dataclass_fields import annotated
 
 TYPE_CHECKING = False
@@ -68,7 +69,6 @@ BY_ATTRIBUTE = (
     *("EasyDict", "Box", "Munch", "AttrDict", "DotMap", "ConfigDict", "addict.Dict", "DictConfig", "DotDict"),
     *("munchify", "fromDict"),
 )
-PASSED_ON = ("asyncio.run", "copy.copy", "copy.deepcopy", "os.fspath", "os.path.expanduser", "os.path.expandvars", "typing.cast", "box.Box")
 ENVIRONMENT = "os.environ"
 
 
@@ -457,7 +457,7 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
             return run.called(target, given, named, run.here())
     if isinstance(data, Built):
         return of_built(run, data, name)
-    if isinstance(data, (line_parsers.LineParser, line_parsers.ClassParser)):
+    if isinstance(data, (LineParser, line_parsers.ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
     return unknown(f"`{name}()` is a call outside of the program")
 
