@@ -74,7 +74,8 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
     if terms:
         stays = f"global batch unchanged at {after:,}" if after is not None else "global batch unchanged on any number of GPUs"
         return [Consequence("global_batch", f"{stays}{terms}", after, after, 1.0, after is not None)]
-    if after is not None and any(old.number(name) != new.number(name) for name in ("micro_batch", "accumulation")):
+    split_changed = any(old.number(name) != new.number(name) for name in ("micro_batch", "accumulation"))
+    if after is not None and split_changed and old.outcome.verdict == new.outcome.verdict:
         return [Consequence("global_batch", f"global batch unchanged at {after:,}", after, after, 1.0)]
     return []
 
