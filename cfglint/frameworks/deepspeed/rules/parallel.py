@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
@@ -24,6 +25,7 @@ SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
     "invalid-log-level",
     ERROR,
     fails_at="init",
+    releases=(Releases((0, 19, 3), of="the key"),),
     bad=(
         '{"train_batch_size": 8, "log_level": "verbose"}\n',
         '{"train_batch_size": 8, "log_level": 10}\n',
@@ -37,7 +39,7 @@ def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: use one of the five names, in lower case.
 
-    Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584 (the key is read from 0.19.3 on).
+    Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584.
     """
     value = config.values.get("log_level")
     if value is None or not config.looks_up("log_level"):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
+CHECKED_WITHOUT_OPTIMIZER = (0, 12, 5)  # first release whose BF16_Optimizer checks the type in which it accumulates
 OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
 BF16_MASTER = (0, 18, 3)  # master weights in bf16; those in fp16 no longer at stage 2 alone
 BF16_OPTIMIZER_WITHOUT_ZERO = (0, 18, 5)  # it was used for gradients in fp32 before
@@ -282,7 +283,7 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
                 ", the model's type" if needed == config.precision else " with bf16"
             )
             yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(needed)}")
-    elif config.stage == 0 and not config.has_optimizer and found not in ("fp32", "bf16"):
+    elif config.stage == 0 and not config.has_optimizer and found == "fp16" and config.version >= CHECKED_WITHOUT_OPTIMIZER:
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
         text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 with bf16 and without an optimizer"
         yield Finding(setting, text, exception=raised, help='set `data_types.grad_accum_dtype` to "fp32"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
@@ -33,6 +34,7 @@ def zenflow(config: DeepSpeedConfig) -> Any:
     "invalid-zenflow-interval",
     ERROR,
     fails_at="init",
+    releases=(Releases((0, 17, 5)),),
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
         (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import ARGUMENT, Finding, rule
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework, is_trainer
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.document import SCALAR, Node
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 TRAINER = "--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --bf16 True --save_strategy no"
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
+MULTI_GPU = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n"
 NAMED: ExampleFacts = {"named": 1}  # only the script is named; the other files of an example are found through it
 
 
@@ -27,7 +30,7 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
     command = config.command
     line = config.facts.launch.line
     for problem in line.problems if line is not None else ():
-        if problem.code != code:
+        if problem.code != code or (problem.releases is not None and not of_release(problem.releases, config)):
             continue
         start, end = command.within(problem.word.place)
         name = problem.key.lstrip("-").replace("-", "_")
@@ -41,6 +44,11 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
             help=problem.remedy or None,
             for_any_parser=problem.of_launcher,
         )
+
+
+def of_release(releases: Releases, config: LaunchConfig) -> bool:
+    """Whether the run has one of some releases of a package."""
+    return config.facts.version(releases.package, RELEASES[releases.package]) in releases
 
 
 @rule(
@@ -211,27 +219,39 @@ def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
     "missing-process-count",
     ERROR,
     fails_at="load",
-    bad={
-        "train.sh": "accelerate launch --config_file multi.yaml train.py --per_device_train_batch_size 4\n",
-        "multi.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n",
-    },
+    releases=(
+        Releases(until=(0, 34, 0), package="accelerate", of="the class that requires it in the file"),
+        Releases((0, 34, 0), package="accelerate", of="the launcher's own check"),
+    ),
+    bad=(
+        {"train.sh": "accelerate launch --config_file multi.yaml train.py --per_device_train_batch_size 4\n", "multi.yaml": MULTI_GPU},
+        Example(
+            {
+                "train.sh": "accelerate launch --config_file multi.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
+                "multi.yaml": MULTI_GPU,
+            },
+            facts={"target": {"accelerate": "0.33.0"}},
+            exception="TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'",
+        ),
+    ),
     good={
         "train.sh": "accelerate launch --config_file multi.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
-        "multi.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n",
+        "multi.yaml": MULTI_GPU,
     },
     example=NAMED,
 )
 def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
     """`accelerate launch` does not know how many processes to start.
 
-    A config file without `num_processes` needs `--num_processes` on the line; `--multi_gpu` needs at least two processes; more
-    than one machine needs `--machine_rank` where no file gives it.
+    A config file without `num_processes` needs `--num_processes` on the line; before accelerate 0.34 the file has to have it, whatever
+    the line says. `--multi_gpu` needs at least two processes; more than one machine needs `--machine_rank` where no file gives it.
 
     Run-time error: ValueError: You need to manually pass in `--num_processes` using this config yaml.
 
     Fix: pass `--num_processes`, or set `num_processes` in the file.
 
-    Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env).
+    Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env); 0.33.0
+    commands/config/config_args.py:175.
     """
     return problems(config, "LCH008")
 

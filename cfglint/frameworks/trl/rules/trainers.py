@@ -8,7 +8,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules.common import HEAD, OLD, certain, losses, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, OLD, TRUNCATIONS, certain, losses, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -237,6 +237,39 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
             f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer",
             exception=text,
             help=choice("loss_type", unknown[0], known),
+        )
+
+
+@rule(
+    "TRL087",
+    "unknown-truncation-mode",
+    ERROR,
+    fails_at="first-step",
+    bad=HEAD + "truncation_mode: left\n",
+    good=HEAD + "truncation_mode: keep_start\n",
+    example={"trainer": "dpo", "at": "/truncation_mode"},
+    releases=Releases((0, 29, 0)),
+)
+def unknown_truncation_mode(config: TrlConfig) -> Iterator[Finding]:
+    """DPO truncates every batch to `max_length`, in one of two ways only; before 0.29 only where a sequence is too long.
+
+    Run-time error: ValueError: Unsupported truncation mode: left, expected 'keep_start' or 'keep_end'
+
+    Fix: use `keep_start`.
+
+    Source: trl 1.16.0 trainer/dpo_trainer.py:152-161; 0.29.0 trainer/dpo_trainer.py:959-978.
+    """
+    args = config.arguments
+    if not config.only("dpo") or not args.known("truncation_mode", "max_length") or args["max_length"] is None:
+        return
+    mode = args["truncation_mode"]
+    if mode not in TRUNCATIONS:
+        yield Finding(
+            of(config, "truncation_mode"),
+            f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end",
+            exception=f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'",
+            severity=certain(config, "max_length"),
+            help=choice("truncation_mode", mode, TRUNCATIONS),
         )
 
 
