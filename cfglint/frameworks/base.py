@@ -391,6 +391,10 @@ class Framework(Described["Own"]):
         """The classes that a program creates from files and arguments of this kind, each with its trainer; an empty trainer means any."""
         return {}
 
+    def has_class(self, name: str, facts: LaunchFacts) -> bool:
+        """Whether a class of this name configures a trainer at the targeted release."""
+        return True
+
     def script_classes(self) -> Collection[str]:
         """Further classes of the framework that such a parser may be given."""
         return ()
