@@ -33,6 +33,7 @@ class Verl(LineFramework["VerlConfig"]):
     repository_owners = ("volcengine", "verl-project")
     rule_families = {"VRL": "verl"}
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
+    takes_overrides = True
     no_generator = "the config files are those of the package; a launch line has only what differs from them"
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:

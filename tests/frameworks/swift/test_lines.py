@@ -138,6 +138,13 @@ def test_the_file_of_a_line_is_read(checked):
     assert any("mismatch" in (each["exception"] or "") for each in result.diagnostics), result.diagnostics
 
 
+@pytest.mark.parametrize("launcher", ["torchrun --nproc_per_node 4", "python -m torch.distributed.run --nproc_per_node 4"])
+@pytest.mark.parametrize("program", ["-m swift.cli.sft", "swift/cli/sft.py"])
+def test_the_options_of_a_worker_have_their_values_in_the_next_word(launcher, program, checked):
+    found = checked(f"{launcher} {program} --model org/model --dataset data.jsonl --per_device_train_batch_size 3")
+    assert (found.found, found.resolved["micro_batch"], found.resolved["global_batch"]) == ([], 3, 24)
+
+
 def test_a_module_is_the_worker_itself(checked):
     line = f"torchrun --nproc_per_node 4 swift/cli/sft.py {SFT.removeprefix('swift sft ')}"
     assert checked(line).resolved["global_batch"] == 16
