@@ -72,6 +72,7 @@ def test_numbers(line, numbers, checked):
         (f"{SFT} --tuner_type lora", "3.12.6", "ValueError: remaining_argv: ['--tuner_type', 'lora']"),
         (f"{SFT} --system You are helpful", "4.6.0", "ValueError: remaining_argv: ['are', 'helpful']"),
         (f"{SFT} --eval 1", "4.6.0", "SystemExit: 2 (error: ambiguous option: --eval could match"),
+        (f"{SFT} --lora_ran", "4.6.0", "SystemExit: 2 (error: argument --lora_rank/--lora-rank: expected one argument"),
         (f"{SFT} --torch_dtype bf16", "4.6.0", "SystemExit: 2 (error: argument --torch_dtype/--torch-dtype: invalid choice: 'bf16'"),
         (
             f"{FOUR} {SFT} --deepspeed zero2",
