@@ -46,7 +46,7 @@ def test_it_is_said_by_name(checked, line, name):
     [run], said = checked(f"{line}\n")
     assert f"1 launch line of {name}, which is not modelled: only the launcher is checked" in said
     assert run["kinds"] == ["launch"]
-    assert run["resolved"]["micro_batch"] is None
+    assert (run["verdict"], run["resolved"]["micro_batch"]) == (None, None)
 
 
 def test_a_recipe_that_does_not_train_is_no_run(checked):

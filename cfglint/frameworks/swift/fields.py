@@ -20,7 +20,7 @@ HISTORY = History(FIELDS, SPANS)
 CHOICES = UNTIL + 1
 COMMON = "sft"  # the section with the fields of all commands
 MODELS, TEMPLATES, FILES = "model types", "templates", "files"
-LIST, OPTIONAL_BOOL = "list:", "bool?"
+LIST = "list:"
 WIDER = {
     "choice": "str",
     "dict|str": "str",
