@@ -21,7 +21,7 @@ from cfglint.cli.options import (
     skipped_files,
 )
 from cfglint.cli.progress import counted_on_terminal
-from cfglint.cli.terminal import in_build_log
+from cfglint.cli.terminal import folded_lines, in_build_log
 from cfglint.findings.wording import counted
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command
@@ -120,7 +120,7 @@ def run(arguments: Namespace) -> int:
             _name_sharing_runs(works, arguments, project)
         else:
             texts: dict[str, str] = {}
-            scope = Scope(arguments.paths, selection, baseline_of(arguments, project))
+            scope = FixScope(arguments.paths, selection, baseline_of(arguments, project))
             for work in works:
                 _attempt(work, lambda work: _apply_fixes(work, arguments.unsafe_fixes, scope, texts))
                 texts.update(work.texts)
@@ -264,7 +264,7 @@ def _needed(found: Retarget) -> str:
     )
 
 
-class Scope:
+class FixScope:
     """Which findings are fixed: those that are neither suppressed nor accepted, in the files that are named."""
 
     def __init__(self, paths: list[str], selection: Selection, accepted: Baseline | None) -> None:
@@ -287,7 +287,7 @@ class Scope:
         return any(path == each or is_inside(path, each) for each in self.named)
 
 
-def _apply_fixes(work: Work, unsafe: bool, scope: Scope, texts: dict[str, str]) -> None:
+def _apply_fixes(work: Work, unsafe: bool, scope: FixScope, texts: dict[str, str]) -> None:
     """Apply the fixes of one run on top of those that other runs have made to its files."""
     run = work.run
     unreadable = _unreadable([each for each in run.documents if not run.is_of_reader or scope.holds(each.path)], run)
@@ -415,7 +415,7 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
         warn(work.problem or work.withheld or "")
         if not work.changed and not work.skipped:
             return ""
-    explained = "".join(fixes.target_lines(work.retarget)) if work.retarget and not work.needs else ""
+    explained = "".join(folded_lines(fixes.target_lines(work.retarget))) if work.retarget and not work.needs else ""
     if explained and named:
         explained = f"{shown(work.run.written_at)}: {explained}"
     for each in work.skipped:

@@ -130,10 +130,13 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
     facts: Answers = {"gpus": dialogue.number("GPUs", "--gpus", GPUS)}
     if kind != "accelerate":
         facts.update(length(dialogue, neox))
-    facts.update(memory(dialogue, neox, kind))
+    taken = takes(kind, framework)
+    if "zero" in taken:
+        facts.update(memory(dialogue, neox, kind))
     if kind != "accelerate":
         facts.update(training(dialogue, kind, framework, facts))
-    facts["precision"] = dialogue.choice("Precision", "--precision", PRECISIONS, PRECISIONS[0])
+    if "precision" in taken:
+        facts["precision"] = dialogue.choice("Precision", "--precision", PRECISIONS, PRECISIONS[0])
     return Asked(kind, framework, {**facts, **batch(dialogue, kind, framework, facts)})
 
 
@@ -176,7 +179,7 @@ def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> A
     if "lora" in takes(kind, framework) and dialogue.choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
         found["lora"] = True
     offered = optimizers(kind, framework, bool(facts.get("offload")))
-    if len(offered) > 1:
+    if "optimizer" in takes(kind, framework) and len(offered) > 1:
         found["optimizer"] = dialogue.choice("Optimizer", "--optimizer", offered, offered[0])
     rate, why = usual_rate(kind, framework, {**facts, **found})
     dialogue.show(f"  {rate:g}: {why}")

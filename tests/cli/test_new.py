@@ -291,4 +291,4 @@ class TestTerminal:
         monkeypatch.setattr(builtins, "input", pytest.fail)
         status, _, err = new("huggingface")
         assert (status, err) == (2, "cfglint: --gpus is required\n")
-        assert new()[2] == "cfglint: what kind of config? accelerate, axolotl, deepspeed, huggingface, llamafactory, neox, trl, run\n"
+        assert new()[2] == f"cfglint: what kind of config? {', '.join((*kinds(), 'run'))}\n"

@@ -108,6 +108,7 @@ def test_refusals(line, release, exception, checked):
         (f"{SFT} --eval_strategy step", "4.6.0"),  # without an evaluation set it is replaced before it is read
         (f"{SFT} --no_add_version --lora_r 16 --gradient-checkpointing false", "4.6.0"),
         (f"{SFT} --streaming true --max_steps 10", "4.6.0"),
+        (f"{SFT} --dataloader_num_workers 0 --dataloader_persistent_workers true", "4.6.0"),
         (f"{SFT} --model_type mine --external_plugins plugin.py", "4.6.0"),
         (f"{SFT} --lora_rak 8 --ignore_args_error true", "4.6.0"),
     ],
@@ -198,6 +199,8 @@ def test_the_memory_of_adapters_is_estimated(tmp_path, capsys):
         ("4.6.0", "--callbacks mine --external_plugins plugin.py", ""),
         ("4.6.0", "--task_type seq_cls", "SWF022"),
         ("4.6.0", "--task_type seq_cls --num_labels 2", ""),
+        ("4.6.0", "--report_to wandbb", "HFT044"),
+        ("3.0.0", "--report_to swanlab", ""),
         # persistent workers are the default, and off without workers from 4.6 on
         ("4.6.0", "--dataloader_num_workers 0", ""),
         ("4.5.3", "--dataloader_num_workers 0", "HFT048"),

@@ -162,6 +162,19 @@ def test_a_copy_fails_by_the_checks_that_its_code_has(checked, code, found, verd
     assert (run.found, run.verdict) == (found, verdict)
 
 
+def test_a_copy_without_the_workers_of_engines_has_none_of_their_checks(checked):
+    config = OWN.replace("ppo_micro_batch_size_per_gpu: 4", "ppo_micro_batch_size: 8\n    ppo_micro_batch_size_per_gpu: null")
+    files = own_copy(config, version="")
+    assert ("VRL018", "warning") not in checked(OWN_LINE, "", files=files).found
+    assert ("VRL018", "warning") in checked(OWN_LINE, "", files={**files, "verl/workers/engine_workers.py": ""}).found
+
+
+@each_case("value", ["{path_to_model}", "<path to the model>/actor"])
+def test_a_placeholder_is_an_unknown_value(checked, value):
+    run = checked(f"{OWN_LINE} 'actor_rollout_ref.model.path={value}' data.train_batch_size=32", "", files=own_copy(OWN))
+    assert (run.found, run.resolved["samples_per_step"]) == ([], 64)
+
+
 def test_a_check_without_a_message_is_not_certain_in_a_copy(checked):
     run = checked(f"{OWN_LINE} data.train_batch_size=16", "", files=own_copy(OWN))
     assert (run.found, run.verdict) == ([("VRL017", "warning")], None)

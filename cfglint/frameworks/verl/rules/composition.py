@@ -79,7 +79,10 @@ def described(refused: RefusedWord) -> tuple[str, str]:
             "write `key=value` without dashes, and quote special characters",
         )
     reason = refused.exception.partition(": ")[2]
-    return f"the config cannot be composed: {reason}", "add the file that is named, or correct the defaults list that names it"
+    return (
+        f"the config cannot be composed: {reason}",
+        "add the file that is named, or correct what names it (`--config-path`, `--config-name`, a defaults list)",
+    )
 
 
 @rule(
