@@ -18,7 +18,7 @@ from cfglint.generators import kinds as generated_kinds
 
 PACKAGE = Path(cfglint.__file__).parent
 OPTIONAL = ("axolotl", "llamafactory", "trl")
-NAMES = re.compile(r"trl|llama_?-?factory|axolotl", re.IGNORECASE)
+NAMES = re.compile(r"(?<!kl_c)trl|llama_?-?factory|axolotl", re.IGNORECASE)  # `kl_ctrl` is a section of verl
 # The modules outside the three folders that name them in code, and why.
 NAMED_IN = {
     "cli/new.py": "help text",
@@ -27,15 +27,13 @@ NAMED_IN = {
     "explanation/_exceptions.py": "generated",
     "explanation/predicted.py": "whose code raised an exception, by the paths of a traceback",
     "findings/_rule_releases.py": "generated",
-    "findings/_raised.py": "generated",
+    "findings/_example_findings.py": "generated",
     "findings/vocabulary.py": "the type of a kind, for mypy",
     "frameworks/_release_dates.py": "generated",
     "frameworks/_releases.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/huggingface/rules/program_code.py": "programs in examples",
     "frameworks/program.py": "the names of parsers in a program's source",
-    "frameworks/verl/_tables.py": "generated",
-    "frameworks/verl/rules/no_effect.py": "kl_ctrl, a section of verl",
     "generators/axolotl.py": "its generator",
     "generators/huggingface.py": "a note to the user",
     "generators/llamafactory.py": "its generator",

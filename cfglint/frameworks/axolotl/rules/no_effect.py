@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.normalization import evaluates
@@ -91,8 +91,6 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
 
     The Trainer still runs data-parallel and consumes that many times more samples, so the run goes over the data that many times.
 
-    Fix: remove the key.
-
     Source: axolotl 0.21.0 utils/config/__init__.py:273-281.
     """
     model, world = config.model, config.facts.gpus
@@ -109,7 +107,11 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL062",
     "axolotl-never-evaluates",
     WARNING,
-    bad=(BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n", BASE + "evals_per_epoch: 4\n"),
+    bad=(
+        BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n",
+        BASE + "evals_per_epoch: 4\n",
+        BASE + "evals_per_epoch: 4\nval_set_size: 0\n",
+    ),
     good=BASE + "val_set_size: 0.05\nevals_per_epoch: 4\nnum_epochs: 1\n",
     example={"kind": KIND, "at": "/evals_per_epoch"},
 )
@@ -117,9 +119,8 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
     """Evaluations are configured, but none takes place.
 
     `evals_per_epoch` becomes a fraction of the run only where that is below 1: one evaluation in one epoch is dropped silently.
-    Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either.
-
-    Fix: write `eval_strategy: epoch` instead of one evaluation per epoch; or set `val_set_size`.
+    Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either; an info where the file says
+    `val_set_size: 0`, as the number of evaluations is then unused by design.
 
     Source: axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553.
     """
@@ -132,6 +133,7 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
             config.place(("evals_per_epoch",)),
             "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)",
             help="set `val_set_size: 0.05`, or remove `evals_per_epoch`",
+            severity=INFO if model.val_set_size == 0 and config.get("val_set_size") is not None else None,
         )
     elif count and not model.eval_steps and not model.eval_strategy and model.num_epochs and count * model.num_epochs <= 1:
         yield Finding(
@@ -160,8 +162,6 @@ def deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
 
     axolotl copies the value to the new name and warns; a later release drops it.
 
-    Fix: write the new name.
-
     Source: axolotl 0.21.0 utils/schemas/deprecated.py, validation.py:603-630, 2276.
     """
     if not config.validation.accepted:
@@ -189,8 +189,6 @@ def max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
     """`max_steps` exceeds the steps of the epochs and takes precedence.
 
     The run goes over the data again until `max_steps` is reached; only warm-up and logging intervals follow from the smaller number.
-
-    Fix: remove `max_steps`, or raise `num_epochs`.
 
     Source: axolotl 0.21.0 core/builders/base.py:757.
     """

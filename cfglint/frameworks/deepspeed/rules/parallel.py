@@ -80,10 +80,6 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The ranks form a mesh of `GPUs // autotp_size` by `autotp_size`; ranks outside of it fail.
 
-    Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`, `ValueError:
-    tensor_parallel.tp.tp_size (4) does not match tensor_parallel.autotp_size (2).`, and from torch's device
-    mesh a bare `AssertionError` (more than the GPUs) or `IndexError: list index out of range`.
-
     Fix: write an integer that divides the GPU count, the same in both places; 0 turns it off.
 
     Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221.
@@ -137,8 +133,6 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def load_balance_coefficient(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`expert_parallel.load_balance_coeff` is not supported; DeepSpeed raises even where AutoEP is off.
-
-    Fix: write null, or remove it.
 
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:76.
     """
@@ -212,8 +206,6 @@ def autocast_module_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A module of `torch_autocast.lower_precision_safe_modules` is named without its package.
 
     DeepSpeed splits the name at the last dot and imports the part before it.
-
-    Fix: write the full name, such as `torch.nn.Linear`.
 
     Source: deepspeed 0.19.8 runtime/torch_autocast.py:43-52.
     """

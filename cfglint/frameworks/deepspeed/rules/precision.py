@@ -171,8 +171,6 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     Half-precision master weights require DeepSpeedCPUAdam, offloaded to the CPU. On the GPU only bf16 with
     `bf16_optimizer_states` supports them. The keys of `fp16` and `bf16` are mutually exclusive.
 
-    Fix: set `"offload_optimizer": {"device": "cpu"}` with Adam or AdamW, or remove the key.
-
     Source: deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332,
     runtime/zero/stage3.py:300.
     """
@@ -328,8 +326,6 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The key does not select the type, it only has to agree: with neither section on it has to be fp32.
 
-    Fix: remove the key.
-
     Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
     for key in ("param_dtype", "buffer_dtype"):
@@ -370,8 +366,6 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     off. In `torch_autocast`, which is not strict, "auto" is a string that counts as true. Releases before
     0.17.1 treated it as true in `fp16` and `bf16` too.
 
-    Fix: write true or false.
-
     Source: deepspeed 0.19.8 runtime/config_utils.py:54-57, runtime/config.py:176-181.
     """
     if config.open or config.trainer is not None:
@@ -397,8 +391,6 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed does not check this and applies both: the model is cast to half precision, and autocast, which
     is meant for a model in fp32, runs on top of it.
-
-    Fix: turn one of the two off.
 
     Source: deepspeed 0.19.8 runtime/engine.py:669-677 and 2004-2010 (neither looks at the other).
     """

@@ -57,10 +57,6 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
     With the strategy "auto", `select_interval` has to be "auto"; with "step" or "epoch" a number. With "step"
     it must not be smaller than `update_interval`.
 
-    Run-time errors: `Warning: If use auto select strategy, select_interval will be set to 1 ...` (raised,
-    not logged), `ValueError: If don't use auto select strategy, select_interval must be a number.`,
-    `ValueError: Select interval must be greater or equal to update interval`.
-
     Fix: remove the intervals with the strategy "auto"; else write numbers, `select_interval` the larger one.
 
     Source: deepspeed 0.19.8 runtime/zenflow/engine.py:34-64.

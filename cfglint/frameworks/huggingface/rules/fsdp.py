@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
@@ -132,9 +132,6 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     incompatible with shard_grad_op.
 
     Up to 5.9 the options of a list are not validated, and an unknown one is ignored.
-
-    Run-time error: ``ValueError: Unknown `fsdp` option: full-shard``, ``ValueError: `fsdp=hybrid_shard` is only
-    available with FSDP1``, ``ValueError: full-shard is not a valid FSDPOption``.
 
     Fix: use one of the options; from 5.10 on set `fsdp: true` and the rest in `fsdp_config`.
 
@@ -365,8 +362,6 @@ def _booleans(section: FsdpSection, version: Version) -> Iterator[Finding]:
 def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
     """`fsdp` is set, and a single GPU runs without a launcher.
 
-    Fix: use several GPUs with torchrun or accelerate launch, or remove `fsdp`.
-
     Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
     """
     if config.uses_fsdp and config.launched is False and not FsdpSection(config).values.get("xla"):
@@ -391,8 +386,6 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
 def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     """`fsdp` and `deepspeed` are both enabled, and they are incompatible.
 
-    Fix: remove one of them.
-
     Source: transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490.
     """
     if config.uses_fsdp and config.uses_deepspeed:
@@ -411,11 +404,6 @@ def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
 )
 def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
     """Activation checkpointing is enabled both in `fsdp_config` and in the training arguments.
-
-    Run-time error: ``ValueError: `fsdp_config['activation_checkpointing']` (FSDP's own activation checkpointing)
-    and the `activation_checkpointing` training argument can't both be set to True``; up to 5.22: `The
-    activation_checkpointing in FSDP config and the gradient_checkpointing in training arg can't be set to True
-    simultaneously`.
 
     Fix: keep `fsdp_config.activation_checkpointing` and remove the training argument.
 
@@ -440,6 +428,38 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
 
 
 @rule(
+    "HFT069",
+    "redundant-all-gather",
+    INFO,
+    bad=(
+        "output_dir: out\nfsdp: full_shard auto_wrap\nactivation_checkpointing: true\n",
+        Example("output_dir: out\nfsdp: full_shard\ngradient_checkpointing: true\n", facts={"target": {"transformers": "4.57.1"}}),
+    ),
+    good="output_dir: out\nfsdp: full_shard auto_wrap\nfsdp_config: {activation_checkpointing: true}\n",
+    example={"gpus": 8, "at": "/activation_checkpointing"},
+    releases=Releases((4, 43)),
+)
+def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
+    """Activation checkpointing of the model, not of FSDP, gathers the sharded parameters once more in the backward pass.
+
+    transformers says so in the log or in the documentation of `fsdp_config`.
+
+    Source: transformers 4.43.0 training_args.py:1829, 5.23.0 training_args.py:692-695.
+    """
+    sharded = not {"full_shard", "hybrid_shard"}.isdisjoint(map(str, words(config))) or config.arguments["fsdp"] is True
+    if not config.uses_fsdp or not sharded or not config.arguments.checkpointing:
+        return
+    if FsdpSection(config).values.get("activation_checkpointing"):
+        return
+    key = config.arguments.checkpointing_key
+    yield Finding(
+        config.setting(key),
+        f"`{key}` gathers the parameters that FSDP shards once more in the backward pass",
+        help=f"set `fsdp_config.activation_checkpointing: true`, and remove `{key}`",
+    )
+
+
+@rule(
     "HFT025",
     "unsupported-save-only-model",
     ERROR,
@@ -456,12 +476,6 @@ def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     """`save_only_model` is incompatible with `load_best_model_at_end` under DeepSpeed and FSDP.
 
     It is also incompatible with sharded FSDP checkpoints, which include the optimizer state.
-
-    Run-time error: ``ValueError: DeepSpeed can't be used with `save_only_model` along with
-    `load_best_model_at_end`.``, `ValueError: save_only_model option is not compatible with FSDP state dict type
-    'SHARDED_STATE_DICT'`.
-
-    Fix: remove `save_only_model` or `load_best_model_at_end`.
 
     Source: transformers 5.23.0 trainer.py:889-914, 4.42.4 trainer.py:4633-4645.
     """

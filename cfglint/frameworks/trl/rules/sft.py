@@ -69,8 +69,6 @@ def skips_preparation(config: TrlConfig) -> bool:
 def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
     """Packing cuts the data into blocks of `max_length` tokens (before 0.16 `max_seq_length`), so it cannot be null.
 
-    Fix: use the length of a block.
-
     Source: trl 1.16.0 trainer/sft_trainer.py:1466-1468, 0.17.0 trainer/sft_trainer.py:624-626.
     """
     args = config.arguments
@@ -108,8 +106,6 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
 )
 def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
     """`padding_free` without `packing` requires `max_length: null`; it is 1024 when it is left out.
-
-    Fix: set `packing: true`, or `max_length: null` for data that is short enough already.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:999-1005.
     """
@@ -246,8 +242,6 @@ def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
 
     From 1.6 on it is the default, unless `use_liger_kernel` is on.
 
-    Fix: set `loss_type: nll`.
-
     Source: trl 1.4.0 trainer/sft_trainer.py:1236-1276.
     """
     args, release = config.arguments, config.trl_version
@@ -284,8 +278,6 @@ def adapts_head(modules: object) -> bool:
 )
 def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
     """TRL's trainers have a fused loss of their own, and refuse Liger's.
-
-    Fix: leave `fused_linear_cross_entropy` out.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1125-1140, and the same in DPO, KTO, GRPO and RLOO.
     """
