@@ -129,6 +129,21 @@ def reading_of(version: Version) -> Reading:
     return EarlierReading()
 
 
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of the models of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.deepspeed.source_fields import learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        MODEL_HISTORY.learn(release, learned(Path(folder), opens))
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    forget()
+    return True
+
+
 def forget() -> None:
     """Build all models anew: another release brought fields."""
     for model in _models.values():

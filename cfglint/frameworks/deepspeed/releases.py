@@ -7,7 +7,6 @@ from cfglint.frameworks.history import DEFAULT, History
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.versions import Version
@@ -15,22 +14,6 @@ if TYPE_CHECKING:
 MODEL_HISTORY = History(FIELDS, SPANS)
 KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level
 VALIDATOR_HISTORY = History(VALIDATORS)
-
-
-def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of the models of an unmodelled release from its source in a folder; false if it is not understood."""
-    from pathlib import Path
-
-    from cfglint.frameworks.deepspeed.models import forget
-    from cfglint.frameworks.deepspeed.source_fields import learned
-    from cfglint.source.python.package import SourceError
-
-    try:
-        MODEL_HISTORY.learn(release, learned(Path(folder), opens))
-    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
-        return False
-    forget()
-    return True
 
 
 def looks_up(path: tuple[str, ...], release: Version) -> bool:
