@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cfglint
 from cases import each_case
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory.releases import HISTORY, default, is_required, library
 from cfglint.frameworks.versions import parse_version
 
