@@ -191,6 +191,8 @@ def test_the_memory_of_adapters_is_estimated(tmp_path, capsys):
         ("4.6.0", "--callbacks mine --external_plugins plugin.py", ""),
         ("4.6.0", "--task_type seq_cls", "SWF022"),
         ("4.6.0", "--task_type seq_cls --num_labels 2", ""),
+        ("4.6.0", "--report_to wandbb", "HFT044"),
+        ("3.0.0", "--report_to swanlab", ""),
         # persistent workers are the default, and off without workers from 4.6 on
         ("4.6.0", "--dataloader_num_workers 0", ""),
         ("4.5.3", "--dataloader_num_workers 0", "HFT048"),
