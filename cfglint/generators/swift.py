@@ -147,6 +147,7 @@ def launcher(job: JobSpec) -> str:
 class SwiftFiles(Generator):
     """Files of arguments for ms-swift."""
 
+    makes = "the file of `swift sft`"
     takes = TAKES
     optimizers = huggingface.OPTIMIZERS
 

@@ -96,6 +96,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
 class VerlFiles(Generator):
     """Configs of verl's reinforcement learning."""
 
+    makes = "the file of verl's GRPO trainer"
     takes = TAKES
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:

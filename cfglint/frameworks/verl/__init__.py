@@ -33,6 +33,7 @@ class Verl(LineFramework["VerlConfig"]):
     repository_owners = ("volcengine", "verl-project")
     rule_families = {"VRL": "verl"}
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
+    takes_overrides = True
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader of Hydra for a config file, else that for the words of a command."""

@@ -16,7 +16,7 @@ MOST = 100  # words of an argument that states their number
 PLAIN: Any = {"add_help": False, "conflict_handler": "resolve", "argument_default": argparse.SUPPRESS}
 
 
-class RefusedWords(Exception):
+class LineRefused(Exception):
     """`argparse` would end the program."""
 
 
@@ -24,7 +24,7 @@ class WordParser(argparse.ArgumentParser):
     """A parser that prints nothing."""
 
     def error(self, message: str) -> NoReturn:
-        raise RefusedWords(message)
+        raise LineRefused(message)
 
 
 class Taken(argparse.Action):
@@ -45,7 +45,7 @@ def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[st
     """
     try:
         found, rest = filled(WordParser(**PLAIN), parser).parse_known_args([UNKNOWN if each is None else each for each in words])
-    except (RefusedWords, argparse.ArgumentError, IndexError, ValueError):  # the last two for options that argparse cannot have
+    except (LineRefused, argparse.ArgumentError, IndexError, ValueError):  # the last two for options that argparse cannot have
         return {}, None, True
     command = vars(found).pop(COMMAND, None)
     taken = {name: [None if each == UNKNOWN else each for each in given] for name, given in vars(found).items()}
