@@ -22,7 +22,8 @@ OUTPUTS = {
     "runs": ["RunsOutput"],
     "fix": ["FixOutput"],
     "plan": ["PlanOutput"],
-    "explain": ["ExplainOutput", "LogOutput"],
+    "explain": ["ExplainOutput", "LogOutput"],  # a log as well: the former spelling of `log`
+    "log": ["LogOutput"],
     "review": ["ReviewOutput"],
     "rule": ["RuleEntry"],
 }

@@ -406,14 +406,14 @@ if TYPE_CHECKING:
         cfglint: str
 
     class LogOutput(TypedDict):
-        """The output of `explain --format json` for a training log."""
+        """The output of `log --format json`."""
 
         cfglint: str
         banners: list[BannerEntry]
         failures: list[FailureEntry]
 
     class ReviewOutput(TypedDict):
-        """The output of `review --format json` and `diff --format json`."""
+        """The output of `review --format json`."""
 
         cfglint: str
         changes: list[ChangeEntry]

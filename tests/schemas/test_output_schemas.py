@@ -26,14 +26,15 @@ FILES = {
 SOME = [
     ("check", "check . --gpus 8 --target transformers==5.23.0"),
     ("check", "check train.yaml"),
-    ("runs", "runs ."),
+    ("runs", "check . --show-runs"),
     ("fix", "fix train.yaml --gpus 8 --global-batch 64 --diff"),
     ("fix", "fix train.yaml --gpus 7 --global-batch 64 --diff"),
     ("plan", "plan other.yaml --gpus 8,16 --global-batch 64 --num-examples 1000"),
     ("explain", "explain other.yaml --gpus 8 --num-examples 1000 --model llama-3.1-8b --gpu-memory 80GB --seq-length 512"),
     ("explain", "explain train.yaml"),
     ("explain", "explain train.log"),
-    ("review", "diff train.yaml other.yaml --gpus 8"),
+    ("log", "log train.log"),
+    ("review", "review train.yaml other.yaml --gpus 8"),
     ("rule", "rule BAT001"),
 ]
 
