@@ -663,6 +663,7 @@ VRL010 TypeError: unsupported operand type(s) for %: 'int' and 'str'
 VRL010 ValueError: batch_size should be a positive integer value, but got batch_size=0
 VRL010 ValueError: batch_size should be a positive integer value, but got batch_size=1000.0
 VRL011 NotImplementedError
+VRL011 NotImplementedError: veomni does not support legacy worker implementation
 VRL011 hydra.errors.InstantiationException: Error in call to target ...: AssertionError()
 VRL011 hydra.errors.InstantiationException: Error in call to target ...: ValueError("Rollout mode 'sync' has been removed")
 VRL011 hydra.errors.InstantiationException: Error in call to target ...: ValueError('Invalid loss_agg_mode: mean')

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import OLDEST
 from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
-from cfglint.frameworks.swift import MEGATRON, NEWEST, OLDEST, PACKAGE, RELATIVE, WRITTEN
+from cfglint.frameworks.swift import MEGATRON, NEWEST, PACKAGE, RELATIVE, WRITTEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class MegatronSwift(Framework["MegatronSwiftConfig"]):
     kind = KIND
     title = "Megatron-SWIFT"
     package = PACKAGE
-    oldest = OLDEST
+    oldest = OLDEST[PACKAGE]
     newest = NEWEST
     reads_arguments = True
     telling_keys = SWIFT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 KIND: Final = "swift"
 PACKAGE = "ms-swift"
-OLDEST = "3.0.0"
 NEWEST = RELEASES[PACKAGE]
 COMMANDS = ("pt", "rlhf", "sft")
 MODULES = tuple(f"swift.cli.{each}" for each in COMMANDS)
@@ -41,7 +40,7 @@ class Swift(Framework["SwiftConfig"]):
     kind = KIND
     title = "ms-swift"
     package = PACKAGE
-    oldest = OLDEST
+    oldest = OLDEST[PACKAGE]
     newest = NEWEST
     repository_owners = ("modelscope",)
     base = TRAINER.kind

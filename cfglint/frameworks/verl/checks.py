@@ -47,6 +47,7 @@ ESTIMATORS_04 = (*ESTIMATORS, "reinforce_plus_plus_baseline", "grpo_passk", "opo
 ESTIMATORS_05 = (*ESTIMATORS_04, "gpg")
 REWARD_MANAGERS = ("naive", "prime")
 AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
+ON_ENGINES = ("veomni", "torchtitan")  # strategies that the older workers do not have
 KL_CONTROLS = ("fixed", "adaptive")
 LARGEST_LORA = 512
 
@@ -101,9 +102,11 @@ def strategies(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     """An unknown strategy or estimator, and different strategies of actor and critic."""
     actor, critic = tree.value(STRATEGY), tree.value("critic.strategy")
     known = (*FSDP, "megatron") if tree.since(0, 4) else ("fsdp", "megatron")
-    if isinstance(actor, str) and actor not in known and not tree.since(0, 7):
+    if isinstance(actor, str) and actor not in known and has_legacy_workers(tree):
         message = f"`{STRATEGY}` is {actor}, not one of {', '.join(known)}"
-        yield FailedCheck("VRL011", STRATEGY, message, "NotImplementedError", CONFIG, f"set `{STRATEGY}=fsdp`")
+        named = actor in ON_ENGINES and tree.since(0, 7, 1)
+        exception = f"NotImplementedError: {actor} does not support legacy worker implementation" if named else "NotImplementedError"
+        yield FailedCheck("VRL011", STRATEGY, message, exception, CONFIG, f"set `{STRATEGY}=fsdp`")
     elif isinstance(actor, str) and isinstance(critic, str) and not tree.since(0, 6) and actor in known:
         fits = critic in FSDP if tree.since(0, 4) and actor in FSDP else critic == actor
         if not fits:
@@ -114,6 +117,14 @@ def strategies(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     if isinstance(estimator, str) and not tree.since(0, 6) and estimator not in choices:
         message = f"`algorithm.adv_estimator` is {estimator}, not one of {', '.join(choices)}"
         yield FailedCheck("VRL011", "algorithm.adv_estimator", message, "NotImplementedError", INIT, "set one of these")
+
+
+def has_legacy_workers(tree: Tree) -> bool:
+    """Whether the workers are those before the engines, which 0.7 uses unless it is told otherwise.
+
+    Source: verl 0.7.1 trainer/main_ppo.py:123-175 (add_actor_rollout_worker).
+    """
+    return not tree.since(0, 7) or (not tree.since(0, 8) and tree.value("trainer.use_legacy_worker_impl", "auto") in ("auto", "enable"))
 
 
 def reward_managers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:

@@ -228,3 +228,17 @@ def test_a_config_file_of_the_kind_extends_the_release(tmp_path, capsys, text, f
     assert main(["check", str(tmp_path / "own.yaml"), "--kind", "verl", "--target", "verl==0.9.1", "--format", "json"]) == 1
     result = Result(capsys.readouterr().out)
     assert ([code for code, _ in result.found], result.resolved["global_batch"]) == (found, batch)
+
+
+@each_case(
+    ("release", "words", "found"),
+    [
+        ("0.7.1", f"{ACTOR}.strategy=foo", ["VRL011"]),
+        ("0.7.1", f"{ACTOR}.strategy=foo trainer.use_legacy_worker_impl=disable", []),
+        ("0.5.0", f"{ACTOR}.strategy=foo", ["VRL011"]),
+        ("0.9.1", "algorithm.use_kl_in_reward=True algorithm.kl_ctrl.type=linear", ["VRL011"]),
+        ("0.9.1", "algorithm.kl_ctrl.type=linear", []),  # read only where the reward has a KL term
+    ],
+)
+def test_choices_that_a_run_reads(checked, release, words, found):
+    assert [code for code, severity in checked(f"{LINE} {words}", release).found if severity == "error"] == found

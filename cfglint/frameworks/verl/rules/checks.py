@@ -78,6 +78,7 @@ def size_not_an_integer() -> None:
         f"{BASE} {ROLLOUT}.mode=sync\n",
         f"{BASE} algorithm.use_kl_in_reward=True algorithm.kl_ctrl.type=linear actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1\n",
         Example(f"{BASE} {ACTOR}.strategy=fsdp3\n", facts=OLD),
+        Example(f"{BASE} {ACTOR}.strategy=veomni\n", facts={"kind": "launch", "target": {"verl": "0.7.1"}}),
         Example(f"{BASE} algorithm.adv_estimator=ppo\n", facts=OLD),
         Example(f"{BASE} reward_model.reward_manager=mine\n", facts=OLDER),
         Example(f"{BASE} {ACTOR}.optim.warmup_style=linear\n", facts={"kind": "launch", "target": {"verl": "0.6.1"}}),
