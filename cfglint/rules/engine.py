@@ -185,7 +185,8 @@ def depends_on_parser(rule: Rule, finding: Finding, config: Config) -> bool:
 
 def may_not_reach(stage: Stage | None, rule: Rule, config: Config) -> bool:
     """Whether the run may build another trainer than the framework's, so that a later check may not run."""
-    return stage in ("init", "first-step") and config.may_build_own_trainer() and not is_of_engine(rule, config)
+    in_trainer = stage in ("init", "first-step") and rule.about != CODE  # the code of a program calls the constructor itself
+    return in_trainer and config.may_build_own_trainer() and not is_of_engine(rule, config)
 
 
 def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = False) -> bool:

@@ -216,7 +216,10 @@ class Evaluation(Interpreter):
         data = Instance(made_of)
         value = Value(data)
         if own is not None and isinstance(own.data, Function):
+            before = set(self.trainers)
             self.run_function(own.data.of(value, own.data.owner or made_of), given, named, node)
+            for call in [each for each in self.trainers if each not in before]:
+                self._record_handed_on(self.trainers[call], named, node)
             return value
         if is_framework(base):
             self._framework_object(base, given, named, node, made_of)
@@ -227,6 +230,14 @@ class Evaluation(Interpreter):
         if after is not None and isinstance(after.data, Function):
             self.run_function(after.data, [], {}, node)
         return value
+
+    def _record_handed_on(self, inner: MadeCall, named: dict[Any, Value], node: ast.AST) -> None:
+        """Record the keywords of a call that the constructor of a class hands on to that of a trainer, by its `**kwargs`."""
+        own = {word.arg for word in inner.node.keywords}
+        handed = {name: value for name, value in named.items() if name not in own and inner.arguments.get(name, (None, None))[1] is value}
+        found = self.record(self.trainers, inner.name, [], handed, node, inner.origin) if handed else None
+        if found is not None:
+            found.conditions = inner.conditions
 
     def fill(self, data: Instance, made_of: Class, given: list[Value], named: dict[Any, Value]) -> None:
         """Set the fields of an object of a dataclass."""
