@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     Figures = dict[str, Any]
 
-TEMPLATE = Path(__file__).with_name("performance.md")
+TEMPLATE = Path(__file__).with_name("README.template.md")
 ABSENT = "The frameworks are not installed here."
-FOLDER = "performance"  # beside the page: the plots, and the figures that all of it is made from
+FOLDER = "results"  # beside the page: the plots, and the figures that all of it is made from
 
 
 def files(figures: Figures) -> dict[str, str]:
-    """The page, its plots and its figures, by their paths below `docs`."""
-    made = {"performance.md": page(figures), f"{FOLDER}/figures.json": json.dumps(figures, indent=1) + "\n"}
+    """The page, its plots and its figures, by their paths below `benchmarks`."""
+    made = {"README.md": page(figures), f"{FOLDER}/figures.json": json.dumps(figures, indent=1) + "\n"}
     return {**made, **{f"{FOLDER}/{name}.svg": plot(growth) for name, growth in figures["growth"].items()}}
 
 

@@ -8,7 +8,7 @@ pre-commit-hooks from the package index in the other, and runs all commands of a
 that a busy machine hurts all of them alike. Prints medians, ratios within the rounds, and spreads.
 
 Without --corpus the files are the examples with other numbers; with it, the configs found below DIR that cfglint
-checks, over and over until there are enough. --write makes docs/performance.md and its plots anew, which --from
+checks, over and over until there are enough. --write makes benchmarks/README.md and its plots anew, which --from
 does again from figures that are there.
 """
 
@@ -25,8 +25,8 @@ import inputs
 import page
 import tables
 
-DOCS = environments.ROOT / "docs"
-FIGURES = DOCS / "performance" / "figures.json"
+HERE = environments.ROOT / "benchmarks"
+FIGURES = HERE / "results" / "figures.json"
 
 
 def main() -> int:
@@ -37,13 +37,13 @@ def main() -> int:
     parser.add_argument("--tree", type=Path, help="the repository to measure as a whole instead of a made-up one")
     parser.add_argument("--only", nargs="+", default=[], metavar="TABLE", help="measure these tables, keep the page's other figures")
     parser.add_argument("--frameworks", type=Path, metavar="PYTHON", help="an interpreter with deepspeed and transformers")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md, its plots and its figures")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/README.md, its plots and its figures")
     parser.add_argument("--from", dest="figures", type=Path, metavar="FILE", help="take these figures instead of measuring")
     options = parser.parse_args()
     figures = json.loads(options.figures.read_text(encoding="utf-8")) if options.figures else measured(options)
     if options.write:
         for name, text in page.files(figures).items():
-            path = DOCS / name
+            path = HERE / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return 0

@@ -71,3 +71,8 @@ def __getattr__(name: str) -> object:
     value: object = getattr(api, name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The names of the library, for completion in a notebook: most are imported when they are first used."""
+    return sorted({*__all__, "__version__"})

@@ -109,10 +109,19 @@ def printed(command: str, folder: str | os.PathLike[str], environment: dict[str,
 
 @pytest.fixture
 def replay(environment):
-    """Run a transcript in a folder: the text that it should be."""
+    """Run a transcript in a folder: the text that it should be, and the folder in which its last command leaves the shell."""
 
-    def run(text: str, folder: str | os.PathLike[str]) -> str:
-        return Transcript(text).replayed(lambda command: printed(command, folder, environment))
+    def run(text: str, folder: Path) -> tuple[str, Path]:
+        place = folder
+
+        def step(command: str) -> str:
+            nonlocal place
+            if re.fullmatch(r"cd \S+", command):
+                place = place / command[3:]
+                return ""
+            return printed(command, place, environment)
+
+        return Transcript(text).replayed(step), place
 
     return run
 

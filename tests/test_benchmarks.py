@@ -13,8 +13,8 @@ from cfglint.cli import main
 from cfglint.source.limits import MAX_SIZE
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCS = ROOT / "docs"
-FIGURES = DOCS / "performance" / "figures.json"
+HERE = ROOT / "benchmarks"
+FIGURES = HERE / "results" / "figures.json"
 ROW = {"seconds": 0.05, "seconds_spread": 0.004, "ratio": 2.5, "ratio_spread": 0.1, "processor_ratio": 2.4, "megabytes": 12.3}
 
 
@@ -38,22 +38,22 @@ def benchmarks():
 
 def test_the_page_and_its_plots_are_what_the_figures_make(benchmarks):
     for name, text in benchmarks.page.files(json.loads(FIGURES.read_text(encoding="utf-8"))).items():
-        assert (DOCS / name).read_text(encoding="utf-8") == text, f"{name}: benchmarks/run.py --from {FIGURES.name} --write makes it anew"
+        assert (HERE / name).read_text(encoding="utf-8") == text, f"{name}: benchmarks/run.py --from {FIGURES.name} --write makes it anew"
 
 
 def test_the_page_names_the_command_and_has_every_part():
-    page = (DOCS / "performance.md").read_text(encoding="utf-8")
+    page = (HERE / "README.md").read_text(encoding="utf-8")
     assert "python3 benchmarks/run.py" in page
     assert "{{" not in page
     for part in ("3,000 YAML files", "300 YAML files", "A branch that changes 50", "More and more declared runs", "Several cores"):
         assert part in page
     for plot in ("files", "size", "runs"):
-        assert f"(performance/{plot}.svg)" in page
+        assert f"(results/{plot}.svg)" in page
 
 
 @pytest.mark.parametrize("name", ["files", "size", "runs"])
 def test_plots_are_well_formed(name):
-    root = ElementTree.parse(DOCS / "performance" / f"{name}.svg").getroot()
+    root = ElementTree.parse(HERE / "results" / f"{name}.svg").getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     dots = root.findall("{http://www.w3.org/2000/svg}circle")
     for dot in dots:

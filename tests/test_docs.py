@@ -12,11 +12,12 @@ from cfglint.project import settings_file
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ("rules.md",)  # held by the tests of what makes them
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in GENERATED)]
+OUTSIDE = ("README.md", "CONTRIBUTING.md", "tools/README.md", "benchmarks/README.md")
+PAGES = [*(ROOT / name for name in OUTSIDE), *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in GENERATED)]
 BLOCK = re.compile(r"^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#]+)(?:#[^)]*)?\)")
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 @pytest.fixture
@@ -30,18 +31,21 @@ def folder(tmp_path):
 
 @every_page
 def test_commands_print_what_is_shown(page, folder, replay, updating):
-    """A page's blocks in their order, in one folder: a block with a file name is that file, a console block is run."""
+    """A page's blocks in their order: a block with a file name is that file, a console block is run, `cd` holds for what follows."""
+
+    place = folder
 
     def replayed(block):
+        nonlocal place
         text = block["text"]
         if block["file"]:
-            (folder / block["file"]).write_text(text, encoding="utf-8")
+            (place / block["file"]).write_text(text, encoding="utf-8")
         if block["language"] != "console":
             return block[0]
-        return block[0].replace(text, replay(text, folder))
+        shown, place = replay(text, place)
+        return block[0].replace(text, shown)
 
-    shown = page.read_text(encoding="utf-8")
-    now = BLOCK.sub(replayed, shown)
+    now = BLOCK.sub(replayed, page.read_text(encoding="utf-8"))
     if updating:
         page.write_text(now, encoding="utf-8")
     assert now == page.read_text(encoding="utf-8")

@@ -13,22 +13,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-COMMANDS = {
-    "check": "check files or folders for values that the framework would refuse, ignore or override",
-    "fix": "apply safe fixes, or change the batch keys to reach a target global batch size",
-    "plan": "show which batch sizes and GPU counts reach a global batch size, with steps and time",
-    "explain": "show every number of a run and its origin, or compare a training log with a config",
-    "diff": "show the effect of a config change on the run",
-    "review": "show the effect of a git branch on every run that it changes",
-    "runs": "list the runs of a project, including the launch lines of its scripts",
-    "new": "generate a config from a few facts",
-    "init": "write a configuration, a baseline and the pre-commit hooks for this repository",
-    "rule": "show the manual page of a rule, or list all rules",
-    "schema": "print the JSON Schema of a kind of config",
-    "server": "run the language server for an editor, over standard input and output",
-    "mcp": "serve check, fix, plan, explain and review to a language model (Model Context Protocol)",
-    "completion": "print a script that completes options and values in bash, zsh or fish",
+GROUPS = {
+    "a run": {
+        "check": "find values that the framework would refuse, ignore or override",
+        "fix": "apply safe fixes, or reach a global batch size on other GPUs",
+        "plan": "show which batch sizes and GPU counts reach a global batch size",
+        "explain": "show every number of a run, its origin, and the GPU memory",
+        "log": "show why a training failed, and what the numbers of its log mean",
+        "review": "show what a git branch, or an edit from OLD to NEW, changes in the runs",
+    },
+    "a start": {
+        "new": "generate a config from a few facts",
+        "init": "write a configuration, a baseline and pre-commit hooks for this repository",
+    },
+    "reference, editors and programs": {
+        "rule": "show the manual page of a rule, or list all rules",
+        "schema": "print the JSON Schema of a kind of config",
+        "server": "run the language server for an editor",
+        "mcp": "serve these commands to a language model (Model Context Protocol)",
+        "completion": "print the completion script for bash, zsh or fish",
+    },
 }
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
+FORMER = {"diff": "review OLD NEW", "runs": "check --show-runs"}  # commands that have another name now, and are accepted
 
 TOPICS = {  # of `cfglint help`, beside the commands: a command that has the options, and what they are
     "run": ("check", "options about a run, which most commands have"),
@@ -39,7 +46,7 @@ INTERRUPTED = 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # standard output: errors about files are reported elsewhere
 RARELY = (30_000, 20, 20)  # thresholds of the garbage collector
 
-EXIT_STATUS = "Exit status: 0, 1 for a finding at or above --fail-on (default: error) or a target out of reach, 2 could not do the job."
+EXIT_STATUS = "Exit status: 0; 1 for findings at or above --fail-on (default: error) or an unreachable target; 2 for a job not done."
 
 
 def program() -> NoReturn:
@@ -95,15 +102,20 @@ def main(arguments: list[str]) -> int:
         if {"-v", "--verbose"} & set(arguments[1:]):
             print("\n".join(modelled_releases()))
         return 0
-    if name not in COMMANDS:
+    if name not in COMMANDS and name not in FORMER:
         return unknown_command(name)
     from cfglint.cli.argument_parser import Parser
 
     command = __import__(f"cfglint.cli.{name}", fromlist=["run"])
-    parser = Parser(f"cfglint {name}", COMMANDS[name])
+    parser = Parser(f"cfglint {name}", COMMANDS.get(name) or f"the former name of `cfglint {FORMER[name]}`")
     command.add_arguments(parser)
+    parsed = parser.parse_args(arguments[1:])
+    if name in FORMER:
+        from cfglint.cli.console import warn
+
+        warn(f"`cfglint {name}` is `cfglint {FORMER[name] if name != 'runs' or not parsed.declare else 'init --declare'}` now")
     try:
-        return int(command.run(parser.parse_args(arguments[1:])))
+        return int(command.run(parsed))
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -149,13 +161,10 @@ def usage() -> str:
     from cfglint.cli.help_text import folded, help_width
 
     width = help_width()
-    lines = [
-        "usage: cfglint COMMAND ...",
-        "",
-        *folded("Predict what a training framework would do with these config files on this many GPUs.", width),
-        "",
-    ]
-    for name, text in COMMANDS.items():
-        lines += folded(f"  {name:<11}{text}", width, " " * 13)
-    ends = "Run `cfglint help COMMAND` for options and examples, `cfglint help run` for the options about a run.", EXIT_STATUS
+    lines = folded("usage: cfglint COMMAND ...  Predict what a training framework would do with a run on this many GPUs.", width)
+    for title, group in GROUPS.items():
+        lines += ["", f"{title}:"]
+        for name, text in group.items():
+            lines += folded(f"  {name:<11}{text}", width, " " * 13)
+    ends = "`cfglint help COMMAND` has options and examples, `cfglint help run` the options about a run.", EXIT_STATUS
     return "\n".join([*lines, "", *(line for end in ends for line in folded(end, width))])

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Act = Callable[["Namespace", str], None]
 
 
+HIDDEN = "hidden"  # the topic of options that are accepted, and not explained
+
+
 class Namespace:
     """The parsed arguments, one attribute per option; an absent option has its default."""
 
@@ -144,6 +147,12 @@ class Parser(Record):
         else:
             self.options[name] = option
 
+    def hide_all_but(self, *names: str) -> None:
+        """Leave the other options, which are of little use to this command, out of its help; they are accepted."""
+        for name, option in self.options.items():
+            if name not in names:
+                option.topic = HIDDEN
+
     def add_example(self, command: str, what: str) -> None:
         """Show a command line below the options in the help text, with what it does."""
         self.examples.append((command, what))
@@ -230,5 +239,7 @@ class Parser(Record):
         """The output of `--help`, folded to the width of the terminal."""
         from cfglint.cli.help_text import help_text
 
-        options = [(each.topic, each.name, each.shown(), each.help) for each in (*self.positionals, *self.options.values())]
+        options = [
+            (each.topic, each.name, each.shown(), each.help) for each in (*self.positionals, *self.options.values()) if each.topic != HIDDEN
+        ]
         return help_text(self.usage(), self.description, options, self.examples)

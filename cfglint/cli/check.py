@@ -20,7 +20,7 @@ from cfglint.cli.options import (
     suppress,
     warn_of_unknown_codes,
 )
-from cfglint.cli.output import check_outputs, write
+from cfglint.cli.output import check_outputs, reports, write
 from cfglint.cli.run_all import outcomes
 from cfglint.cli.terminal import rows
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
@@ -51,15 +51,15 @@ def add_arguments(parser: Parser) -> None:
     add_baseline_options(parser)
     add_skip_option(parser)
     add_output_options(parser, FORMATS)
-    parser.add_argument("--show-files", action="store_true", help="list every file with its kind and run, or why it is skipped")
+    parser.add_argument("--show-files", action="store_true", help="list the files, their kinds, or why they are skipped")
+    parser.add_argument("--show-runs", action="store_true", help="list the runs and what is unknown of each")
     parser.add_argument("--show-settings", action="store_true", help="list the settings and their origins")
-    parser.add_argument("--statistics", action="store_true", help="print how often each code was found instead of the findings")
-    parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: auto)")
-    parser.add_example("cfglint check", "this folder and below, or the declared runs")
+    parser.add_argument("--statistics", action="store_true", help="count the findings by code")
+    parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes")
+    parser.add_example("cfglint check", "the declared runs, or this folder")
     parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "on 8 GPUs, with steps")
     parser.add_example("cfglint check train.yaml ds_config.json --run --target transformers==4.57.1", "one run")
     parser.add_example("cfglint check --format text --format sarif --output cfglint.sarif", "text, and a file")
-    parser.add_example("cfglint check --select ignored-key,BAT --statistics", "how often some rules find something")
 
 
 def run(arguments: Namespace) -> int:
@@ -69,6 +69,8 @@ def run(arguments: Namespace) -> int:
         check_outputs(arguments)
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
+        if arguments.show_runs:
+            return show_runs(arguments)
         if arguments.show_files or arguments.show_settings:
             return show(arguments, project, stats)
         accepted = baseline_of(arguments, project)
@@ -85,6 +87,16 @@ def run(arguments: Namespace) -> int:
     if incomplete or not written:
         return 2
     return selection.status(found)
+
+
+def show_runs(arguments: Namespace) -> int:
+    """Print the runs instead of checking them; raises UsageError for a format without findings."""
+    from cfglint.cli import runs
+
+    [(form, output), *others] = reports(arguments)
+    if others or form not in runs.FORMATS:
+        raise UsageError(f"--show-runs has one report, as {' or '.join(runs.FORMATS)}")
+    return runs.print_runs(arguments, runs.as_json if form == "json" else runs.as_text, output)
 
 
 def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:

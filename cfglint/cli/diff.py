@@ -1,4 +1,4 @@
-"""`cfglint diff`: the effect of a config change on the run."""
+"""`cfglint review OLD NEW`: what differs in effect between two states of a run that lie next to each other."""
 
 from __future__ import annotations
 
@@ -40,19 +40,21 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `diff`."""
+    """The options of `diff`, the former name of `review OLD NEW`."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD NEW: two files or two folders; or the old files of a run, with --to")
-    parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files of the run")
+    add_comparison_options(parser)
+
+
+def add_comparison_options(parser: Parser) -> None:
+    """Add the options for two states of a run."""
+    parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files, where a run has several")
     add_run_options(parser)
     add_finding_options(parser)
     add_output_options(parser, FORMATS)
-    parser.add_example("cfglint diff old.yaml new.yaml --gpus 8", "the effect of the change on a run on 8 GPUs")
-    parser.add_example("cfglint diff old.yaml old.json --to new.yaml new.json", "a run of two files")
-    parser.add_example("cfglint diff configs-old configs", "every run of two folders")
 
 
 def run(arguments: Namespace) -> int:
-    """Compare and report; return the exit status."""
+    """Compare the states that the paths name; return the exit status."""
     stats = ScanStats()
     try:
         check_outputs(arguments)
@@ -125,7 +127,7 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
     if arguments.to:
         return arguments.paths, arguments.to
     if len(arguments.paths) != 2:
-        raise UsageError("pass OLD and NEW; for a run of several files: diff OLD OLD --to NEW NEW")
+        raise UsageError("pass OLD and NEW; for a run of several files: review OLD OLD --to NEW NEW")
     return arguments.paths[:1], arguments.paths[1:]
 
 

@@ -1,111 +1,45 @@
-"""`cfglint explain`: every number of a run and its origin; or a log: why the training failed, its numbers compared with the config."""
+"""`cfglint explain`: every number of a run and its origin."""
 
 from __future__ import annotations
 
-import io
-import os
-import sys
-
-from cfglint.cli.console import fail, warn_of
+from cfglint.cli.console import fail, warn, warn_of
+from cfglint.cli.log import FORMATS, log_among, report
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
-from cfglint.cli.output import to_file
+from cfglint.cli.output import add_report_options, the_report, write_text
 from cfglint.cli.terminal import columns
-from cfglint.explanation import failures, log_analysis, log_parser
-from cfglint.explanation.log_analysis import ExplainedLog
-from cfglint.report import render_account, render_log
+from cfglint.report import render_account
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
-from cfglint.source import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.project.settings_file import Configuration
-    from cfglint.run.checked import CheckedRun
-
-LONGEST_LINE = 1_000_000  # characters; a progress bar writes all of its states into one
-ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="the files of one run; or a log (`-`: standard input), and files to compare it with"
-    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run")
     add_run_options(parser)
-    parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: text")
-    parser.add_argument("--output", metavar="FILE", help="write to this file instead of standard output")
-    parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "every number of the run and its origin")
-    parser.add_example("cfglint explain train.log", "the numbers in the banner of a training log")
-    parser.add_example("cfglint explain train.log train.yaml", "the log compared with the files of the run")
-    parser.add_example("cfglint explain error.txt", "what a traceback or the end of a log means")
+    add_report_options(parser, FORMATS)
+    parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "with steps")
+    parser.add_example("cfglint explain train.yaml --gpus 8 --gpu-memory 80GB", "with the memory of each GPU")
 
 
 def run(arguments: Namespace) -> int:
-    """Explain and print; exit status 1 if a log differs from the files that it is compared with."""
-    width = None if arguments.output else columns()
+    """Explain and print; a log among the paths is explained as by `cfglint log`."""
     try:
         project = load_configuration(arguments)
         log = log_among(arguments)
-        if log is not None:
-            found = explain_log(log, arguments, project)
-            text = render_log(arguments.format, log.path, found, width)
-            status = 1 if any(each.differences for each in found.banners) else 0
-        else:
-            text, status = explain_run(arguments, project, width)
+        if log is None:
+            return explain_run(arguments, project)
+        warn(f"{log.path} is a log: `cfglint log` is the command for logs")
+        return report(log, arguments, project)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    return write(text, arguments.output) or status
 
 
-class Log:
-    """A log: its path, as it is shown, and its lines, which are read once for each question."""
-
-    def __init__(self, path: str, piped: list[str] | None = None) -> None:
-        self.path = path
-        self.piped = piped
-
-    def lines(self) -> Iterable[str]:
-        """The lines from the start."""
-        return read_lines(self.path) if self.piped is None else self.piped
-
-    @property
-    def recognised(self) -> bool:
-        """Whether the lines are those of a log: a training banner or the signs of a failure, which no config has."""
-        try:
-            return log_parser.is_log(self.lines()) or bool(failures.failures_in(self.lines()))
-        except files.FileProblem:
-            return False
-
-
-def log_among(arguments: Namespace) -> Log | None:
-    """The log among the paths, which is taken out of them; standard input without a file name is a log."""
-    for path in arguments.paths:
-        log = Log(path) if path != "-" else None if arguments.stdin_filename else Log("standard input", list(piped_lines()))
-        if log is not None and (log.recognised or path == "-"):
-            arguments.paths.remove(path)
-            return log
-    return None
-
-
-def piped_lines() -> Iterator[str]:
-    """The lines of standard input."""
-    yield from io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", "\n")
-
-
-def read_lines(path: str) -> Iterator[str]:
-    """The lines of a log of any size, very long ones in parts; undecodable bytes are replaced. Raises FileProblem."""
-    with os.fdopen(files.open_regular(path), "rb") as file:
-        start = file.read(3)
-        encoding = next((name for mark, name in ENCODINGS if start.startswith(mark)), "utf-8")
-        file.seek(0)
-        with io.TextIOWrapper(file, encoding, "replace", "\n") as text:
-            yield from iter(lambda: text.readline(LONGEST_LINE), "")
-
-
-def explain_run(arguments: Namespace, project: Configuration, width: int | None) -> tuple[str, int]:
-    """The explanation of the run that the paths describe, and the exit status."""
+def explain_run(arguments: Namespace, project: Configuration) -> int:
+    """Print or write the explanation of the run that the paths describe; return the exit status."""
     from cfglint.explanation.summary import RunSummary
 
     try:
@@ -114,47 +48,8 @@ def explain_run(arguments: Namespace, project: Configuration, width: int | None)
         if isinstance(error, MissingSectionError):
             raise
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
-    text = render_account(arguments.format, RunSummary(found), width)
+    form, output = the_report(arguments, FORMATS)
+    written = write_text(render_account(form, RunSummary(found), None if output else columns()), output)
     bugs = found.bug_reports
     warn_of(bugs)
-    return text, 2 if found.beyond_limits or bugs else 0
-
-
-def explain_log(log: Log, arguments: Namespace, project: Configuration) -> ExplainedLog:
-    """The failures and the banners of a log, compared with the files if any are given."""
-    found = ExplainedLog([log_analysis.explain(each) for each in log_parser.read(log.lines())], failures.failures_in(log.lines()))
-    if not arguments.paths:
-        return found
-    for each in found.banners:
-        each_run = one_run(arguments, project, arguments.run, log_analysis.hint(each))
-        log_analysis.compare(each, each_run.resolved, place_in(each_run))
-    if found.failures:
-        from cfglint.explanation.failed_run import attach
-
-        first = log_analysis.hint(found.banners[0]) if found.banners else {}
-        card = next((each.gpu_memory for each in found.failures if each.gpu_memory), None)
-        if arguments.gpu_memory is None and not project.gpu_memory:
-            arguments.gpu_memory = card
-        attach(found.failures, one_run(arguments, project, arguments.run, first))
-    found.files = list(arguments.paths)
-    return found
-
-
-def place_in(each_run: CheckedRun) -> Callable[[str], str]:
-    """Return a function that gives the origin of a number of a run."""
-    from cfglint.explanation.summary import RunSummary, origin
-
-    account = RunSummary(each_run)
-    places = {str(item.setting.path[-1]): origin(item) for item in account.items}
-    for name in ("micro_batch", "accumulation", "global_batch"):
-        setting = getattr(each_run.batch, name)
-        places[name] = places.get(str(setting.path[-1]), setting.place)
-    return lambda name: places.get(name, "derived")
-
-
-def write(text: str, output: str | None) -> int:
-    """Write to a file or standard output; return 2 if that fails."""
-    if output is None:
-        sys.stdout.write(text)
-        return 0
-    return 0 if to_file(text, output) else 2
+    return written or (2 if found.beyond_limits or bugs else 0)

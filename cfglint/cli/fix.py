@@ -62,18 +62,16 @@ def add_arguments(parser: Parser) -> None:
     add_run_options(parser)
     add_skip_option(parser)
     add_code_options(parser)
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch size to reach (default: the current one)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, if the files do not specify it")
-    parser.add_argument(
-        "--max-micro-batch", type=positive, metavar="M", help="the largest allowed micro batch size (default: the current one)"
-    )
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="global batch size to reach (default: the current one)")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="current GPU count, if the files leave it open")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
     parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
-    parser.add_argument("--diff", action="store_true", help="print a unified diff and write nothing")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if something would change")
+    parser.add_argument("--diff", action="store_true", help="write nothing; print a unified diff")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if something would change")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_example("cfglint fix train.yaml", "apply the safe fixes")
-    parser.add_example("cfglint fix train.yaml --gpus 8 --global-batch 256", "edit the batch keys: 256 samples per step on 8 GPUs")
-    parser.add_example("cfglint fix . --diff", "show what would change, and write nothing")
+    parser.add_example("cfglint fix train.yaml --gpus 8 --global-batch 256", "reach 256 samples per step")
+    parser.add_example("cfglint fix . --diff", "show what would change")
 
 
 STANDARD_INPUT = "-"

@@ -19,9 +19,8 @@ def help_text(usage: str, description: str, options: list[Option], examples: lis
         lines += [] if topic else explained(form, text, width)
     for topic in dict.fromkeys(topic for topic, *_ in options if topic):
         names = [name for own, name, *_ in options if own == topic]
-        more = f"and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        listed = " ".join([*names[:MOST_NAMED], more]).rstrip()
-        lines += ["", *folded(f"options about the {topic}: {listed}; see `cfglint help {topic}`", width, "  ")]
+        listed = " ".join(names[:MOST_NAMED]) + ("..." if len(names) > MOST_NAMED else "")
+        lines += ["", *folded(f"about the {topic} (`cfglint help {topic}`): {listed}", width, "  ")]
     lines += ["", "examples:"] if examples else []
     for command, what in examples:
         lines += example(command, what, width)
@@ -58,5 +57,7 @@ def explained(form: str, text: str, width: int) -> list[str]:
     """The lines about one option in a help text; a list of choices is broken after commas."""
     left = [line.replace(", ", ",") for line in folded(f"  {form.replace(',', ', ')}", width, " " * INDENT)]
     words = folded(text, width - INDENT)
+    if len(left) == 1 and len(left[0]) + 1 >= INDENT and len(left[0]) + 2 + len(text) <= width:
+        return [f"{left[0]}  {text}".rstrip()]
     first = [left.pop().ljust(INDENT) + words.pop(0)] if words and len(left[-1]) < INDENT - 1 else []
     return [line.rstrip() for line in (*left, *first, *(" " * INDENT + word for word in words))]

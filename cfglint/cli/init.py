@@ -60,12 +60,19 @@ def add_arguments(parser: Parser) -> None:
     """The options of `init`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
-    parser.add_example("cfglint init --gpus 8", "a configuration for launches on 8 GPUs")
+    parser.add_argument("--declare", action="store_true", help="print the runs as [[run]] tables for the configuration instead")
+    parser.hide_all_but("--gpus", "--kind", "--target", "--declare")
+    parser.add_example("cfglint init --gpus 8", "for launches on 8 GPUs")
+    parser.add_example("cfglint init --declare scripts >> cfglint.toml", "declare the launch lines of a folder")
 
 
 def run(arguments: Namespace) -> int:
     """Write the files, and print the hooks if they cannot be written; return 2 if a file exists already or cannot be written."""
     arguments.format, arguments.jobs = [], None
+    if arguments.declare:
+        from cfglint.cli.runs import declared, print_runs
+
+        return print_runs(arguments, declared)
     stats = ScanStats()
     try:
         project = load_configuration(arguments)

@@ -11,7 +11,7 @@ from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configu
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
-from cfglint.generators.generated import path_in, schema_line, schema_name
+from cfglint.generators.generated import path_in, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.generators.neox_shapes import SHAPES
 from cfglint.run.discovery import Discovery
@@ -22,7 +22,7 @@ from cfglint.source.file_source import FileSource, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
@@ -41,10 +41,10 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a consistent set of files"
     )
-    parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch, one process each")
+    parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch")
     parser.add_argument("--gpus-per-node", topic=JOB, type=positive, metavar="N", help="GPUs per node (default: 8)")
     parser.add_argument("--global-batch", type=positive, metavar="G", help="samples per optimizer step")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch size that fits on one GPU")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size that fits")
     parser.add_argument("--micro-batch", topic=JOB, type=positive, metavar="M", help="exactly this micro batch size")
     parser.add_argument("--zero", type=int, choices=("0", "1", "2", "3"), help="ZeRO stage")
     parser.add_argument("--offload", topic=JOB, action="store_true", help="offload the optimizer to the CPU")
@@ -52,11 +52,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--precision", topic=JOB, choices=PRECISIONS, help=f"number format (default: {PRECISIONS[0]})")
     add_training(parser)
     add_model(parser)
-    parser.add_argument("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"framework of the set `run` (default: {FRAMEWORK})")
-    parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
-    parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of an existing run; repeatable")
+    parser.add_argument("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"of the set `run` (default: {FRAMEWORK})")
+    parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="a release; repeatable")
+    parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of a run; repeatable")
     parser.add_argument("--config", topic=JOB, metavar="FILE", help="a cfglint.toml or pyproject.toml (default: the nearest one)")
-    parser.add_argument("--output", metavar="PATH", help="a folder, or a file name for a single file; - prints (default: this folder)")
+    parser.add_argument("--output", metavar="PATH", help="a folder or file; - prints (default: this folder)")
     parser.add_argument("-o", topic=JOB, action=to_output, metavar="PATH", help="the same as --output")
     parser.add_argument("--force", action="store_true", help="replace existing files")
     parser.add_example("cfglint new", "ask for the facts")
@@ -84,13 +84,13 @@ def add_training(parser: Parser) -> None:
 def add_model(parser: Parser) -> None:
     """Add the options that only GPT-NeoX files use."""
     add = partial(parser.add_argument, topic=JOB)
-    model_help = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
+    model_help = f"GPT-NeoX: {','.join(SHAPES)}; else, for --gpu-memory: a config.json, its folder, or a known model"
     add("--model", metavar="NAME", help=model_help)
     add(
         "--gpu-memory",
         type=gpu_memory,
         metavar="GIB",
-        help="memory of a GPU in GiB (79.2), or a card (80GB, H100); instead of --max-micro-batch",
+        help="memory of a GPU, instead of --max-micro-batch",
     )
     for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
         add(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a custom model")
@@ -312,22 +312,12 @@ def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
 
 
 def print_notes(made: Generated, doubts: list[str], output: str) -> None:
-    """Print the reasons for values in files without comments, the notes and the findings."""
+    """Print the reasons for values in files without comments, the findings, and the notes, of which the last one starts the run."""
     for file in made.files:
         if file.is_json:
             warn_of(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
-    warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
     warn_of(doubts)
-    if output != STANDARD_OUTPUT:
-        warn_of(schema_hints(made, folder_of(output)))
-
-
-def schema_hints(made: Generated, folder: str) -> Iterator[str]:
-    """How to get the schemas for editors, if they are missing; the files then refer to them in their first line."""
-    for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
-        path = path_in(folder, schema_name(kind))
-        if not os.path.lexists(path):
-            yield f"for completion in an editor: cfglint schema {kind} --draft 7 > {path}, and `# {schema_line(kind)}` as the first line"
+    warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
 
 
 def as_json(value: Any) -> str:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
+LISTED = "`cfglint check --show-runs` lists them"
 RUN = "run"  # the topic of the options that describe a run
 LONGEST_LINE = 100_000  # characters of a launch line; parsing takes quadratic time in the length of a word
 
@@ -49,8 +50,8 @@ class UsageError(Exception):
 
 def add_run_options(parser: Parser) -> None:
     """Add the options that describe a run: kind, and the facts of its launch."""
-    parser.add_argument("--run", action="store_true", topic=RUN, help="the paths are the complete configuration of one run")
-    parser.add_argument("--kind", choices=file_kinds(), help="the kind of the files (of the first, with --run; default: detected)")
+    parser.add_argument("--run", action="store_true", topic=RUN, help="the paths are one complete run: what is absent is missing")
+    parser.add_argument("--kind", choices=file_kinds(), help="the kind of the (first) file (default: detected)")
     add_fact_options(parser)
     parser.add_argument("--section", metavar="KEY", topic=RUN, help="the config is the mapping under KEY in the file")
     parser.add_argument("--stdin-filename", metavar="NAME", topic=RUN, help="the file name for standard input (`-`)")
@@ -62,19 +63,19 @@ def add_fact_options(parser: Parser) -> None:
     def add(name: str, text: str, **details: Any) -> None:
         parser.add_argument(name, help=text, topic=RUN, **details)
 
-    parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch, one process each")
-    add("--nodes", "number of nodes, if a launch line does not specify it", type=positive, metavar="N")
+    parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch")
+    add("--nodes", "number of nodes, if a launch line leaves it open", type=positive, metavar="N")
     add("--env", "a shell variable of a launch script; repeatable", action="append", default=[], metavar="NAME=VALUE")
-    versions = "the framework's version; repeatable; `installed` takes those in VIRTUAL_ENV, CONDA_PREFIX or .venv"
+    versions = "release of a framework, or `installed`: those of the environment; repeatable"
     add("--target", versions, action="append", default=[], metavar="NAME==VERSION")
     add("--num-examples", "number of training samples, to compute steps", type=positive, metavar="N")
     add("--set", "an override passed on the launch line; repeatable", action="append", default=[], metavar="KEY=VALUE")
     add("--args", "the arguments of a launch line, as one string", metavar="TEXT")
-    add("--model", "the model, for memory estimates: a Hugging Face config.json, its folder, or a known name", metavar="PATH|NAME")
+    add("--model", "for memory: a config.json, its folder, or a known name", metavar="PATH|NAME")
     add("--gpu-memory", "memory of a GPU in GiB (79.2), or a card (80GB, H100)", type=gpu_memory, metavar="GIB")
-    add("--seq-length", "tokens per sample, if the files do not specify it", type=positive, metavar="N")
-    add("--trainer", "the TRL trainer that the script builds (default: detected from the keys)", choices=trainers)
-    strict = "the script adds no keys of its own: report unknown keys as the framework treats them"
+    add("--seq-length", "tokens per sample, if the files leave it open", type=positive, metavar="N")
+    add("--trainer", "the TRL trainer (default: detected)", choices=trainers)
+    strict = "the script adds no keys of its own: unknown ones are errors of the config"
     add("--strict-keys", strict, action="store_true")
     add("--config", "a cfglint.toml or pyproject.toml (default: the nearest one)", metavar="FILE")
 
@@ -82,26 +83,26 @@ def add_fact_options(parser: Parser) -> None:
 def add_finding_options(parser: Parser) -> None:
     """Add the options that select findings."""
     add_code_options(parser)
-    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity with exit status 1 (default: error)")
+    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity for exit status 1 (default: error)")
 
 
 def add_code_options(parser: Parser) -> None:
     """Add the options that select rules."""
-    parser.add_argument("--select", type=codes, metavar="CODES", help="report only these codes, names or families, separated by commas")
-    parser.add_argument("--ignore", type=codes, metavar="CODES", help="do not report these codes, names or families")
+    parser.add_argument("--select", type=codes, metavar="CODES", help="report only these: BAT001,KEY,ignored-key")
+    parser.add_argument("--ignore", type=codes, metavar="CODES", help="do not report these")
 
 
 def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
     """Add the options for the output; a format and a file can be given several times, in pairs."""
-    parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable (default: by the suffix of --output)")
-    parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write to this file instead of standard output")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours in the text report (default: auto)")
+    parser.add_argument("--format", action="append", default=[], choices=formats, help="default: by --output")
+    parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write to this file; its suffix decides the format")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
 
 
 def add_baseline_options(parser: Parser) -> None:
     """Add the options for accepted findings."""
     parser.add_argument("--baseline", metavar="FILE", help="file of accepted findings")
-    parser.add_argument("--write-baseline", action="store_true", help="accept all current findings: write them to the baseline")
+    parser.add_argument("--write-baseline", action="store_true", help="accept all current findings")
 
 
 def paired(namespace: Namespace, file: str) -> None:
@@ -431,10 +432,10 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
     run = discovery.one(paths)
     entry = run.alternative
     if entry is not None and discovery.others_of_line == entry["of"] - 1:
-        where = f"its program builds the arguments in {entry['of']} branches"
-        warn(f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}; `cfglint runs` lists them")
+        where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"
+        warn(f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}")
     elif discovery.others_of_line:
-        warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; `cfglint runs` lists them")
+        warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; {LISTED}")
     return run
 
 
@@ -563,7 +564,7 @@ def is_missing(path: str) -> bool:
 
 def add_skip_option(parser: Parser) -> None:
     """Add the option for named files that are not recognised."""
-    parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs (for hooks)")
+    parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs")
 
 
 def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:

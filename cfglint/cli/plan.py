@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
+from cfglint.cli.output import add_report_options, the_report, write_text
 from cfglint.cli.terminal import columns, uses_colour
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import PlanTable
 
 
+FORMATS = ("text", "json", "markdown", "csv", "html")
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
@@ -28,20 +29,18 @@ def add_arguments(parser: Parser) -> None:
     """The options of `plan`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run")
     add_run_options(parser)
-    parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8, 16, 32, 64, and 7-9 means 7, 8, 9")
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch size to reach (default: the current one)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, if the files do not specify it")
-    parser.add_argument(
-        "--max-micro-batch", type=positive, metavar="M", help="the largest allowed micro batch size (default: the current one)"
-    )
-    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured seconds per step, on the current GPUs")
-    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured tokens per second, of all current GPUs")
-    parser.add_argument("--format", choices=("text", "json", "markdown", "csv", "html"), default="text", help="default: text")
-    parser.add_argument("--plot", metavar="FILE.svg", help="draw which combinations work and how long each run takes")
-    parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "which batch sizes reach 256 on each number of GPUs")
+    parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8,16,32,64")
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="global batch size to reach (default: the current one)")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="current GPU count, if the files leave it open")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
+    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
+    add_report_options(parser, FORMATS)
+    parser.add_argument("--plot", metavar="FILE.svg", help="draw the table")
+    parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "the batch sizes that reach 256")
     parser.add_example(
         "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1",
-        "with steps and hours, from a measured step on 8 GPUs",
+        "with steps and hours",
     )
 
 
@@ -82,22 +81,23 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKindError, EditRefused) as error:
         return fail(str(error))
     plan_table = table(found, pace)
-    sys.stdout.write(_report(arguments.format, plan_table, each))
+    form, output = the_report(arguments, FORMATS)
+    failed = write_text(_report(form, plan_table, each, output is None), output)
     if arguments.plot:
-        written = _draw(plan_table, arguments.plot)
-        if written:
-            return fail(written)
+        undrawn = _draw(plan_table, arguments.plot)
+        if undrawn:
+            return fail(undrawn)
     bugs = list(dict.fromkeys(text for planned in found for text in planned.bugs))
     warn_of(bugs)
-    if bugs:
+    if bugs or failed:
         return 2
     return 0 if any(each.solution.feasible for each in found) else 1
 
 
-def _report(form: str, plan_table: PlanTable, run: CheckedRun) -> str:
+def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:
     """The plans in a format; an HTML page also shows the current run."""
     if form != "html":
-        return plans.render(form, plan_table, colour=uses_colour(), width=columns())
+        return plans.render(form, plan_table, colour=printed and uses_colour(), width=columns() if printed else None)
     from cfglint.explanation.summary import explained
     from cfglint.report import html
 

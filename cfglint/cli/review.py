@@ -1,16 +1,14 @@
-"""`cfglint review`: the effect of a git branch on every run that it changes."""
+"""`cfglint review`: the effect of a git branch, or of two states that are named, on every run that it changes."""
 
 from __future__ import annotations
 
 import os
 
+from cfglint.cli import diff
 from cfglint.cli.console import fail, warn
 from cfglint.cli.diff import report_and_status, summary
 from cfglint.cli.options import (
     UsageError,
-    add_fact_options,
-    add_finding_options,
-    add_output_options,
     facts_of,
     facts_of_declared,
     first_few,
@@ -22,7 +20,6 @@ from cfglint.cli.output import check_outputs
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.project import settings_file
 from cfglint.project.settings_file import ConfigurationError
-from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import left_out
@@ -41,30 +38,39 @@ if TYPE_CHECKING:
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
 GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request branched off its target
 USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+OF_PATHS = ("to", "run", "kind", "section")  # options for OLD NEW
+OF_BRANCH = ("base", "state")
 DEEPER = "git fetch --unshallow; on GitHub `fetch-depth: 0` of actions/checkout, on GitLab `GIT_DEPTH: 0`"
 
 
 def add_arguments(parser: Parser) -> None:
     """The options of `review`."""
-    parser.add_argument("--base", metavar="REV", help="compare with the commit where the branch left REV (default: the main branch)")
-    parser.add_argument("--state", choices=STATES, default=WORKING, help="the state to review (default: the files in the working tree)")
-    add_fact_options(parser)
-    add_finding_options(parser)
-    add_output_options(parser, FORMATS)
-    parser.add_example("cfglint review", "the effect of this branch on each run")
-    parser.add_example("cfglint review --base origin/main --format markdown --output comment.md", "a comment for a pull request")
-    parser.add_example("cfglint review --state staged", "the effect of the staged changes")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="OLD NEW: two files or folders (default: this git branch)")
+    parser.add_argument("--base", metavar="REV", help="compare with where the branch left REV (default: the main branch)")
+    parser.add_argument("--state", choices=STATES, help="what to compare (default: the files in the working tree)")
+    diff.add_comparison_options(parser)
+    parser.add_example("cfglint review", "this branch")
+    parser.add_example("cfglint review --base origin/main --output comment.md", "as a comment of a pull request")
+    parser.add_example("cfglint review old.yaml new.yaml --gpus 8", "an edit, on 8 GPUs")
 
 
 def run(arguments: Namespace) -> int:
-    """Compare the branch and report; return the exit status."""
+    """Compare two states and report; return the exit status."""
+    names = OF_BRANCH if arguments.paths else OF_PATHS
+    unfit = next((name for name in names if getattr(arguments, name)), None)
+    if unfit is not None:
+        return fail(f"--{unfit} is an option of `cfglint review{'' if arguments.paths else ' OLD NEW'}`")
+    return diff.run(arguments) if arguments.paths else review_branch(arguments)
+
+
+def review_branch(arguments: Namespace) -> int:
+    """Compare the branch with where it left its base and report; return the exit status."""
     stats = ScanStats()
-    arguments.kind = None
     try:
         check_outputs(arguments)
         with GitRepository() as repository:
             base, name = base_of(arguments, repository)
-            branch = Branch(repository, base, arguments.state)
+            branch = Branch(repository, base, arguments.state or WORKING)
             project = load_configuration(arguments, lambda path: configuration_of(branch, path))
             selection_of(arguments, project)
             comparisons = compare(branch, arguments, project, stats)
@@ -115,7 +121,7 @@ def left_at(repository: GitRepository, name: str, commit: str, head: str) -> str
         return base
     if repository.shallow:
         raise UsageError(f"this clone is too shallow to find where the branch left {name}; fetch the rest: {DEEPER}")
-    raise UsageError(f"HEAD and {name} have no commit in common; `cfglint diff OLD NEW` compares folders")
+    raise UsageError(f"HEAD and {name} have no commit in common; `cfglint review OLD NEW` compares folders")
 
 
 # ---- the runs

@@ -14,13 +14,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The options of `rule`."""
-    parser.add_argument(
-        "code", nargs="?", metavar="CODE", help="a code such as BAT001 or a name such as batch-mismatch (default: list all rules)"
-    )
+    parser.add_argument("code", nargs="?", metavar="CODE", help="a code or name (default: list all rules)")
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
     parser.add_example("cfglint rule BAT001", "the manual page of a rule")
-    parser.add_example("cfglint rule batch-mismatch", "the same by its name")
-    parser.add_example("cfglint rule", "all rules")
 
 
 def run(arguments: Namespace) -> int:

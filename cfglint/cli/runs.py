@@ -1,12 +1,12 @@
-"""`cfglint runs`: the runs of a project, launch lines included."""
+"""The runs of a project, launch lines included: `check --show-runs`, and as `[[run]]` tables `init --declare`."""
 
 from __future__ import annotations
 
 import os
-import sys
 
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, skipped_files
+from cfglint.cli.output import write_text
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
@@ -18,10 +18,13 @@ from cfglint.source.shell.reasons import DERIVED, MACHINE, PARAMETER, UNSET, Rea
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import AlternativeEntry
 
+FORMATS = ("text", "json")
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
 SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
 REASONS = {"a placeholder": "to be filled in"}
@@ -31,17 +34,20 @@ CALLER = "  (only with arguments, variables or files that the script expects)"
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `runs`."""
+    """The options of `runs`, the former name of `check --show-runs` and `init --declare`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
     parser.add_argument("--declare", action="store_true", help="print [[run]] tables for the configuration")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    parser.add_example("cfglint runs", "the runs of this project")
-    parser.add_example("cfglint runs scripts --declare >> cfglint.toml", "declare the launch lines of a folder")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
 
 
 def run(arguments: Namespace) -> int:
-    """List the runs; 2 when a path cannot be read."""
+    """List or declare the runs; 2 when a path cannot be read."""
+    return print_runs(arguments, declared if arguments.declare else as_json if arguments.format == "json" else as_text)
+
+
+def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], output: str | None = None) -> int:
+    """Print the runs of the paths in a form, or write them to a file; return 2 if a path cannot be read."""
     stats = ScanStats()
     try:
         project = load_configuration(arguments)
@@ -49,19 +55,19 @@ def run(arguments: Namespace) -> int:
         found = outcomes(arguments, project, stats, holding=False)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    if arguments.declare:
-        sys.stdout.write(declared(found))
-    elif arguments.format == "json":
-        sys.stdout.write(as_json(found))
-    else:
-        sys.stdout.write("".join(map(described, found)))
+    failed = write_text(render(found), output)
     firsts = [each for each in found if each.launch is None or each.launch.get("alternative", {}).get("number", 1) == 1]
     launches = sum(each.launch is not None for each in firsts)
     parts = [f"{counted(len(firsts), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *skipped_files(stats)]
     warn("; ".join(parts))
     bugs = [f"{each.place.file}: {each.message}; {each.help}" for run in found for each in run.diagnostics if each.code == INTERNAL]
     warn_of(bugs)
-    return 2 if stats.unreadable or bugs else 0
+    return 2 if stats.unreadable or bugs or failed else 0
+
+
+def as_text(found: list[Outcome]) -> str:
+    """A paragraph for each run."""
+    return "".join(map(described, found))
 
 
 def as_json(found: list[Outcome]) -> str:

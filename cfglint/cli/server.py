@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: Parser) -> None:
     """Add the options of `server`: facts of every launch."""
     add_fact_options(parser)
-    parser.add_argument(
-        "--stdio", action="store_true", help="accepted for editors that pass it: the server always uses standard input and output"
-    )
+    parser.add_argument("--stdio", action="store_true", help="always the case; accepted")
+    parser.hide_all_but("--gpus", "--target", "--config")
     parser.add_example("cfglint server", "started by an editor; see docs/integrations.md")
 
 

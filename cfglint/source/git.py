@@ -67,7 +67,7 @@ class GitRepository:
         if asked.returncode:
             said = complaint(asked.stderr)
             if "not a git repository" in said:
-                raise GitProblem("not in a git repository; `cfglint diff OLD NEW` compares files without one")
+                raise GitProblem("not in a git repository; `cfglint review OLD NEW` compares files without one")
             raise GitProblem(f"git: {said}")
         *top, algorithm, shallow = ["", "", *os.fsdecode(asked.stdout).removesuffix("\n").split("\n")]
         if algorithm not in ALGORITHMS or not any(top):

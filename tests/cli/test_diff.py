@@ -24,10 +24,10 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def diff(folder, capsys):
-    """Run `cfglint diff`: (exit status, standard output, standard error)."""
+    """Run `cfglint review OLD NEW`: (exit status, standard output, standard error)."""
 
     def run(*arguments):
-        status = main(["diff", *arguments])
+        status = main(["review", *arguments])
         printed = capsys.readouterr()
         return status, printed.out, printed.err
 

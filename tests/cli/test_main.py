@@ -59,7 +59,7 @@ def test_help_about_a_topic_explains_its_options(capsys, topic, option):
     with pytest.raises(SystemExit) as stopped:
         main(["help", "new" if topic == "job" else "check"])
     assert stopped.value.code == 0
-    assert f"see `cfglint help {topic}`" in " ".join(capsys.readouterr().out.split())
+    assert f"about the {topic} (`cfglint help {topic}`)" in " ".join(capsys.readouterr().out.split())
     assert main(["help", topic]) == 0
     assert f"\n  {option} " in capsys.readouterr().out
 

@@ -90,7 +90,7 @@ SCENES = {
         ({"readme.yaml": "a: 1\n"}, "", "readme.yaml", "readme.yaml --skip-unrecognized", "missing.yaml", "--gpus 0", "--gpus"),
         ({"ds.json": DEEPSPEED, "a.yaml": "x: 1\n"}, "--gpus 16 --global-batch 256", "ds.json a.yaml --gpus 16 --global-batch 256"),
     ),
-    "diff": (
+    "review": (
         (
             {"a.yaml": TRAINER, "b.yaml": TRAINER.replace("steps: 8", "steps: 4"), "c.yaml": TRAINER + "run_name: x\n", "d.yaml": TYPO},
             *("a.yaml b.yaml", "a.yaml b.yaml --gpus 8", "a.yaml a.yaml", "a.yaml c.yaml", "a.yaml d.yaml", "d.yaml a.yaml"),
@@ -315,6 +315,11 @@ def lay_out(files):
             out.write(text)
 
 
+def spelling(scene, arguments):
+    """The words of the command that a scene is about."""
+    return [scene] if scene != "runs" else ["init"] if "--declare" in arguments else ["check", "--show-runs"]
+
+
 @pytest.mark.parametrize("command", SCENES)
 def test_transcript(command, root, updating, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "100")
@@ -326,6 +331,6 @@ def test_transcript(command, root, updating, tmp_path, monkeypatch, capsys):
             folder.mkdir(parents=True)
             monkeypatch.chdir(folder)
             lay_out(files)
-            lines += shown([command, *shlex.split(arguments)], capsys, files)
+            lines += shown([*spelling(command, arguments), *shlex.split(arguments)], capsys, files)
     lines = [line.replace(str(tmp_path), "/tmp").replace(f'"cfglint": "{__version__}"', '"cfglint": "0"') for line in lines]
     check_parts(root / "tests" / "cli" / "expected" / command, lines, updating)

@@ -120,8 +120,8 @@ def test_the_report_does_not_tell_how_many_had_a_share(project, monkeypatch, cap
     assert one == three
 
 
-@pytest.mark.parametrize("option", ["--format=json", "--declare"])
-def test_the_list_of_runs_does_not_tell_how_many_had_a_share(tmp_path, monkeypatch, capfd, option):
+@pytest.mark.parametrize("command", ["check --show-runs --format=json", "init --declare"])
+def test_the_list_of_runs_does_not_tell_how_many_had_a_share(tmp_path, monkeypatch, capfd, command):
     monkeypatch.chdir(tmp_path)
     for number in range(1, 13):
         processes = f"--nproc_per_node {number} " if number % 2 else ""
@@ -130,6 +130,6 @@ def test_the_list_of_runs_does_not_tell_how_many_had_a_share(tmp_path, monkeypat
     shares = []
     for processes in (1, 3):
         monkeypatch.setattr(worker_processes, "useful_processes", lambda _, processes=processes: processes)
-        shares.append((main(["runs", "--gpus", "8", option]), capfd.readouterr()))
+        shares.append((main([*command.split(), "--gpus", "8"]), capfd.readouterr()))
     assert shares[0][1].err == "cfglint: 12 runs, 12 launch lines\n"
     assert shares[0] == shares[1]
