@@ -102,7 +102,7 @@ def header(account: RunSummary) -> list[Paragraph]:
     run = account.run
     sources = run.target_from
     targets = ", ".join(f"{package} {version} ({sources[package]})" for package, version in run.target.items())
-    lines = paragraph("", f"{framework(run.kinds[0]).title}{f': {targets}' if targets else ''}")
+    lines = paragraph("", f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}")
     if not account.errors:
         starts = "It would start" if run.facts.complete else "No errors found: this run should start"
         program = unchecked_program(run)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
+from cfglint.launch.programs.built_call import AcceleratorCall
 from cfglint.launch.programs.constructors import Constructor, built_calls
 from cfglint.launch.programs.documents import call_document, place_of_literal
 from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
+from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.tracing import trace
@@ -60,6 +63,9 @@ class BuiltArguments:
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run with these arguments, whose launch is unknown."""
+        if self.kind == LAUNCH:
+            facts = facts.replace(kind_given=facts.kind_given or not self.guessed)
+            return facts.replace(launch=Launch(parser=self.program, code=self.program, guessed=self.guessed))
         if self.kind == "deepspeed":  # the program may pass an optimizer
             return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=Launch(guessed=self.guessed))
         return facts.replace(
@@ -137,8 +143,10 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     """The document of one of the calls that build arguments, with the values of the others."""
     evaluated = evaluation_of(program, context)
     documents = [call_document(call, program, evaluated) for call in built_calls(program)]
-    found = documents[which]
+    found, call = documents[which], built_calls(program)[which]
     found.number = which
+    if isinstance(call, AcceleratorCall):
+        found.loop = own_loop(evaluated.call(call), evaluated, program)
     found.trace = lambda key: traced(found, key, program)
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)

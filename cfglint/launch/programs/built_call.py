@@ -13,6 +13,7 @@ class BuiltCall:
     """A call that builds what a run is configured with: `name` is what it calls, `node` the expression that a document stands for."""
 
     kind = ""
+    package = ""  # whose release decides about the call, if its kind does not
     trainer: str | None = None
 
     def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:
@@ -40,3 +41,4 @@ class AcceleratorCall(BuiltCall):
     """A call of `Accelerator`, in a program with a training loop of its own."""
 
     kind = "launch"
+    package = "accelerate"

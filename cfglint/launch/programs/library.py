@@ -9,7 +9,7 @@ import ast
 import os
 import posixpath
 
-from cfglint.launch.programs import config_files, line_parsers
+from cfglint.launch.programs import config_files, line_parsers, own_loops
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     NONE,
@@ -457,6 +457,8 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
             return run.called(target, given, named, run.here())
     if isinstance(data, Built):
         return of_built(run, data, name)
+    if isinstance(data, Opaque) and data.name == "accelerate.Accelerator":
+        return own_loops.of_accelerator(name, given)
     if isinstance(data, (line_parsers.LineParser, line_parsers.ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
     return unknown(f"`{name}()` is a call outside of the program")

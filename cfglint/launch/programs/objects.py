@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from cfglint.launch.programs.calls import MadeCall
     from cfglint.launch.programs.modules import Module
     from cfglint.source.document import Document, Path, Syntax
 
@@ -241,6 +242,16 @@ class Opaque(Container):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
+
+
+class Loader(Opaque):
+    """A data loader, or a plugin of accelerate, with the recorded call that made it; None if it was only tried."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, name: str, made: MadeCall | None) -> None:
+        super().__init__(name)
+        self.made = made
 
 
 class Built(Container):

@@ -19,7 +19,16 @@ PACKAGE = "unsloth"
 # Fields with another default in some release, or filled from the model where the code does not set them.
 DEFAULTS = frozenset(
     (
-        *("auto_find_batch_size", "beta", "bf16", "dataset_num_proc", "epsilon_high", "eval_accumulation_steps", "fp16", "generation_kwargs"),
+        *(
+            "auto_find_batch_size",
+            "beta",
+            "bf16",
+            "dataset_num_proc",
+            "epsilon_high",
+            "eval_accumulation_steps",
+            "fp16",
+            "generation_kwargs",
+        ),
         *("gradient_accumulation_steps", "learning_rate", "logging_steps", "loss_type", "mask_truncated_completions", "max_length"),
         *("max_seq_length", "num_generations", "optim", "padding_free", "per_device_eval_batch_size", "per_device_train_batch_size"),
         *("report_to", "seed", "top_k", "torch_empty_cache_steps", "vllm_mode", "warmup_ratio", "warmup_steps", "weight_decay"),
