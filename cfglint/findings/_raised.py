@@ -77,7 +77,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'LCH005': ('ValueError: Cannot specify num_nodes/gpus with include/exclude',),
     'LCH016': ('error: the following arguments are required: --data_path/--data-path',),
     'LCH017': ("error: argument --max_tokens/--max-tokens: invalid int value: '2k'",),
-    'LCH020': ("ValueError: Unknown mixed_precision mode: bfloat16. Choose between ['no', 'fp8', 'fp16', 'bf16']", "TypeError: Accelerator.__init__() got an unexpected keyword argument 'mixed_precison'"),
+    'LCH020': ("ValueError: Unknown mixed_precision mode: bfloat16. Choose between ['no', 'fp8', 'fp16', 'bf16']", "TypeError: Accelerator.__init__() got an unexpected keyword argument 'mixed_precison'", "TypeError: Accelerator.__init__() got an unexpected keyword argument 'even_batches'", 'ValueError: You can only pass one of `gradient_accumulation_steps` and `gradient_accumulation_plugin`. Please only pass in the created `GradientAccumulationPlugin` object.'),
     'LLF001': ("ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']", "ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']"),
     'LLF002': ('ValueError: Please provide `model_name_or_path`.', "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"),
     'LLF010': ('ValueError: Cannot specify `val_size` if `eval_dataset` is not None.', 'ValueError: Cannot specify `val_size` if `dataset` is None.'),

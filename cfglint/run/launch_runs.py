@@ -339,8 +339,8 @@ class LaunchReader:
         reached = [which for which, each in enumerate(program.built) if evaluated is not None and each.node in evaluated.made]
         chosen = reached if reached and evaluated is not None and evaluated.complete else range(len(program.built))
         every = (built_arguments(program, which, reread, context) for which in chosen)
-        found = [each for each in every if each is not None]
-        return [each for each in found if each.kind != LAUNCH or each.document.loop.loader is not None or path in self.named]
+        calls = [each for each in every if each is not None]
+        return [each for each in calls if each.kind != LAUNCH or each.document.loop.loader is not None or path in self.named]
 
     def context_without_line(self, path: str, found: Found) -> Context:
         """The circumstances of a program that no line starts: no arguments, started from the top of its project or its own folder."""

@@ -48,7 +48,7 @@ class LaunchFramework(LineFramework["LaunchConfig"]):
 
     def account(self, config: LaunchConfig) -> Summary:
         """The lines about launcher and processes."""
-        from cfglint.frameworks.launch.config import account
+        from cfglint.frameworks.launch.accelerator import account
 
         return account(config)
 

@@ -7,9 +7,10 @@ is used if another one is given), utils/launch.py:570 (set for DeepSpeed); data_
 from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Setting
+from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.config import passed
 from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.frameworks.summary import PRECISION
+from cfglint.frameworks.summary import PRECISION, launched
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -91,8 +92,9 @@ def accumulation(config: LaunchConfig) -> Setting:
         found = argument(config, plugin, ACCUMULATION)
         if found is not None and found.value is not None:
             return found
-    if ACCUMULATION_PLUGIN in plugins:
-        return argument(config, plugins[ACCUMULATION_PLUGIN], "num_steps") or unknown
+    if call.values.get("gradient_accumulation_plugin") is not None:
+        made = plugins.get(ACCUMULATION_PLUGIN)
+        return (argument(config, made, "num_steps") if made is not None else None) or unknown
     default = Setting((ACCUMULATION,), 1, DEFAULT, because="default of Accelerator")
     return argument(config, call, ACCUMULATION) or (default if loop is not None and loop.accumulates is not None else unknown)
 
@@ -105,10 +107,9 @@ def uses_deepspeed(config: LaunchConfig) -> bool:
 def sets_deepspeed(config: LaunchConfig) -> bool:
     """Whether the launcher may start DeepSpeed, by a flag or by its file."""
     line = config.facts.launch.line
-    if line is None or line.launcher != "accelerate":
+    if line is None or line.values is None:  # another launcher
         return False
-    unread = any(each.kind == "accelerate" and each.path is None for each in line.files)
-    return unread or line.values is None or line.values["type"] == "use_deepspeed"
+    return line.values["type"] == "use_deepspeed" or any(each.kind == "accelerate" and each.path is None for each in line.files)
 
 
 def argument(config: LaunchConfig, call: CallDocument, key: str) -> Setting | None:
@@ -130,14 +131,13 @@ def integer(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def add_accelerator(summary: Summary, config: LaunchConfig) -> None:
-    """The lines about the precision of an `Accelerator`, and what is assumed of it."""
-    call = config.accelerator
-    assert call is not None
-    name, node = call.find(("mixed_precision",))
-    value = call.values.get("mixed_precision")
-    if node is not None and isinstance(value, str):
-        place = Setting(("precision",), NAMES.get(value, value), WRITTEN, call, node, name)
-        summary.add(PRECISION, "precision", place)
-    if loop_of(config) is None:
+def account(config: LaunchConfig) -> Summary:
+    """The summary of a line without a known consumer, and of a program with a training loop of its own."""
+    summary, call = launched(config.facts.launch), config.accelerator
+    name, node = call.find(("mixed_precision",)) if call is not None else (None, None)
+    value = call.values.get("mixed_precision") if call is not None else None
+    if call is not None and node is not None and isinstance(value, str):
+        summary.add(PRECISION, "precision", Setting(("precision",), NAMES.get(value, value), WRITTEN, call, node, name))
+    if config.facts.launch.consumer in ("", KIND) and loop_of(config) is None:
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
+    return summary

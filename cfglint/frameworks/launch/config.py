@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND
-from cfglint.frameworks.summary import launched
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.document import Written
 from cfglint.source.python.call import CallDocument
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Node
 
 ACCELERATOR = "Accelerator"
@@ -136,15 +134,3 @@ def passed(launch: Launch, argument: str) -> tuple[Any, tuple[Node, Node] | None
     if any(word.startswith(short) for short in fields[argument].short for word in words):
         return Unknown(("a short option may set it",)), None, []
     return None, None, []
-
-
-def account(config: LaunchConfig) -> Summary:
-    """The summary of a line without a known consumer."""
-    summary = launched(config.facts.launch)
-    if config.accelerator is not None:
-        from cfglint.frameworks.launch.accelerator import add_accelerator
-
-        add_accelerator(summary, config)
-    elif config.facts.launch.consumer in ("", KIND):
-        summary.assumed.append("the program's own arguments decide batch and length: they are not known")
-    return summary

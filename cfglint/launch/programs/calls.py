@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks import kind_of_class
-from cfglint.launch.programs import library, own_loops
+from cfglint.launch.programs import accelerators, library
 from cfglint.launch.programs.expressions import shown
 from cfglint.launch.programs.interpreter import STARRED, Interpreter
 from cfglint.launch.programs.modules import External
@@ -142,8 +142,8 @@ class Evaluation(Interpreter):
         return library.variable(self, [name])
 
     def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
-        if not self.trial and own_loops.is_training_loop(node):
-            values = (self.evaluate(each, frame).data for each in own_loops.names_in(node.iter))
+        if not self.trial and accelerators.is_training_loop(node):
+            values = (self.evaluate(each, frame).data for each in accelerators.names_in(node.iter))
             self.trained += [each for each in values if isinstance(each, Loader)]
         super()._do_for(node, frame)
 
@@ -278,8 +278,8 @@ class Evaluation(Interpreter):
             return Value(Opaque(name))
         if name == ACCELERATOR:
             self.record(self.accelerators, name, given, named, node)
-            return own_loops.accelerator(named, self.context.gpus)
-        if name in own_loops.LOADERS or (name.startswith("accelerate.") and last in own_loops.PLUGINS):
+            return accelerators.accelerator(named, self.context.gpus)
+        if name in accelerators.LOADERS or (name.startswith("accelerate.") and last in accelerators.PLUGINS):
             return Value(Loader(name, self._record_loader(last, given, named, node)))
         return library.external(self, name, given, named, node)
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope
 
-TRL = "trl"
 MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
@@ -64,7 +63,7 @@ class Constructor(BuiltCall):
         later |= known if any(each.is_open for each in made.results) else set()
         every = made.every and not self._is_copied(scopes)
         open_fields = later & known if every else known - {*made.arguments} | (later & known)
-        is_patched = self.kind == TRL and unsloth.is_imported(self.scope.modules)
+        is_patched = unsloth.replaces(self.name) and unsloth.is_imported(self.scope.modules)
         if is_patched:
             open_fields |= unsloth.changed_fields({name: value for name, (_, value) in made.arguments.items()} if made is not None else {})
         exact = self.complete and not is_patched

@@ -9,7 +9,7 @@ import ast
 import os
 import posixpath
 
-from cfglint.launch.programs import config_files, line_parsers, own_loops
+from cfglint.launch.programs import accelerators, config_files, line_parsers
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     NONE,
@@ -458,7 +458,7 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
     if isinstance(data, Built):
         return of_built(run, data, name)
     if isinstance(data, Opaque) and data.name == "accelerate.Accelerator":
-        return own_loops.of_accelerator(name, given)
+        return accelerators.of_accelerator(name, given)
     if isinstance(data, (line_parsers.LineParser, line_parsers.ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
     return unknown(f"`{name}()` is a call outside of the program")

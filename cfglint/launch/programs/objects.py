@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from cfglint.launch.programs.calls import MadeCall
     from cfglint.launch.programs.modules import Module
     from cfglint.source.document import Document, Path, Syntax
 
@@ -245,11 +244,11 @@ class Opaque(Container):
 
 
 class Loader(Opaque):
-    """A data loader, or a plugin of accelerate, with the recorded call that made it; None if it was only tried."""
+    """A data loader, or a plugin of accelerate, with the `MadeCall` that made it; None if it was only tried."""
 
     __slots__ = ("made",)
 
-    def __init__(self, name: str, made: MadeCall | None) -> None:
+    def __init__(self, name: str, made: Any) -> None:
         super().__init__(name)
         self.made = made
 

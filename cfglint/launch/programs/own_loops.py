@@ -9,7 +9,7 @@ import ast
 
 from cfglint.frameworks.program import OwnLoop
 from cfglint.launch.programs.documents import document_of_call
-from cfglint.launch.programs.objects import NONE, Loader, Opaque, Sequence, Value, unknown
+from cfglint.launch.programs.objects import Loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,28 +19,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.calls import MadeCall
     from cfglint.launch.programs.runs_of_program import Evaluated
 
-LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
-PLUGINS = ("DataLoaderConfiguration", "DeepSpeedPlugin", "GradientAccumulationPlugin")
-SAME = ("prepare_data_loader", "prepare_model", "prepare_optimizer", "prepare_scheduler", "skip_first_batches")
-BACKWARD, STEP = "backward", "step"
-
-
-def of_accelerator(name: str, given: list[Value]) -> Value:
-    """The result of a method of an `Accelerator`: what is prepared stays what it is."""
-    if name == "prepare" and given:
-        return given[0] if len(given) == 1 else Value(Sequence(given, "tuple"))
-    return given[0] if name in SAME and given else unknown(f"`{name}()` is a call outside of the program")
-
-
-def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
-    """Whether a loop computes gradients."""
-    calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
-    return any(isinstance(each, ast.Attribute) and each.attr == BACKWARD for each in calls)
-
-
-def names_in(node: ast.expr) -> Iterator[ast.expr]:
-    """The names and attributes in what a loop goes through: `enumerate(loader)`, `tqdm(self.loader)`."""
-    return (each for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute)))
+STEP = "step"
 
 
 def own_loop(made: MadeCall, evaluated: Evaluated, program: ProgramFacts) -> OwnLoop:
@@ -61,7 +40,7 @@ def plugins_of(made: MadeCall) -> Iterator[MadeCall]:
 
 def accumulates(program: ProgramFacts) -> bool | None:
     """Whether a loop accumulates gradients by `accumulate()`; None if it may do so by itself."""
-    modules = [each for each in program.evaluations.modules.known() if "accelerate" in each.imported_packages]
+    modules = list(program.evaluations.modules.known())
     if any(".accumulate(" in each.text for each in modules):
         return True
     return None if any("accum" in each.text.lower() or any(map(is_skipped_step, ast.walk(each.tree))) for each in modules) else False
@@ -73,12 +52,3 @@ def is_skipped_step(node: ast.AST) -> bool:
         return False
     calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
     return any(isinstance(each, ast.Attribute) and each.attr == STEP for each in calls)
-
-
-def accelerator(named: dict[str, Value], gpus: int | None) -> Value:
-    """An `Accelerator` with the attributes that programs compute with."""
-    found = Opaque("accelerate.Accelerator")
-    found.slots["num_processes"] = Value(gpus) if gpus is not None else unknown("the number of GPUs is unknown")
-    found.slots["gradient_accumulation_steps"] = named.get("gradient_accumulation_steps", Value(1))
-    found.slots["mixed_precision"] = named.get("mixed_precision", NONE)
-    return Value(found)

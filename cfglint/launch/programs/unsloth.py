@@ -42,6 +42,11 @@ def is_imported(modules: Modules) -> bool:
     return any(PACKAGE in each.imported_packages for each in modules.known())
 
 
+def replaces(name: str) -> bool:
+    """Whether unsloth replaces a class of arguments: not those of transformers."""
+    return name not in ("TrainingArguments", "Seq2SeqTrainingArguments")
+
+
 def changed_fields(given: Mapping[str, Any]) -> set[str]:
     """The fields of a config of TRL whose values depend on the release of unsloth, by the values that the code sets.
 
