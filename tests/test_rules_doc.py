@@ -9,7 +9,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.findings.raised import recorded
+from cfglint.findings.example_findings import recorded
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
 from examples import run_of
@@ -20,21 +20,34 @@ every_page = each_case("rule", RULES, ids=lambda rule: rule.code)
 
 
 @pytest.fixture(scope="module")
-def raised(tmp_path_factory):
-    """(code, exceptions) of the bad examples of the errors whose docstrings do not say it, but for those of which `raises` says it all."""
-    above, found = str(tmp_path_factory.mktemp("raised")), []
-    for rule in [each for each in RULES if each.severity == "error" and "Run-time " not in each.check.__doc__]:
+def findings(tmp_path_factory):
+    """(rule, findings) of the bad examples of the rules whose pages take something from them."""
+    above, found = str(tmp_path_factory.mktemp("examples")), []
+    for rule in [each for each in RULES if takes_exceptions(each) or takes_remedies(each)]:
         runs = [run_of(rule, each.text, f"{above}/{number}", each.facts) for number, each in enumerate(rule.bad_examples)]
-        findings = [each for run in runs for each in run.diagnostics if each.code == rule.code and each.exception]
-        texts = [re.sub(rf"{above}/\d+/", "", each.exception) for each in findings]
-        if texts and {*texts} != {rule.raises}:
-            found.append((rule.code, [*dict.fromkeys(texts)]))
-    return found
+        found.append((rule, [each for run in runs for each in run.diagnostics if each.code == rule.code]))
+    return above, found
 
 
-def test_what_is_raised_is_current(root, raised, updating):
-    """Before the pages, which show it."""
-    path, now = root / "cfglint" / "findings" / "_raised.py", recorded(raised)
+def takes_exceptions(rule):
+    return rule.severity == "error" and "Run-time " not in rule.check.__doc__
+
+
+def takes_remedies(rule):
+    return "\n\n    Fix: " not in rule.check.__doc__
+
+
+def test_what_the_examples_say_is_current(root, findings, updating):
+    """Before the pages, which show it: exceptions of errors, but for those of which `raises` says it all, and remedies."""
+    above, of_rules = findings
+    exceptions, remedies = [], []
+    for rule, found in of_rules:
+        raised = list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", each.exception) for each in found if each.exception))
+        if takes_exceptions(rule) and raised and {*raised} != {rule.raises}:
+            exceptions.append((rule.code, raised))
+        if takes_remedies(rule):
+            remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", each.help) for each in found if each.help))))
+    path, now = root / "cfglint" / "findings" / "_example_findings.py", recorded(exceptions, remedies)
     if updating:
         path.write_text(now, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == now

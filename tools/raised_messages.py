@@ -14,7 +14,10 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from cfglint.findings.releases import Release
 
 Template: TypeAlias = tuple[str, ...]  # the constant parts, with a gap between any two; empty ones at the ends mean a gap there
 Place: TypeAlias = str  # `trainer/sft_trainer.py:SFTTrainer.__init__`
@@ -37,40 +40,63 @@ WRAPPED = ("Value error, ", "Assertion failed, ")  # what pydantic puts before t
 
 
 class Messages:
-    """The messages of one release: each template with the places that build it."""
+    """The messages of releases: each template with the releases that have it, and the places that build it there."""
 
-    def __init__(self, found: dict[Template, set[Place]]) -> None:
-        self._found = found
+    def __init__(self) -> None:
+        self._found: dict[Template, dict[Release, set[Place]]] = {}
         self._asked: dict[str, list[Template]] = {}
+        self._of_function: dict[str, list[Template]] = {}
 
-    def templates(self, exception: str) -> list[Template]:
-        """The messages of the source that an exception may be."""
+    def add(self, release: Release, template: Template, place: Place) -> None:
+        """Take in a message of a release."""
+        releases = self._found.get(template)
+        if releases is None:
+            releases = self._found[template] = {}
+        releases.setdefault(release, set()).add(place)
+
+    def releases(self, exception: str) -> set[Release]:
+        """The releases with a message that an exception may be, or with one of nearly the same words in the same function."""
+        templates = self._templates(exception)
+        places = [(release, place) for each in templates for release, found in self._found[each].items() for place in found]
+        held = {release for release, _ in places}
+        functions = {function_of(place) for _, place in places}
+        texts = [GAP.join(each) for each in templates]
+        for near in self._built_by(functions):
+            if any(is_similar(GAP.join(near), text) for text in texts):
+                held |= {release for release, found in self._found[near].items() if functions & set(map(function_of, found))}
+        return held
+
+    def _templates(self, exception: str) -> list[Template]:
+        """The messages that an exception may be."""
         message = message_of(exception)
         if message not in self._asked:
             self._asked[message] = [each for each in self._found if is_message(message, each)]
         return self._asked[message]
 
-    def places(self, exception: str) -> set[Place]:
-        """The places of the source that build them."""
-        return {place for template in self.templates(exception) for place in self._found[template]}
-
-    def has_similar(self, templates: list[Template], functions: set[str]) -> bool:
-        """Whether one of some functions builds a message with nearly the same words."""
-        texts = {GAP.join(each) for each in templates}
-        near = (GAP.join(each) for each, places in self._found.items() if any(place.partition(":")[2] in functions for place in places))
-        return any(is_similar(each, text) for each in near for text in texts)
+    def _built_by(self, functions: set[str]) -> set[Template]:
+        """The messages that one of some functions builds in any release."""
+        if not self._of_function:
+            for template, releases in self._found.items():
+                for function in {function_of(place) for found in releases.values() for place in found}:
+                    self._of_function.setdefault(function, []).append(template)
+        return {template for each in functions for template in self._of_function.get(each, ())}
 
 
 class Sources:
-    """Reads the messages of releases; a file that several of them have is parsed once, and `cache` keeps what was found."""
+    """Reads the messages of releases; a file that several of them have is parsed once.
+
+    `cache` is a file that keeps what was found, for files by their content, and the files of a release by the folder's name.
+    """
 
     def __init__(self, package: str, cache: Path | None = None) -> None:
         self.package = package
         self.cache = cache
         self._files: dict[str, list[tuple[Template, str]]] = {}
+        self._folders: dict[str, list[tuple[str, str]]] = {}
         if cache is not None and cache.exists():
             stored = json.loads(cache.read_text(encoding="utf-8"))
-            self._files = {name: [(tuple(parts), where) for parts, where in found] for name, found in stored.items()}
+            self._files = {name: [(tuple(parts), where) for parts, where in found] for name, found in stored["files"].items()}
+            self._folders = stored["folders"]
 
     def has(self, folder: Path) -> bool:
         """Whether a folder has the package in it."""
@@ -79,30 +105,40 @@ class Sources:
     def _root(self, folder: Path) -> Path | None:
         return next((each for each in (folder / self.package, folder / "src" / self.package) if each.is_dir()), None)
 
-    def messages(self, folder: Path) -> Messages:
-        """The messages of the release that is unpacked in a folder."""
+    def read(self, release: Release, folder: Path, messages: Messages) -> None:
+        """Add the messages of the release that is unpacked in a folder."""
+        if str(folder) not in self._folders:
+            self._folders[str(folder)] = list(self._with_messages(folder))
+        for inside, content in self._folders[str(folder)]:
+            for template, where in self._files[content]:
+                messages.add(release, template, f"{inside}:{where}")
+
+    def _with_messages(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """(path, digest of the content) of the files of a release that have messages."""
         root = self._root(folder)
         assert root is not None
-        found: dict[Template, set[Place]] = {}
         skipped = SKIPPED_AT_TOP.get(self.package, ())
         for path in sorted(root.rglob("*.py")):
             inside = path.relative_to(root)
             if inside.parts[0] not in skipped and not any(part in SKIPPED_FOLDERS for part in inside.parts[:-1]):
-                for template, where in self._of_file(path.read_bytes()):
-                    found.setdefault(template, set()).add(f"{inside.as_posix()}:{where}")
-        return Messages(found)
-
-    def _of_file(self, content: bytes) -> list[tuple[Template, str]]:
-        name = hashlib.sha256(content).hexdigest()[:24]
-        if name not in self._files:
-            self._files[name] = templates(content.decode("utf-8", "replace")) if b"raise" in content or b"assert" in content else []
-        return self._files[name]
+                content = path.read_bytes()
+                name = hashlib.sha256(content).hexdigest()[:24]
+                if name not in self._files:
+                    raises = b"raise" in content or b"assert" in content
+                    self._files[name] = templates(content.decode("utf-8", "replace")) if raises else []
+                if self._files[name]:
+                    yield inside.as_posix(), name
 
     def keep(self) -> None:
         """Write the cache."""
         if self.cache is not None:
             self.cache.parent.mkdir(parents=True, exist_ok=True)
-            self.cache.write_text(json.dumps(self._files), encoding="utf-8")
+            self.cache.write_text(json.dumps({"files": self._files, "folders": self._folders}), encoding="utf-8")
+
+
+def function_of(place: Place) -> str:
+    """The class and function of a place, in whatever file it is."""
+    return place.partition(":")[2]
 
 
 def is_similar(text: str, other: str) -> bool:

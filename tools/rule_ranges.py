@@ -10,8 +10,9 @@ also has findings or exceptions that no example shows, or that no source of the 
 itself). The last are listed: their releases are stated by hand. A package of which one release is modelled (GPT-NeoX) has no ranges.
 
 Then the differences are printed: the releases where cfglint predicts an exception that the source does not have, and where it predicts
-nothing although the source has the message. Both are to be read: a message alone does not say when it is raised. `--table` prints all
-examples, `--rules` looks at some rules only and writes nothing, and `--check` writes nothing and exits 1 when the file would change.
+nothing although the source has the message, unless another rule refuses the example there. Both are to be read: a message alone does not
+say when it is raised. Where cfglint is right, `tools/checks/differences.json` has the reason. `--table` prints all examples, `--rules`
+looks at some rules only and writes nothing, and `--check` writes nothing and exits 1 when the file would change or a difference has no reason.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import itertools
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -39,11 +41,16 @@ from raised_messages import Messages, Sources, is_message  # noqa: E402
 from schema_source import release  # noqa: E402
 
 from cfglint.findings import _rule_releases  # noqa: E402
+from cfglint.findings.diagnostic import ERROR, STAGES  # noqa: E402
+from cfglint.findings.releases import Releases  # noqa: E402
 from cfglint.frameworks import framework, modelled_releases  # noqa: E402
 from cfglint.frameworks.versions import dotted, parse_version  # noqa: E402
 from cfglint.rules.catalogue import every_rule  # noqa: E402
 
 TARGET = ROOT / "cfglint" / "findings" / "_rule_releases.py"
+REASONS = ROOT / "tools" / "checks" / "differences.json"
+REFUSED = "refused before"  # in the place of an exception: another rule refuses the example in this release
+REQUIRED_BEFORE = {"axolotl": {"micro_batch_size": 1, "gradient_accumulation_steps": 1}}
 BUILT_IN = (
     "AttributeError",
     "KeyError",
@@ -66,16 +73,13 @@ Spans = tuple[tuple["Release", "Release"], ...]
 class Looked:
     """An example of a rule: the exceptions that cfglint predicts at each release, and the releases whose source has each of them."""
 
-    def __init__(
-        self, package: str, rule: Rule, number: int, predicted: dict[Release, list[str]], sources: dict[Release, Messages]
-    ) -> None:
+    def __init__(self, rule: Rule, number: int, predicted: dict[Release, list[str]], messages: Messages, modelled: set[Release]) -> None:
         self.rule = rule
         self.name = f"{rule.code}#{number + 1}"
         self.predicted = predicted
-        self.order = sorted(sources)
-        self.modelled = {*map(parse_version, modelled_releases(package))}
-        texts = dict.fromkeys(text for found in predicted.values() for text in found if text)
-        self.held = {text: holders(text, sources) for text in texts}
+        self.modelled = modelled
+        texts = dict.fromkeys(text for found in predicted.values() for text in found if text and text != REFUSED)
+        self.held = {text: holders(text, messages) for text in texts}
 
     @property
     def without_place(self) -> list[str]:
@@ -108,13 +112,25 @@ class Looked:
         """The releases where cfglint predicts nothing, although the source has one of the exceptions."""
         return [each for each in sorted(self.releases & self.modelled) if not self.predicted[each]]
 
-    def lines(self) -> Iterator[str]:
+    def unexplained(self, reasons: list[dict[str, str]], of_rule: Spans | None) -> list[tuple[str, list[Release]]]:
+        """(title, releases) of the differences for which no reason is known, in the releases of the rule."""
+        known = [Releases(bound(each["since"]), bound(each["until"])) for each in self.own(reasons)]
+        of_table = [Releases(*each) for each in of_rule] if of_rule is not None else [Releases()]
+        unfounded = [each for each in self.unfounded() if any(each in span for span in of_table)]
+        both = (("predicted without source", unfounded), ("silent with source", self.silent()))
+        left = ((title, [each for each in found if not any(each in span for span in known)]) for title, found in both)
+        return [(title, found) for title, found in left if found]
+
+    def own(self, reasons: list[dict[str, str]]) -> list[dict[str, str]]:
+        """The reasons that are about this example."""
+        return [each for each in reasons if each["example"] == self.name]
+
+    def lines(self, order: list[Release], differences: list[tuple[str, list[Release]]]) -> Iterator[str]:
         """The lines of the table."""
         for text, held in self.held.items():
-            yield f"{self.name} {text[:100]}: source {spoken(sorted(held), self.order)}"
-        for title, found in (("predicted without source", self.unfounded()), ("silent with source", self.silent())):
-            if found:
-                yield f"  {self.name} {title}: {spoken(found, self.order)}"
+            yield f"{self.name} {text[:100]}: source {spoken(sorted(held), order)}"
+        for title, found in differences:
+            yield f"  {self.name} {title}: {spoken(found, order)}"
 
 
 def main() -> int:
@@ -129,27 +145,44 @@ def main() -> int:
     if len(list(modelled_releases(options.package))) == 1:
         print(f"{options.package}: one release is modelled, so its rules have no ranges")
         return 0
-    reader = Sources(options.package, options.cache)
-    sources = {release(each.name): reader.messages(each) for each in options.folder.iterdir() if is_release(each) and reader.has(each)}
-    reader.keep()
-    looked = list(examples(options.package, sources, options.rules))
-    for each in looked:
-        if options.table or each.unfounded() or each.silent():
-            print("\n".join(each.lines()))
+    order, messages = read(options.package, options.folder, options.cache)
+    looked = list(examples(options.package, order, messages, options.rules))
+    reasons = [each for each in json.loads(REASONS.read_text(encoding="utf-8")) if each["package"] == options.package]
+    found_ranges = dict(ranges(looked, order))
+    differences = {each: each.unexplained(reasons, found_ranges.get(each.rule.code)) for each in looked}
+    for each, found in differences.items():
+        if options.table or found:
+            print("\n".join(each.lines(order, found)))
     print(f"{options.package}: without a place in the source, so that their releases are stated by hand:")
     for each in looked:
         print("".join(f"  {each.name} {text[:100]}\n" for text in each.without_place), end="")
     if options.rules:
         return 0
-    table = {**_rule_releases.RULE_RELEASES, options.package: dict(ranges(looked, sorted(sources)))}
+    table = {**_rule_releases.RULE_RELEASES, options.package: found_ranges}
     text = module(table)
-    if text == TARGET.read_text(encoding="utf-8"):
-        return 0
+    is_current = text == TARGET.read_text(encoding="utf-8")
     if options.check:
-        print(f"{TARGET} is not what the sources give", file=sys.stderr)
-        return 1
-    TARGET.write_text(text, encoding="utf-8")
+        if not is_current:
+            print(f"{TARGET} is not what the sources give", file=sys.stderr)
+        return int(not is_current or any(differences.values()))
+    if not is_current:
+        TARGET.write_text(text, encoding="utf-8")
     return 0
+
+
+def read(package: str, folder: Path, cache: Path | None) -> tuple[list[Release], Messages]:
+    """The releases of a package in a folder, oldest first, and their messages."""
+    reader, messages = Sources(package, cache), Messages()
+    folders = {release(each.name): each for each in folder.iterdir() if is_release(each) and reader.has(each)}
+    for each, of_release in sorted(folders.items()):
+        reader.read(each, of_release, messages)
+    reader.keep()
+    return sorted(folders), messages
+
+
+def bound(text: str) -> Release:
+    """The end of a span; empty for none."""
+    return parse_version(text) if text else ()
 
 
 def is_release(folder: Path) -> bool:
@@ -157,8 +190,9 @@ def is_release(folder: Path) -> bool:
     return folder.is_dir() and folder.name.replace(".", "").isdigit()
 
 
-def examples(package: str, sources: dict[Release, Messages], codes: list[str]) -> Iterator[Looked]:
+def examples(package: str, order: list[Release], messages: Messages, codes: list[str]) -> Iterator[Looked]:
     """The bad examples of the rules that a release of the package decides about, each checked at all releases."""
+    modelled = {*map(parse_version, modelled_releases(package))}
     folder, run_of = tempfile.mkdtemp(), importlib.import_module("examples").run_of
     _rule_releases.RULE_RELEASES.pop(package, None)  # what the rules find without it
     for rule in every_rule():
@@ -170,14 +204,18 @@ def examples(package: str, sources: dict[Release, Messages], codes: list[str]) -
             facts: dict[str, Any] = {**rule.example, **example.facts}
             run = run_of(rule, example.text, folder, facts)
             shown = [text for text in exceptions(run, rule) if text]
-            if package not in asked(run, rule) or not (is_own(rule, package) or any(holders(text, sources) for text in shown)):
+            if package not in asked(run, rule) or not (is_own(rule, package) or any(holders(text, messages) for text in shown)):
                 continue
 
             def at(version: Release, rule: Rule = rule, text: Any = example.text, facts: Any = facts) -> list[str]:
                 target = {**facts.get("target", {}), package: dotted(version)}
-                return exceptions(run_of(rule, text, folder, {**facts, "target": target}), rule)
+                for each in dict.fromkeys((text, completed(package, text))) if isinstance(text, str) else [text]:
+                    run = run_of(rule, each, folder, {**facts, "target": target})
+                    if exceptions(run, rule) or not is_refused_before(run, rule):
+                        return exceptions(run, rule)
+                return [REFUSED]
 
-            yield Looked(package, rule, number, of_all(sorted(sources), at) if shown else {}, sources)
+            yield Looked(rule, number, of_all(order, at) if shown else {}, messages, modelled)
 
 
 def of_all(order: list[Release], at: Callable[[Release], list[str]]) -> dict[Release, list[str]]:
@@ -196,6 +234,17 @@ def exceptions(run: Any, rule: Rule) -> list[str]:
     return [found.exception or "" for found in run.diagnostics if found.code == rule.code]
 
 
+def completed(package: str, text: str) -> str:
+    """An example with the keys that earlier releases require."""
+    return text + "".join(f"{key}: {value}\n" for key, value in REQUIRED_BEFORE.get(package, {}).items() if f"{key}:" not in text)
+
+
+def is_refused_before(run: Any, rule: Rule) -> bool:
+    """Whether another rule predicts an exception at the stage of a rule, or at an earlier one."""
+    stages = STAGES[: STAGES.index(rule.fails_at) + 1] if rule.fails_at else STAGES
+    return any(found.severity == ERROR and found.fails_at in stages for found in run.diagnostics)
+
+
 def is_own(rule: Rule, package: str) -> bool:
     """Whether a rule is about files of a package, or declares releases of it."""
     return any(each.package == package for each in rule.releases) or any(framework(kind).package == package for kind in rule.kinds)
@@ -206,15 +255,9 @@ def asked(run: Any, rule: Rule) -> Iterable[str]:
     return {*run.target, *(each.package for each in rule.releases)}
 
 
-def holders(exception: str, sources: dict[Release, Messages]) -> set[Release]:
+def holders(exception: str, messages: Messages) -> set[Release]:
     """The releases whose source has the message of an exception, or one with other words in the same function."""
-    if exception.partition(":")[0] in BUILT_IN:
-        return set()
-    places = {each: messages.places(exception) for each, messages in sources.items()}
-    held = {each for each, found in places.items() if found}
-    functions = {place.partition(":")[2] for found in places.values() for place in found}
-    words = [template for each in held for template in sources[each].templates(exception)]
-    return held | {each for each in sources if each not in held and sources[each].has_similar(words, functions)}
+    return set() if exception.partition(":")[0] in BUILT_IN else messages.releases(exception)
 
 
 def ranges(looked: list[Looked], order: list[Release]) -> Iterator[tuple[str, Spans]]:

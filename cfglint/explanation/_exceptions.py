@@ -232,6 +232,7 @@ LCH001 python: can't open file ' '
 LCH002 FileNotFoundError: [Errno 2] No such file or directory
 LCH003 ValueError: Some specified arguments are not used by the HfArgumentParser: ['tensorboard']
 LCH005 ValueError: Cannot specify num_nodes/gpus with include/exclude
+LCH008 TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'
 LCH008 ValueError: You need to manually pass in `--num_processes` using this config yaml.
 LCH013 error: argument --master_port: expected one argument
 LCH016 error: the following arguments are required: --data_path/--data-path
@@ -603,6 +604,7 @@ TRL069 ValueError: When using `sapo` loss, both `sapo_temperature_neg` and `sapo
 TRL084 ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set `precompute_ref_log_probs=False`.
 TRL085 TypeError: list indices must be integers or slices, not str
 TRL086 TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'
+TRL087 ValueError: Unsupported truncation mode: left, expected 'keep_start' or 'keep_end'
 TYP100 ValidationError: 1 validation error for DeepSpeedZeroConfig: reduce_bucket_size: Input should be a valid integer, unable to parse string as an integer
 TYP101 ValidationError: 1 validation error for DeepSpeedZeroConfig: reduce_bucket_size: Input should be greater than 0
 TYP102 ValidationError: 1 validation error for DeepSpeedZeroConfig: stage: Input should be 0, 1, 2, 3 or 3

@@ -198,15 +198,17 @@ class Rule:
 
     @property
     def page(self) -> str:
-        """The manual page: the function's docstring, unindented, with what the framework raises where the docstring does not say it."""
+        """The manual page: the function's docstring, unindented, and from the examples the exception and remedy that it does not say."""
         from inspect import cleandoc
 
-        from cfglint.findings.raised import paragraph
+        from cfglint.findings.example_findings import raised, remedy
 
         text = cleandoc(self.check.__doc__ or "")
-        raised = paragraph(self.code, self.raises) if self.severity == "error" and "\n\nRun-time" not in text else ""
-        start, heading, rest = text.partition("\n\nFix:")
-        return f"{start}\n\n{raised}{heading}{rest}" if raised and heading else text
+        has_fix = "\n\nFix:" in text
+        added = [raised(self.code, self.raises)] if self.severity == "error" and "\n\nRun-time" not in text else []
+        added += [] if has_fix else [remedy(self.code)]
+        start, heading, rest = text.partition("\n\nFix:" if has_fix else "\n\nSource:")
+        return "\n\n".join(filter(None, [start, *added])) + heading + rest
 
 
 RULES: list[Rule] = []

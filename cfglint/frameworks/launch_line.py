@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.releases import Releases
     from cfglint.findings.vocabulary import Severity
     from cfglint.source.shell.placed_text import Text
     from cfglint.source.shell.started_command import StartedCall
@@ -81,7 +82,7 @@ class NamedFile(Record):
 class LineProblem(Record):
     """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
 
-    `of_launcher`: the launcher refuses it before the program gets its arguments.
+    `of_launcher`: the launcher refuses it before the program gets its arguments. `releases` are those that have the problem, None for all.
     """
 
     code: str
@@ -92,6 +93,7 @@ class LineProblem(Record):
     exception: str = ""
     remedy: str = ""
     of_launcher: bool = False
+    releases: Releases | None = None
 
 
 class LaunchLine:
@@ -190,9 +192,10 @@ class LaunchLine:
         *,
         remedy: str = "",
         of_launcher: bool = False,
+        releases: Releases | None = None,
     ) -> None:
         """Add a problem."""
-        self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy=remedy, of_launcher=of_launcher))
+        self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy, of_launcher, releases))
 
     def sized(self, per_node: int | None, nodes: int | None) -> None:
         """Set the sizes; the processes are their product."""

@@ -12,7 +12,7 @@ from cfglint.launch.launcher import PYTHON, is_command, launcher_of, launchers, 
 from cfglint.launch.machine import Machine
 from cfglint.launch.slurm import header
 from cfglint.launch.surroundings import Surroundings
-from cfglint.launch.training import trains
+from cfglint.launch.training import prints_help, trains
 from cfglint.source import files
 from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
@@ -233,6 +233,8 @@ class Reader:
         self.name_files(line, arguments, before)
         if line.program is not None and not line.module and line.program.value:
             line.program_path = self.around(line.folder).path_of(line.program.value)
+        if prints_help(line):
+            return None
         if not launcher.always_trains and not self.starts_training(line, arguments) and not self.was_to_train(call, words):
             return None
         for file in line.files:

@@ -23,7 +23,7 @@ OTHERS = listed(
     "demo vllm tokeniz download chat_cli chatbot recall metrics embedding dataset prepare sweep plot upload quantize test_ "
     "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
 )
-PREPARES = names("data dataset datasets eval evaluation")  # packages whose modules do not train
+PREPARES = names("data dataset datasets data_process preprocess eval evaluation")  # packages and folders whose programs do not train
 ARGUMENTS = names(
     "per_device_train_batch_size gradient_accumulation_steps learning_rate lr num_train_epochs max_steps "
     "deepspeed_config train_batch_size micro_batch_size global_batch_size train_iters warmup_ratio warmup_steps "
@@ -35,6 +35,11 @@ BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
 TRAIN_CALL, TRAINER = ".train(", "Trainer("
+
+
+def prints_help(line: LaunchLine) -> bool:
+    """Whether a line only prints the options of its program."""
+    return any(word.value in ("--help", "-h") for word in line.arguments)
 
 
 def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
@@ -53,7 +58,8 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
         return False
     if launcher_of(line).trains_by_default:
         return not other or named
-    if other and not (named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))):
+    for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))
+    if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1]))):
         return given > 1
     if named or given > 1:
         return True

@@ -161,15 +161,26 @@ class Repositories:
     def elsewhere(self, folders: list[str], package: str) -> list[Statement]:
         """The statement of the requirements files in the other folders of the repository, else of the copies of the package there.
 
-        Folders that disagree are projects of their own, and none of them states the release of this one.
+        Folders that disagree are projects of their own, and none of them states the release of this one. So is a folder with
+        programs beside another one with programs.
         """
         top = folders[-1] if folders else ""
         if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
             return []
         found = self.other_folders(top)
-        stated = [each for each in found.get(package, []) if each.is_exact or each.spec]
+        stated = [each for each in found.get(package, []) if (each.is_exact or each.spec) and (is_copy(each) or self.is_for(each, folders))]
         decisive = unlike([each for each in stated if not is_copy(each)] or stated)
         return decisive if len(decisive) == 1 else []
+
+    def is_for(self, statement: Statement, folders: list[str]) -> bool:
+        """Whether a statement of another folder may be for the files of these folders, the nearest first, the top last."""
+        stating = os.path.dirname(os.path.join(folders[-1], statement.file))
+        apart = [each for each in folders if not f"{stating}{os.sep}".startswith(f"{each.rstrip(os.sep)}{os.sep}")]
+        return not (self.has_programs(stating) and any(map(self.has_programs, apart)))
+
+    def has_programs(self, folder: str) -> bool:
+        """Whether a folder contains Python programs or notebooks."""
+        return any(name.endswith((".py", ".ipynb")) for name in self._disk.names(folder))
 
     def other_folders(self, top: str) -> dict[str, list[Statement]]:
         """What the requirements files and the copies of packages below the top of a repository state, those of the upper folders first."""

@@ -90,8 +90,6 @@ def batch_missing(config: Config) -> Iterator[Finding]:
     One of the two is required; gradient accumulation steps alone are not enough. It is not reported for a
     file that is only a part of a run, because the caller may set it.
 
-    Fix: set `train_micro_batch_size_per_gpu`.
-
     Source: deepspeed 0.19.8 runtime/config.py:649; gpt-neox (May 2026) arguments.py:860.
     """
     yield from _problem(config, "missing")
@@ -190,8 +188,6 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
 
     GPT-NeoX computes the batch with `global_num_gpus` if the file sets it, whatever the launch uses. The global
     batch size that it prints then differs from the one that the processes consume.
-
-    Fix: remove `global_num_gpus`; GPT-NeoX determines it from the hosts.
 
     Source: gpt-neox (May 2026) arguments.py:892-935.
     """

@@ -43,8 +43,6 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
     Run-time errors: `ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or
     a base64 encoded string` for a DeepSpeed file, `FileNotFoundError` for the others.
 
-    Fix: correct the path, or add the file.
-
     Source: accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file),
     training_args.py:2775-2783; 5.9.0 training_args.py:2737-2744.
     """
@@ -89,8 +87,6 @@ def file_outside_project(config: Config) -> Iterator[Finding]:
     The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else
     the working directory; links are resolved first. The content of such a file is neither read nor shown, because a
     config from elsewhere could name any file of the machine.
-
-    Fix: name the file on the command line too, or move it into the project.
 
     Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
     """

@@ -55,8 +55,6 @@ def sexagesimal_number(config: Config) -> Iterator[Finding]:
 
     YAML 1.1 loads `1:30` as 90, so a time or a ratio silently becomes a number.
 
-    Fix: write the number, or quote the string.
-
     Source: PyYAML 6.0.3 constructor.py:241, resolver.py:186.
     """
     for setting in plain_scalars(config):

@@ -77,8 +77,6 @@ def non_strict_json(config: Config) -> Iterator[Finding]:
 
     Run-time error (in a trainer): `json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes`.
 
-    Fix: remove the comments and trailing commas, or declare the kind of the file.
-
     Source: deepspeed 0.19.8 runtime/config.py:527; accelerate 1.15.0 utils/deepspeed.py:143.
     """
     for finding in _problems(config, lambda problem: problem.kind == NOT_STRICT_JSON):

@@ -88,7 +88,7 @@ def open_packages(run: Run) -> Open:
             continue
         from cfglint.project.allowed_releases import allowed_releases
 
-        releases = allowed_releases(package, run.given.bounds.get(package, ()))
+        releases = allowed_releases(package, run.facts.bounds.get(package, ()))
         older = releases[: releases.index(chosen)] if chosen in releases else releases
         if older:
             packages[package] = older
@@ -96,11 +96,11 @@ def open_packages(run: Run) -> Open:
 
 
 def is_open(run: Run, package: str, chosen: str) -> bool:
-    """Whether nobody states the release of a package, and no framework of the run requires one."""
-    given = run.given
+    """Whether nobody states the release of a package, and no framework of the run requires exactly one."""
+    given, facts = run.given, run.facts
     if given.is_known(package) or package in given.outside:
         return False
-    return package in given.bounds or (is_newest(package, chosen) and package not in run.facts.target)
+    return package in facts.bounds or (is_newest(package, chosen) and package not in facts.target)
 
 
 def is_newest(package: str, version: str) -> bool:

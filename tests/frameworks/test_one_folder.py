@@ -27,7 +27,7 @@ NAMED_IN = {
     "explanation/_exceptions.py": "generated",
     "explanation/predicted.py": "whose code raised an exception, by the paths of a traceback",
     "findings/_rule_releases.py": "generated",
-    "findings/_raised.py": "generated",
+    "findings/_example_findings.py": "generated",
     "findings/vocabulary.py": "the type of a kind, for mypy",
     "frameworks/_release_dates.py": "generated",
     "frameworks/_releases.py": "generated",

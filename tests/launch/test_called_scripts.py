@@ -19,7 +19,7 @@ def runs(tmp_path, monkeypatch, capsys):
 
     def report(caller, script, path="all.sh"):
         (tmp_path / "sub").mkdir(exist_ok=True)
-        (tmp_path / "all.sh").write_text(caller)
+        (tmp_path / (path if path.endswith(".md") else "all.sh")).write_text(caller)
         (tmp_path / "sub" / "b.sh").write_text(script)
         main(["check", path, "--format", "json"])
         found = json.loads(capsys.readouterr().out)["runs"]
@@ -66,3 +66,10 @@ def test_the_line_of_the_call_names_its_launch(runs):
 def test_what_a_called_script_does_ends_with_it(runs):
     caller = "bash sub/b.sh\n" + LAUNCH.format(gpus="${GPUS:-3}", size=1)
     assert runs(caller, "export GPUS=2\ncd /\nexit 1\n") == [(None, 3, 1)]
+
+
+@pytest.mark.parametrize("arguments", ["<gpus> <batch size>", "{number of gpus} {batch}", "<gpus>", "..."])
+def test_a_call_whose_arguments_are_to_be_filled_in_gives_none(runs, arguments):
+    """To bash `<gpus>` is a redirection, and the script would have no arguments."""
+    block = f"```bash\nbash sub/b.sh {arguments}\n```\n"
+    assert runs(block, LAUNCH.format(gpus="$1", size="$2"), "README.md") == [("README.md:2", None, None)]

@@ -49,7 +49,7 @@ def described(line):
     for field, reasons in line.unknown:
         yield f"{field}: {reasons if isinstance(reasons, str) else '; '.join(reasons)}"
     for problem in line.problems:
-        yield f"{problem.code} {problem.message}"
+        yield f"{problem.code} {problem.message}" + (f" ({problem.releases})" if problem.releases else "")
 
 
 def test_lines(updating):

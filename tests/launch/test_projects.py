@@ -52,7 +52,7 @@ def described(line, text):
         yield f"  {problem.code} {problem.severity} at {problem.word.string} ({problem.key}): {problem.message}"
         yield from (f"    {each}" for each in (problem.exception, problem.remedy) if each)
         if problem.of_launcher:
-            yield "    of the launcher"
+            yield f"    of the launcher, {problem.releases}" if problem.releases else "    of the launcher"
 
 
 def launches(text):

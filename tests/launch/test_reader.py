@@ -159,6 +159,7 @@ def test_files_are_looked_for_from_the_folder_in_which_most_exist():
 
 def test_evaluation_is_not_a_training():
     assert lines("torchrun --nproc_per_node 8 eval.py --model m\naccelerate launch -m lm_eval --tasks x\n") == []
+    assert lines("python scripts/data_process/merge_train_files.py --epochs 1\n") == []
 
 
 def test_blocks_of_markdown_have_the_lines_of_their_file():
@@ -281,3 +282,11 @@ LOOP = "for batch in data:\n    model(batch).backward()\n"
 )
 def test_a_program_of_another_name_trains_where_it_calls_what_trains(line, program, expected):
     assert len(lines(line, dict.fromkeys(("example.py", "evaluate_example.py", "v1.py"), program))) == expected
+
+
+@each_case(
+    "line",
+    ["torchrun --nproc_per_node 2 train.py --help", "trl sft -h", "llamafactory-cli train --help", "python train.py --lr 1 --help"],
+)
+def test_a_line_that_prints_the_options_of_its_program_starts_no_training(line):
+    assert lines(line) == []

@@ -243,6 +243,20 @@ def test_the_nearest_folder_decides(files, expected):
     assert decision(files, at="a") == expected
 
 
+@each_case(
+    ("files", "expected"),
+    [
+        (["a/train.py", "b/train.py"], None),
+        (["a/train.ipynb", "b/train.py", "main.py"], None),
+        (["a/train.yaml", "b/train.py"], "4.30.2"),
+        (["a/train.py", "b/Dockerfile"], "4.30.2"),
+        (["a/train.yaml", "main.py", "b/train.py"], "4.30.2"),
+    ],
+)
+def test_a_folder_with_programs_is_not_for_another_one_with_programs(files, expected):
+    assert decision({**dict.fromkeys(files, ""), "b/requirements.txt": "transformers==4.30.2"}, at="a") == expected
+
+
 @pytest.mark.parametrize(
     "line", ["pip install -q 'trl==0.17.0' peft", "VERSION=0.17.0\npip3 install trl==$VERSION", "!pip install trl==0.17.0"]
 )

@@ -181,7 +181,9 @@ class Trl(Framework["TrlConfig"]):
 
         if TRANSFORMERS in facts.target:
             found = newest_for(facts.version(TRANSFORMERS, ""))
-            return facts if found == NEWEST else facts.replace(target={**facts.target, PACKAGE: found})
+            if found == NEWEST:
+                return facts
+            return facts.replace(target={**facts.target, PACKAGE: found}, bounds={**facts.bounds, PACKAGE: (f"<={found}",)})
         version = facts.version(PACKAGE, NEWEST)
         if version >= FIRST_WITH_NEWEST:
             return facts

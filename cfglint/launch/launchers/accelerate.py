@@ -6,6 +6,7 @@ Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_c
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.launch_line import NamedFile, Option
 from cfglint.launch.launcher import Launcher, integer, not_an_integer
 from cfglint.launch.machine import Machine, number, visible
@@ -43,6 +44,10 @@ KEYS = {
 ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "multi_gpu": "MULTI_GPU"}
 ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
 
+LOCAL = "LOCAL_MACHINE"
+COUNT_IN_FILE = Releases(until=(0, 34, 0), package="accelerate")  # the class of the file requires `num_processes`
+COUNT_ON_LINE = Releases((0, 34, 0), package="accelerate")  # the launcher requires it of the line or the file
+
 
 def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
     """Parse sizes and program of an `accelerate launch` line."""
@@ -63,6 +68,8 @@ def resolve(line: LaunchLine, around: Surroundings) -> None:
     if named is not None:
         line.files.append(NamedFile(named, "launcher:config_file", "accelerate"))
         file = around.values(named.value) if named.value is not None else None
+        if file is not None:
+            require_count(line, file)
     resolve_with(line, around.machine, named, file)
 
 
@@ -140,13 +147,25 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
     if given is None or given == -1:
         message = "the accelerate config does not set `num_processes`, and the line does not pass `--num_processes`"
         raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
-        named = line.options.given["config_file"]
         if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
-            line.report(
-                "LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True, remedy="pass `--num_processes N`"
-            )
+            of_file(line, message, raised, "pass `--num_processes N`", COUNT_ON_LINE)
         return None
     return int_or(given, None)
+
+
+def require_count(line: LaunchLine, file: dict[Any, Any]) -> None:
+    """Report a file without the number of processes, which earlier releases require there."""
+    if "num_processes" not in file and "distributed_type" in file and file.get("compute_environment", LOCAL) == LOCAL:
+        message = "the accelerate config does not set `num_processes`, which accelerate before 0.34 requires in the file"
+        raised = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'"
+        of_file(line, message, raised, "set `num_processes` in the accelerate config", COUNT_IN_FILE)
+
+
+def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: Releases) -> None:
+    """Report what some releases refuse about the file that a line names."""
+    assert line.options is not None
+    word = line.options.given["config_file"].word
+    line.report("LCH008", "error", word, "--config_file", message, raised, of_launcher=True, remedy=remedy, releases=releases)
 
 
 def int_or(value: Any, default: int | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.budget import Exhausted
+from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.execution import DEEPEST_CALL, ShellReturn
 from cfglint.source.shell.placed_text import joined
 from cfglint.source.shell.script import Script, part_of
@@ -116,12 +117,13 @@ def call_script(shell: Execution, path: Text, arguments: list[Text], environment
     shell.budget.spend(FILE + len(text) // PARSED)
     shell.sources += 1
     start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
+    parameters = None if shell.placeholder or shell.refused or any(is_placeholder(each.string) for each in arguments) else arguments
     outside = shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals
     shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals = None, None, False, False, []
     shell.followed.append(located)
     shell.call_depth += 1
     try:
-        shell.apart(in_process, shell, Script(shell.readable(located), text), located, arguments, environment)
+        shell.apart(in_process, shell, Script(shell.readable(located), text), located, parameters, environment)
     finally:
         shell.followed.pop()
         shell.call_depth -= 1
@@ -131,8 +133,10 @@ def call_script(shell: Execution, path: Text, arguments: list[Text], environment
     return True
 
 
-def in_process(shell: Execution, script: Script, located: str, arguments: list[Text], environment: dict[str, Text]) -> None:
-    """Run a script in a separate process, which gets only the exported variables, the folder and its arguments."""
+def in_process(shell: Execution, script: Script, located: str, arguments: list[Text] | None, environment: dict[str, Text]) -> None:
+    """Run a script in a separate process, which gets only the exported variables, the folder and its arguments, None if they are
+    to be filled in.
+    """
     state = State(shell.state.folder, located)
     state.variables, state.exported = dict(environment), set(environment)
     state.positional, state.needs_caller = arguments, shell.state.needs_caller

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.execution import Execution
     from cfglint.source.shell.placed_text import Text
 
+    Span = tuple[int, int]
+
 WORD_TYPES = frozenset(
     (
         "word", "number", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "command_substitution",
@@ -20,9 +22,16 @@ WORD_TYPES = frozenset(
 )  # fmt: skip
 
 
-def targets(node: Any) -> list[Any]:
-    """The words after the operator of a redirection; the grammar includes words after the file in its targets."""
-    return [child for child in node.children if child.type in WORD_TYPES]
+def targets(node: Any) -> list[Span]:
+    """The words after the operator of a redirection; the grammar includes words after the file in its targets, and splits
+    `$folder/$name.log` before `name`.
+    """
+    spans: list[Span] = []
+    for child in node.children:
+        if child.type in WORD_TYPES:
+            start = spans.pop()[0] if spans and spans[-1][1] == child.start_byte else child.start_byte
+            spans.append((start, child.end_byte))
+    return spans
 
 
 def lacks_target(shell: Execution, node: Any) -> bool:
@@ -30,7 +39,7 @@ def lacks_target(shell: Execution, node: Any) -> bool:
     if node.type != "file_redirect":
         return False
     words = targets(node)
-    first = words[0].start_byte if words else node.end_byte
+    first = words[0][0] if words else node.end_byte
     return "\n" in shell.script.text[node.start_byte : first].replace("\\\n", "") or not words
 
 
@@ -38,7 +47,7 @@ def redirect(shell: Execution, node: Any) -> None:
     """Record a file that a redirection creates."""
     words = targets(node)
     if ">" in shell.source(node)[:3] and words:
-        shell.written.add(shell.expander().string(words[0].start_byte, words[0].end_byte).string)
+        shell.written.add(shell.expander().string(*words[0]).string)
 
 
 def here_string(shell: Execution, node: Any) -> Text | None:

@@ -13,10 +13,12 @@ from cfglint.source.shell.word_spans import blank_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from cfglint.source.shell.execution import Execution
     from cfglint.source.shell.placed_text import Text
+    from cfglint.source.shell.redirections import Span
 
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
@@ -26,7 +28,7 @@ PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<pat
 def redirected(shell: Execution, node: Any) -> bool | None:
     """Follow a statement with redirections; a here-document or here-string is its input."""
     body = part_of(node, "body")
-    extra: list[Any] = []
+    extra: list[Span] = []
     before, shell.placeholder = shell.stdin, False
     for child in node.children:
         shell.refused = shell.refused or lacks_target(shell, child)
@@ -51,14 +53,14 @@ def redirected(shell: Execution, node: Any) -> bool | None:
         shell.stdin, shell.placeholder = before, False
 
 
-def command(shell: Execution, node: Any, extra: list[Any] | None = None) -> bool | None:
-    """Follow a simple command: its assignments, then its words."""
+def command(shell: Execution, node: Any, extra: Sequence[Span] = ()) -> bool | None:
+    """Follow a simple command: its assignments, then its words, the `extra` ones of which stand behind redirections."""
     if shell.captured is None and only_prints(shell, node):
         return True
     spans: list[tuple[int, int]] = []
     environment = prefixes(shell, node) if node.children and node.children[0].type == "variable_assignment" else {}
     before = shell.stdin
-    for child in (*node.children, *(extra or ())):
+    for child in node.children:
         kind = child.type
         if kind in COMMAND_TYPES and (spans or kind != "variable_assignment"):
             spans.append((child.start_byte, child.end_byte))
@@ -66,7 +68,8 @@ def command(shell: Execution, node: Any, extra: list[Any] | None = None) -> bool
             shell.stdin = here_string(shell, child)
         elif kind == "file_redirect":
             shell.placeholder = shell.placeholder or PLACEHOLDER(shell.script.text, child.start_byte) is not None
-            spans.extend((target.start_byte, target.end_byte) for target in targets(child)[1:])
+            spans.extend(targets(child)[1:])
+    spans.extend(extra)
     blank = blank_word(shell.script.text, spans[-1][1]) if spans else None
     words = shell.words([*spans, blank] if blank is not None else spans)
     try:

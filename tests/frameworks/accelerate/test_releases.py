@@ -135,3 +135,18 @@ def test_defaults_are_also_those_of_named_constants_and_negative_numbers():
     newest = releases.HISTORY.at((1, 15, 0))
     assert newest[""]["num_processes"][DEFAULT] == -1
     assert newest[releases.SAGEMAKER_FILE]["py_version"][DEFAULT] == "py38"
+
+
+def test_two_kinds_of_sequence_parallelism_are_refused_where_the_check_is():
+    sizes = "parallelism_config:\n  parallelism_config_cp_size: 2\n  parallelism_config_sp_size: 2\n"
+    text = "ValueError: Context Parallelism (CP) and Sequence Parallelism (SP) are mutually exclusive."
+    both = FSDP + "  fsdp_version: 2\n" + sizes
+    assert ("ACC016", text) in found(both, "1.13.0")
+    assert ("ACC016", text) not in found(both, "1.12.0")
+
+
+def test_fsdp_without_an_axis_to_shard_over_is_refused_in_the_newest_release():
+    text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
+    alone = FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_tp_size: 8\n"
+    assert found(alone, "1.15.0") == [("ACC016", text)]
+    assert found(alone, "1.14.0") == []

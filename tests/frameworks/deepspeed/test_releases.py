@@ -25,6 +25,8 @@ ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [
         ({"hybrid_engine": {"max_out_tokens": 0}}, "0.18.9", True),
         ({"progressive_layer_drop": {"theta": 0.5}}, "0.18.9", False),
         ({"compression_training": {"row_pruning": {}}}, "0.18.9", False),
+        ({"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp16"}}, "0.12.4", True),
+        ({"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp16"}}, "0.12.5", False),
         ({"elasticity": ELASTIC}, "0.18.9", False),
         ({"elasticity": {**ELASTIC, "ignore_non_elastic_batch_info": True}}, "0.18.9", True),
     ],

@@ -182,3 +182,17 @@ def test_the_launcher_s_precision_counts_where_the_trainer_has_none(launched, tm
     (tmp_path / "run.sh").write_text(f"accelerate launch --num_processes 2 --mixed_precision bf16 {LINE.partition('2 ')[2]}\n")
     main(["explain", "run.sh"])
     assert "bf16  mixed_precision of the launcher" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "codes"), [("None", []), ("args.deepspeed", []), ("None if args.deepspeed else None", []), ('"none.json"', ["RUN010"])]
+)
+def test_only_a_string_names_a_deepspeed_file(tmp_path, monkeypatch, capsys, value, codes):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(
+        "import argparse\nfrom transformers import TrainingArguments\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--deepspeed", type=str, default=None)\nargs = parser.parse_args()\n'
+        f'config = TrainingArguments(output_dir="out", deepspeed={value})\n'
+    )
+    main(["check", "train.py", "--format", "json"])
+    assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == codes

@@ -24,6 +24,7 @@ def started(text):
             ["AB-C a b ac 12"],
         ),
         ("run $(echo abcd | tr abc xy)", ["xyyd"]),
+        ("run a > $OUT/logs/$tag.log 2>&1 &\nrun b >> $OUT/$tag.log c", ["a", "b c"]),
         (
             "run $(echo a:b:c | cut -d: -f2) $(echo a,b | cut -d ',' -f 1) $(echo abc | cut -d: -f2) $(echo a:b | cut -f1 -d:)",
             ["b a abc a"],

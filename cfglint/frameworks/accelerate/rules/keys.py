@@ -145,8 +145,6 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
 
     With `distributed_type: MULTI_GPU` a `deepspeed_config` block has no effect: the run has no ZeRO.
 
-    Fix: set the distributed type of the block, or remove the block.
-
     Source: accelerate 1.15.0 commands/launch.py:1391-1401.
     """
     for name, types in BLOCKS.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AXES
 from cfglint.frameworks.accelerate.rules.common import FSDP
@@ -13,12 +14,16 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
+CHECKS_BOTH = Releases((1, 13, 0))  # context and sequence parallelism together are refused
+CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is refused
+
 
 @rule(
     "ACC016",
     "invalid-parallelism-sizes",
     ERROR,
     fails_at="init",
+    releases=(Releases((1, 10, 0)),),
     bad=(
         FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_dp_shard_size: 4\n  parallelism_config_cp_size: 4\n",
         FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_tp_size: 0\n",
@@ -70,7 +75,7 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
 def incompatible_axes(config: AccelerateConfig) -> tuple[str, str] | None:
     """(message, exception) for axes that are incompatible."""
     replicate, shard, tensor, context, sequence = (config.axis(name) or 1 for name in AXES)
-    if context > 1 and sequence > 1:
+    if context > 1 and sequence > 1 and config.version in CHECKS_BOTH:
         text = "ValueError: Context Parallelism (CP) and Sequence Parallelism (SP) are mutually exclusive."
         return f"`parallelism_config`: cp {context} is incompatible with sp {sequence}", text
     if (tensor > 1 or context > 1) and replicate > 1 and shard == 1:
@@ -118,7 +123,7 @@ def wrong_product(config: AccelerateConfig) -> tuple[str, str] | None:
             "`parallelism_config` requires FSDP version 2",
             "ValueError: ParallelismConfig is only compatible DistributedType.FSDP (version 2)",
         )
-    if config.fsdp_version == "2" and (config.axis("dp_shard") or 1) * (config.axis("cp") or 1) == 1:
+    if config.version in CHECKS_SHARDS and config.fsdp_version == "2" and (config.axis("dp_shard") or 1) * (config.axis("cp") or 1) == 1:
         text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
         return "`parallelism_config`: FSDP requires dp_shard or cp above 1", text
     return None

@@ -65,8 +65,6 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
 def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
     """`use_cpu` is a mapping, which the launcher treats as a block of options.
 
-    Fix: true or false.
-
     Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command).
     """
     if isinstance(config.get("use_cpu"), dict) and config.local:
@@ -88,8 +86,6 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
 
     It asks the config for `parallelism_config`, which only a local one has. `--multi_gpu`, `--use_deepspeed` or
     `--use_fsdp` on the launch line avoids that, so without the launch line this is a warning.
-
-    Fix: launch with an accelerate before 1.10, or use SageMaker's own launcher.
 
     Source: accelerate 1.15.0 commands/launch.py:1248; so in 1.11.0, not in 1.6.0.
     """
@@ -115,11 +111,6 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
 def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
     """`fsdp_auto_wrap_policy` is not one of the three policies; the case of the letters does not matter.
 
-    Run-time error: `ValueError: Invalid auto wrap policy: SIZE. Must be one of ['TRANSFORMER_BASED_WRAP',
-    'SIZE_BASED_WRAP', 'NO_WRAP']`, when the script makes its Accelerator.
-
-    Fix: use one of these names.
-
     Source: accelerate 1.15.0 utils/dataclasses.py (FullyShardedDataParallelPlugin.__post_init__).
     """
     if config.distributed != "FSDP" or not config.local:
@@ -144,8 +135,6 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
 )
 def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
     """`num_processes` is a mapping or a list, which torchrun gets as an unknown string.
-
-    Fix: use a number.
 
     Source: accelerate 1.15.0 utils/launch.py:228; torch 2.13 distributed/run.py (determine_local_world_size).
     """
@@ -174,8 +163,6 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
 
     The processes share the GPUs (the n-th takes GPU n modulo their number), and NCCL refuses two processes of one
     job on the same GPU at the first communication.
-
-    Fix: make the two equal, or write `gpu_ids: all`.
 
     Source: accelerate 1.15.0 state.py:836.
     """
@@ -208,8 +195,6 @@ def size_based_wrap_without_size(config: AccelerateConfig) -> Iterator[Finding]:
     """`SIZE_BASED_WRAP` requires `fsdp_min_num_params` before accelerate 1.13: the default of the launcher is not an integer.
 
     The launcher passes its default `1e8` on as the string "100000000.0".
-
-    Fix: add `fsdp_min_num_params: 100000000`.
 
     Source: accelerate 1.12.0 commands/launch.py:534-536, utils/launch.py:317, utils/dataclasses.py:1875; 1.13.0 has `int(1e8)`.
     """

@@ -40,8 +40,6 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     Only the quoted type `'NO'` defaults to one process; with any other type the number has to be in the file or
     in `--num_processes`. Before accelerate 0.34 it has to be in the file, whatever the type is.
 
-    Fix: set `num_processes`, the total over all machines.
-
     Source: accelerate 1.15.0 commands/launch.py:1306; 0.33.0 commands/config/config_args.py:175.
     """
     if not config.values or not config.local or "distributed_type" not in config.values:
@@ -136,8 +134,6 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
     batch is multiplied by the number of visible GPUs. An unquoted `NO` is the boolean false in YAML and does the
     same.
 
-    Fix: write `distributed_type: MULTI_GPU`.
-
     Source: accelerate 1.15.0 commands/launch.py:1390-1413.
     """
     if starts_one_of_many(config):
@@ -161,12 +157,6 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
 )
 def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
     """`gpu_ids` names one GPU for a launch on several GPUs, or is not a string.
-
-    Run-time errors: ``ValueError: Less than two GPU ids were configured and tried to run on multiple GPUs. Please
-    ensure at least two are specified for `--gpu_ids`, or use `--gpu_ids='all'`.``; `AttributeError: 'int' object has no
-    attribute 'split'` for a number without quotes.
-
-    Fix: list the GPUs in quotes, or write `all`.
 
     Source: accelerate 1.15.0 commands/launch.py:1247-1258.
     """
@@ -200,9 +190,6 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
 )
 def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
     """Several machines with `distributed_type: NO` require the address of the main process.
-
-    Run-time errors: `AssertionError: When using multiple machines, you need to specify the main process IP.`, and the
-    same for the port.
 
     Fix: set `main_process_ip` and `main_process_port`.
 

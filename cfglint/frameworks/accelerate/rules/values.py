@@ -80,8 +80,6 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
 def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys.
 
-    Fix: write `LOCAL_MACHINE`, or remove the key.
-
     Source: accelerate 1.15.0 commands/config/config_args.py:52-72.
     """
     if not config.local and config.get("compute_environment") != SAGEMAKER:
@@ -168,10 +166,6 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
 
     `num_machines` is compared with 1 and divides `num_processes`; the sizes of context and sequence parallelism are
     compared with 1; `deepspeed_config` has to be a mapping, before accelerate 1.5 `fsdp_config` and the other blocks too.
-
-    Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`; `TypeError: unsupported operand
-    type(s) for //: 'str' and 'int'`; `AttributeError: 'str' object has no attribute 'keys'`; `TypeError: string indices must
-    be integers`.
 
     Fix: write a number without quotes, or a mapping.
 
@@ -260,8 +254,6 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
 )
 def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
     """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML.
-
-    Fix: quote it, or remove it.
 
     Source: accelerate 1.15.0 utils/launch.py:151, 288; commands/config/config_args.py:106-108.
     """

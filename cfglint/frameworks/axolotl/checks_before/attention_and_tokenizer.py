@@ -6,6 +6,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import ATTENTION, TOKENIZER, Data, excludes, requires
 
+ADVISED = Releases((0, 18, 0))  # the message says what to provide
 PROCESSOR = Releases((0, 17, 0))
 LEGACY_ATTENTION = {  # in the order in which axolotl prefers them (enums.py:119-126)
     "xformers_attention": "xformers",
@@ -75,10 +76,8 @@ def mistral_options(data: Data) -> None:
 def chat_template(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1824 does."""
     if data.get("chat_template") == "jinja" and not data.get("chat_template_jinja"):
-        says = (
-            "chat_template_jinja is required when chat_template is set to 'jinja'. Please provide the Jinja template string in "
-            "chat_template_jinja field."
-        )
+        template = "'jinja'. Please provide the Jinja template string in chat_template_jinja field." if data.release in ADVISED else "jinja"
+        says = f"chat_template_jinja is required when chat_template is set to {template}"
         raise requires(TOKENIZER, "chat_template: jinja", "chat_template_jinja", says)
     if data.get("chat_template_jinja") and not data.get("chat_template"):
         data["chat_template"] = "jinja"

@@ -115,8 +115,6 @@ def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
     `base_model` and `learning_rate` have none, nor have some keys of nested mappings. In a file that is not the whole run this is a
     warning: the launch line may give it.
 
-    Fix: write the key.
-
     Source: axolotl 0.21.0 utils/schemas/training.py:167, model.py:17.
     """
     for fault in config.validation.faults:
@@ -144,8 +142,6 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
     A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are unknown,
     so nothing is reported about them.
-
-    Fix: use a plugin of the release, or install the release that has it.
 
     Source: axolotl 0.21.0 integrations/base.py:374-414, 460-496.
     """

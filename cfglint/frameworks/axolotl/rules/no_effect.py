@@ -91,8 +91,6 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
 
     The Trainer still runs data-parallel and consumes that many times more samples, so the run goes over the data that many times.
 
-    Fix: remove the key.
-
     Source: axolotl 0.21.0 utils/config/__init__.py:273-281.
     """
     model, world = config.model, config.facts.gpus
@@ -118,8 +116,6 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
 
     `evals_per_epoch` becomes a fraction of the run only where that is below 1: one evaluation in one epoch is dropped silently.
     Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either.
-
-    Fix: write `eval_strategy: epoch` instead of one evaluation per epoch; or set `val_set_size`.
 
     Source: axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553.
     """
@@ -160,8 +156,6 @@ def deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
 
     axolotl copies the value to the new name and warns; a later release drops it.
 
-    Fix: write the new name.
-
     Source: axolotl 0.21.0 utils/schemas/deprecated.py, validation.py:603-630, 2276.
     """
     if not config.validation.accepted:
@@ -189,8 +183,6 @@ def max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
     """`max_steps` exceeds the steps of the epochs and takes precedence.
 
     The run goes over the data again until `max_steps` is reached; only warm-up and logging intervals follow from the smaller number.
-
-    Fix: remove `max_steps`, or raise `num_epochs`.
 
     Source: axolotl 0.21.0 core/builders/base.py:757.
     """

@@ -140,8 +140,6 @@ def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
 def cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
     """`cosine_min_lr_ratio` or `cosine_constant_lr_ratio` is not between 0 and 1.
 
-    Fix: use a fraction: 0.1 for 10 % of the peak learning rate.
-
     Source: axolotl 0.21.0 core/trainers/mixins/scheduler.py:83-124.
     """
     model, launch = config.model, config.deepspeed
@@ -209,8 +207,6 @@ def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
 def dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
     """An entry of `datasets` has no `path`.
 
-    Fix: write the path of a file or folder, or the name of a data set on the Hugging Face Hub.
-
     Source: axolotl 0.21.0 core/builders/causal.py:445.
     """
     model = config.model
@@ -264,8 +260,6 @@ def infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
 )
 def trainer_class(config: AxolotlConfig) -> Iterator[Finding]:
     """`trainer_cls` is not the path of a class in a module.
-
-    Fix: write module and class, as in `package.module.Trainer`.
 
     Source: axolotl 0.21.0 core/builders/causal.py:158-167, utils/import_helper.py.
     """

@@ -18,7 +18,6 @@ from cfglint.frameworks.axolotl.refusals import (
     EVALUATION,
     FSDP,
     LOSS,
-    MODEL,
     MODEL_TYPE,
     OPTIMIZER,
     PARALLEL,
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from cfglint.findings.rule import ExampleFacts
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-RAISED = f"    Run-time error: `ValidationError: 1 validation error for {MODEL}: Value error, ...`, quoted with each finding.\n\n"
-FIX = "    Fix: change the key that the message names.\n\n"
 NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the launch line may supply if the file is not the complete run
 
 
@@ -78,19 +75,10 @@ def refusals_of(
     fixed: str | None = None,
     old_names: tuple[str, ...] = (),
 ) -> Callable[[Callable[[], None]], None]:
-    """Register the rule of a kind of refusals; its page is the docstring of the decorated function, and what all of them have in common."""
-
+    """Register the rule of a kind of refusals; its page is the docstring of the decorated function."""
     example: ExampleFacts = {"kind": KIND, "at": at}
     details = {"fails_at": "config", "bad": bad, "good": good, "fixed": fixed, "example": example, "old_names": old_names}
-
-    def register(described: Callable[[], None]) -> None:
-        manual = described.__doc__ or ""
-        fixes = "    Fix: " in manual
-        text, heading, rest = manual.partition("    Fix: " if fixes else "    Source: ")
-        described.__doc__ = f"{text}{RAISED}{'' if fixes else FIX}{heading}{rest}"
-        rule_of(lambda config: refused(config, kind), code, f"{KIND}-{name}", ERROR, **details)(described)
-
-    return register
+    return rule_of(lambda config: refused(config, kind), code, f"{KIND}-{name}", ERROR, **details)
 
 
 @refusals_of(

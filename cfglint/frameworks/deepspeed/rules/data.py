@@ -65,8 +65,6 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The `enabled` keys of the sections around it have no effect: the innermost one decides.
 
-    Fix: set `curriculum_metrics`, or `"enabled": false` in the innermost section.
-
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93.
     """
     path = ("data_efficiency", "data_sampling", "curriculum_learning")
@@ -98,8 +96,6 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Dynamic batching has no `max_tokens`, or a size that is not an integer.
 
     The sizes are converted even where the feature is off.
-
-    Fix: set `max_tokens`, and write integers.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113.
     """
@@ -155,9 +151,6 @@ def not_integer(value: Any) -> str:
 )
 def random_ltd_incomplete(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Random layer token dropping is on without its required keys, or with its learning-rate schedule.
-
-    Run-time errors: `KeyError: 'total_layer_num'`, `KeyError: 'random_ltd_schedule'`,
-    `NotImplementedError` for `layer_token_lr_schedule.enabled`.
 
     Fix: write the keys that the exception names, or set `"enabled": false`.
 

@@ -119,10 +119,6 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The engine calls methods that only a ZeRO optimizer has.
 
-    Run-time error: `AttributeError: 'FusedAdam' object has no attribute 'zenflow_need_update'`.
-
-    Fix: use stage 1, 2 or 3 with an offloaded optimizer, or remove `zenflow`.
-
     Source: deepspeed 0.19.8 runtime/zenflow/engine.py:69-96.
     """
     if config.stage == 0 and config.zero["zenflow"] is not None:

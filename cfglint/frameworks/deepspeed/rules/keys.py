@@ -91,8 +91,6 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     The target version still accepts it. From 0.19.7 or 0.19.8 on, DeepSpeed raises `DeepSpeedConfigError` for
     the key, whatever its value.
 
-    Fix: remove it before the upgrade.
-
     Source: deepspeed 0.19.8 runtime/config.py:83-141.
     """
     for path, (since, _) in REMOVED.items():
@@ -119,8 +117,6 @@ def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
     """The release does not read the key: DeepSpeed has it from a later release on.
 
     At top level DeepSpeed looks up the keys that it knows and silently ignores the others.
-
-    Fix: remove the key, or use the release that has it.
 
     Source: deepspeed 0.19.8 runtime/config.py:482-591, and the same function in the releases before it.
     """

@@ -58,8 +58,6 @@ def stage_3_key_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     `sub_group_size`, `leaf_module`, `zero_hpz_partition_size`, `zero_quantized_weights` and keys that begin
     with `stage3_` are parsed and checked, but not passed to the optimizer of stage 1 and 2.
 
-    Fix: use stage 3 if the parameters should be partitioned, or remove the key.
-
     Source: deepspeed 0.19.8 runtime/engine.py:2666-2708 (stage 1 and 2) against 2709-2795 (stage 3).
     """
     if config.stage not in (0, 1, 2):
@@ -97,8 +95,6 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
     Only stage 3 partitions the parameters and can offload them. At a lower stage the run uses more GPU memory
     than planned.
 
-    Fix: use stage 3, or remove the section.
-
     Source: deepspeed 0.19.8 runtime/engine.py:2666-2708 (not passed to the optimizer of stage 1 and 2).
     """
     section = config.zero["offload_param"]
@@ -135,8 +131,6 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
 
     NVMe requires stage 3: at stage 1 and 2 the states go to CPU memory and the path is ignored. At stage 0
     nothing is partitioned or offloaded, but Adam still becomes DeepSpeedCPUAdam.
-
-    Fix: use stage 3 for NVMe, stage 1 or higher for the CPU, or remove the section.
 
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:220, runtime/engine.py:1562, 2384.
     """
@@ -176,8 +170,6 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
 def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`super_offload` below stage 3 has no effect.
 
-    Fix: use stage 3, or remove the key.
-
     Source: deepspeed 0.19.8 runtime/engine.py:1575, 2737-2742 (used in the branch of stage 3 only).
     """
     section = config.zero["offload_optimizer"]
@@ -200,8 +192,6 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`round_robin_gradients` or `parameter_alignment` at stage 3, which does not support them.
-
-    Fix: remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2709-2795 (not passed to the optimizer of stage 3).
     """
@@ -229,8 +219,6 @@ def optimizer_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     """An `optimizer` or `scheduler` section without `type` is ignored.
 
     The name belongs under `type`, not under `name`. At stage 0 the run then silently has no optimizer.
-
-    Fix: write the name under `type`.
 
     Source: deepspeed 0.19.8 runtime/config.py:288-300, 323-335.
     """
@@ -316,8 +304,6 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`datastates_ckpt` is on unless it is `false`: null, 0 and {} turn it on.
 
-    Fix: write false, or remove the key.
-
     Source: deepspeed 0.19.8 datastates/config.py:20.
     """
     if "datastates_ckpt" in config.values and config.values["datastates_ckpt"] in (None, 0, "", {}, "false"):
@@ -347,8 +333,6 @@ def ineffective_outer_switch(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The outer `enabled` keys are parsed but never used: curriculum learning and random layer dropping run when
     their own `enabled` is true.
-
-    Fix: set `"enabled": false` in the innermost section.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140; the engine uses the inner ones only
     (runtime/engine.py:1420, 1440).
@@ -413,8 +397,6 @@ def indivisible_sequence_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     With 8 GPUs and size 3 the data-parallel size is 2.67, and a batch that happens to be consistent with it is
     accepted. Such process groups cannot be formed.
-
-    Fix: use a size that divides the GPU count.
 
     Source: deepspeed 0.19.8 runtime/config.py:469 (a true division).
     """
@@ -484,8 +466,6 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The model is cast to half precision, and its gradients may underflow. DeepSpeed does not check this.
 
-    Fix: add an `optimizer` section, or use `bf16`, which does not require loss scaling.
-
     Source: deepspeed 0.19.8 runtime/engine.py:681-693.
     """
     if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer and config.facts.complete:
@@ -511,8 +491,6 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`torch_adam` with an offloaded optimizer: torch's Adam on the CPU is several times slower than DeepSpeed's.
-
-    Fix: remove `torch_adam`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2380-2384.
     """
@@ -541,8 +519,6 @@ def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`Adam` with weight decay runs as AdamW.
 
     The decay is decoupled unless `adam_w_mode` is false; with `AdamW` it is always decoupled.
-
-    Fix: write `AdamW` if that is intended, else `"adam_w_mode": false`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2486-2490.
     """

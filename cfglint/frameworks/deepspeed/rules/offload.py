@@ -32,8 +32,6 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `TypeError: expected str, bytes or os.PathLike object, not NoneType` (optimizer),
     `AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme` (parameters).
 
-    Fix: set `"nvme_path"` to a folder on a local disk of the node; or use `"device": "cpu"`.
-
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:840, runtime/zero/partition_parameters.py:1229.
     """
     if config.stage != 3:

@@ -44,11 +44,6 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed's own names (Adam, AdamW, Adagrad, Lamb, Lion, Muon, MuAdam, MuAdamW, MuSGD) are not
     case-sensitive; those of `torch.optim` are. OneBitAdam, OneBitLamb and ZeroOneAdam were removed in 0.19.7.
 
-    Run-time error: `AssertionError: sgd is not a supported DeepSpeed Optimizer`; for `lr_scheduler` and
-    `swa_utils`, which torch.optim has, `TypeError: 'module' object is not callable`.
-
-    Fix: use one of these names, spelled like this; AdamW instead of the 1-bit optimizers.
-
     Source: deepspeed 0.19.8 runtime/engine.py:1987, 2016-2018.
     """
     optimizer = config.optimizer
@@ -275,8 +270,6 @@ def two_betas(value: Any, compared: bool, floats: bool) -> str:
 )
 def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Lamb with a static loss scale; DeepSpeed checks this even where fp16 is off.
-
-    Fix: set `"loss_scale": 0`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2020.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
@@ -24,6 +25,7 @@ SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
     "invalid-log-level",
     ERROR,
     fails_at="init",
+    releases=(Releases((0, 19, 3), of="the key"),),
     bad=(
         '{"train_batch_size": 8, "log_level": "verbose"}\n',
         '{"train_batch_size": 8, "log_level": 10}\n',
@@ -37,7 +39,7 @@ def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: use one of the five names, in lower case.
 
-    Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584 (the key is read from 0.19.3 on).
+    Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584.
     """
     value = config.values.get("log_level")
     if value is None or not config.looks_up("log_level"):
@@ -77,10 +79,6 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     string, `"2"` and `"auto"` included.
 
     The ranks form a mesh of `GPUs // autotp_size` by `autotp_size`; ranks outside of it fail.
-
-    Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`, `ValueError:
-    tensor_parallel.tp.tp_size (4) does not match tensor_parallel.autotp_size (2).`, and from torch's device
-    mesh a bare `AssertionError` (more than the GPUs) or `IndexError: list index out of range`.
 
     Fix: write an integer that divides the GPU count, the same in both places; 0 turns it off.
 
@@ -135,8 +133,6 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def load_balance_coefficient(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`expert_parallel.load_balance_coeff` is not supported; DeepSpeed raises even where AutoEP is off.
-
-    Fix: write null, or remove it.
 
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:76.
     """
@@ -210,8 +206,6 @@ def autocast_module_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A module of `torch_autocast.lower_precision_safe_modules` is named without its package.
 
     DeepSpeed splits the name at the last dot and imports the part before it.
-
-    Fix: write the full name, such as `torch.nn.Linear`.
 
     Source: deepspeed 0.19.8 runtime/torch_autocast.py:43-52.
     """

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
+CHECKED_WITHOUT_OPTIMIZER = (0, 12, 5)  # first release whose BF16_Optimizer checks the type in which it accumulates
 OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
 BF16_MASTER = (0, 18, 3)  # master weights in bf16; those in fp16 no longer at stage 2 alone
 BF16_OPTIMIZER_WITHOUT_ZERO = (0, 18, 5)  # it was used for gradients in fp32 before
@@ -170,8 +171,6 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     Half-precision master weights require DeepSpeedCPUAdam, offloaded to the CPU. On the GPU only bf16 with
     `bf16_optimizer_states` supports them. The keys of `fp16` and `bf16` are mutually exclusive.
 
-    Fix: set `"offload_optimizer": {"device": "cpu"}` with Adam or AdamW, or remove the key.
-
     Source: deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332,
     runtime/zero/stage3.py:300.
     """
@@ -282,7 +281,7 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
                 ", the model's type" if needed == config.precision else " with bf16"
             )
             yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(needed)}")
-    elif config.stage == 0 and not config.has_optimizer and found not in ("fp32", "bf16"):
+    elif config.stage == 0 and not config.has_optimizer and found == "fp16" and config.version >= CHECKED_WITHOUT_OPTIMIZER:
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
         text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 with bf16 and without an optimizer"
         yield Finding(setting, text, exception=raised, help='set `data_types.grad_accum_dtype` to "fp32"')
@@ -327,8 +326,6 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The key does not select the type, it only has to agree: with neither section on it has to be fp32.
 
-    Fix: remove the key.
-
     Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
     for key in ("param_dtype", "buffer_dtype"):
@@ -369,8 +366,6 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     off. In `torch_autocast`, which is not strict, "auto" is a string that counts as true. Releases before
     0.17.1 treated it as true in `fp16` and `bf16` too.
 
-    Fix: write true or false.
-
     Source: deepspeed 0.19.8 runtime/config_utils.py:54-57, runtime/config.py:176-181.
     """
     if config.open or config.trainer is not None:
@@ -396,8 +391,6 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed does not check this and applies both: the model is cast to half precision, and autocast, which
     is meant for a model in fp32, runs on top of it.
-
-    Fix: turn one of the two off.
 
     Source: deepspeed 0.19.8 runtime/engine.py:669-677 and 2004-2010 (neither looks at the other).
     """

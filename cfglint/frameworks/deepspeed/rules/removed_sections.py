@@ -40,11 +40,6 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     Up to their removal, `amp`, `progressive_layer_drop` and `curriculum_learning` have to be objects with the
     key `enabled`, `nebula` has to be an object, and `sparse_attention` needs one of five modes.
 
-    Run-time errors: `KeyError: 'enabled'`, `AttributeError: 'int' object has no attribute 'get'`,
-    `NotImplementedError: Given sparsity mode, x, has not been implemented yet!`.
-
-    Fix: remove the section, or write it as the release expects it.
-
     Source: deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145.
     """
     for key in READ:
@@ -219,8 +214,6 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     Up to 0.17.0 the section is not converted to its types, so that a number in quotes stays a string. From 0.17.1 on,
     "16" is accepted.
 
-    Fix: write the number without quotes.
-
     Source: deepspeed 0.16.9 runtime/config.py:204-213.
     """
     if FP16.is_in(config.version):
@@ -266,9 +259,6 @@ def elasticity_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     With `elasticity.enabled`, DeepSpeed sets the three batch sizes itself: to the batch up to `max_train_batch_size`
     that the most GPU counts can divide into one of `micro_batch_sizes`. Written batch sizes are refused unless
     `ignore_non_elastic_batch_info` is true. The section exists up to DeepSpeed 0.19.7.
-
-    Run-time errors: `ElasticityIncompatibleWorldSize: World size (16) is not valid with the current list of
-    valid GPU counts`, `ElasticityConfigError: Elasticity config missing max_train_batch_size`.
 
     Fix: remove the section and set fixed batch sizes.
 

@@ -101,11 +101,6 @@ def torch_scheduler_on_wrapper(config: DeepSpeedConfig) -> Iterator[Finding]:
     ZeRO, fp16 and bf16 wrap the optimizer, and torch's schedulers require a `torch.optim.Optimizer`. They work
     only in fp32 without ZeRO.
 
-    Run-time error: `TypeError: DeepSpeedZeroOptimizer is not an Optimizer`, `TypeError: FP16_Optimizer is
-    not an Optimizer`.
-
-    Fix: use a scheduler of DeepSpeed (WarmupCosineLR, WarmupDecayLR), or build one in code and pass it in.
-
     Source: deepspeed 0.19.8 runtime/engine.py:1934; torch 2.13 optim/lr_scheduler.py (LRScheduler.__init__).
     """
     scheduler = chosen(config)
@@ -156,10 +151,6 @@ def scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
     `params` has to be an object, which may be empty. WarmupDecayLR and WarmupCosineLR require
     `total_num_steps`, OneCycle requires `cycle_min_lr` and `cycle_max_lr`. WarmupCosineLR scales the
     optimizer's learning rate by ratios, it has no parameters for learning rates.
-
-    Run-time errors: `TypeError: WarmupLR() argument after ** must be a mapping, not NoneType`, `TypeError:
-    WarmupDecayLR.__init__() missing 1 required positional argument: 'total_num_steps'`, `TypeError:
-    WarmupCosineLR.__init__() got an unexpected keyword argument 'warmup_max_lr'`.
 
     Fix: use the parameters of the scheduler: `warmup_min_ratio` and `cos_min_ratio` for WarmupCosineLR.
 
@@ -407,8 +398,6 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`warmup_type` is neither log nor linear: the warmup is logarithmic.
 
     DeepSpeed logs: `Using unknown warmup_type: cosine. The increasing function is set to default (log)`.
-
-    Fix: write `log` or `linear`.
 
     Source: deepspeed 0.19.8 runtime/lr_schedules.py:747, 885.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
@@ -33,6 +34,7 @@ def zenflow(config: DeepSpeedConfig) -> Any:
     "invalid-zenflow-interval",
     ERROR,
     fails_at="init",
+    releases=(Releases((0, 17, 5)),),
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
         (
@@ -54,10 +56,6 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     With the strategy "auto", `select_interval` has to be "auto"; with "step" or "epoch" a number. With "step"
     it must not be smaller than `update_interval`.
-
-    Run-time errors: `Warning: If use auto select strategy, select_interval will be set to 1 ...` (raised,
-    not logged), `ValueError: If don't use auto select strategy, select_interval must be a number.`,
-    `ValueError: Select interval must be greater or equal to update interval`.
 
     Fix: remove the intervals with the strategy "auto"; else write numbers, `select_interval` the larger one.
 

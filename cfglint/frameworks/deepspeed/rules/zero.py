@@ -51,9 +51,6 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Stage 3, ZenFlow and DeepCompile do not support summing gradients.
 
-    Run-time error: `ValueError: gradient_allreduce_op='sum' is not supported with ZeRO stage 3` (or
-    `ZenFlow`, or `DeepCompile`).
-
     Fix: remove `gradient_allreduce_op`, or use stage 2 or lower without ZenFlow and DeepCompile.
 
     Source: deepspeed 0.19.8 runtime/config.py:693-700.
@@ -248,8 +245,6 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     `gradient_allreduce_op: sum` the check does not apply. `prescale_gradients` is not converted to a boolean: a
     string such as "false" counts as true.
 
-    Fix: remove `prescale_gradients` and `gradient_predivide_factor`, or set `"reduce_scatter": false`.
-
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396; before 0.13.0 also with stage 1.
     """
     stage = config.stage
@@ -339,10 +334,6 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     stage 3 at all.
     `zero_quantized_gradients` requires reduce-scatter and is incompatible with Muon.
 
-    Run-time errors: `ValueError: Muon and reduce scatter cannot be used together`, `ValueError: Muon and
-    all2all process group cannot be used together`, `AssertionError: when enable all_to_all_reduce,
-    reduce_scatter should also be enabled for data type checks.`
-
     Fix: set `"reduce_scatter": false` for Muon; for quantized gradients leave `reduce_scatter` on and use
     another optimizer.
 
@@ -426,9 +417,6 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
 def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`managed_gradient_accumulation: false` with overlapped communication below stage 2, or with DeepCompile.
 
-    Fix: remove `managed_gradient_accumulation`, or set `"overlap_comm": false`; DeepCompile requires the
-    default (true).
-
     Source: deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on).
     """
     if config.values.get("managed_gradient_accumulation", True) or not config.looks_up("managed_gradient_accumulation"):
@@ -492,8 +480,6 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
 
     The engine calls a method on itself that only the optimizer of stage 3 has. A model built under
     `deepspeed.zero.Init` has its groups already and is not affected.
-
-    Fix: add an `optimizer` section, or remove `zero_hpz_partition_size`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2717-2720.
     """

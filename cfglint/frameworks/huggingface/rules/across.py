@@ -147,8 +147,6 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
 def optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33 does not support.
 
-    Fix: add a `scheduler` section, or remove the `optimizer` section.
-
     Source: transformers 4.30.2 deepspeed.py:305-310, 4.32.1; 4.33.3 builds the Trainer's own scheduler.
     """
     launch = config.deepspeed
@@ -362,8 +360,6 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
 def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
     """The optimizer of the DeepSpeed config overrides the Trainer's `optim`.
 
-    Fix: remove `optimizer` from the DeepSpeed config, or `optim` from the Trainer config.
-
     Source: transformers 5.23.0 integrations/deepspeed.py:566-585.
     """
     launch = config.deepspeed
@@ -396,8 +392,6 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     """`max_grad_norm` is ignored, because the DeepSpeed config does not set `gradient_clipping`.
 
     The DeepSpeed engine clips gradients and uses its own key only. Its default is 1.0 from 0.19.3 on; before, it does not clip.
-
-    Fix: set `"gradient_clipping": "auto"` in the DeepSpeed config.
 
     Source: accelerate 1.15.0 accelerator.py:3023-3027, deepspeed 0.19.8 runtime/constants.py.
     """
@@ -440,8 +434,6 @@ def accumulation_replaced(config: TrainerConfig) -> Iterator[Finding]:
     DeepSpeed then takes an optimizer step for every micro batch, while the Trainer counts one step per accumulation. From 1.8.0
     on accelerate tells the engine when to step, and the run is the same with and without the key. If the DeepSpeed config sets
     `train_batch_size` (also as `"auto"`), DeepSpeed rejects the batch sizes with every release.
-
-    Fix: set `"gradient_accumulation_steps": "auto"` in the DeepSpeed config.
 
     Source: accelerate 1.7.0 and 1.8.0 utils/deepspeed.py (`DeepSpeedEngineWrapper.backward`), 1.15.0 utils/dataclasses.py:1273.
     """

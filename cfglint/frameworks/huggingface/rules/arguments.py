@@ -34,9 +34,6 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 
     The parser asks the loaded value for its keys, and an empty file or a list has none.
 
-    Run-time error: `AttributeError: 'NoneType' object has no attribute 'keys'` (an empty file),
-    `AttributeError: 'list' object has no attribute 'keys'`.
-
     Fix: write `key: value` lines, or `{}` for a file without settings.
 
     Source: transformers 5.23.0 hf_argparser.py:372.
@@ -89,9 +86,6 @@ def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
     `debug` are converted to enums, whose values are case-sensitive: `Cosine` and `EPOCH` are rejected. In YAML
     an unquoted `no` is the boolean false, which is rejected too: write `"no"`. Other fields with a list of
     choices are not checked when they come from a file.
-
-    Run-time error: `ValueError: Cosine is not a valid SchedulerType, please select one of [...]`,
-    `ValueError: False is not a valid IntervalStrategy, please select one of ['no', 'steps', 'epoch']`.
 
     Fix: use one of the values in the message. Some exist only in some releases: `save_strategy: best`
     from 4.47, `optim: adamw_hf` up to 4.49.
@@ -162,8 +156,6 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
 
     `logging_strategy: steps` (the default) requires `logging_steps` other than 0. With `eval_strategy: steps`,
     an `eval_steps` that is unset or 0 defaults to `logging_steps`, which must then be positive.
-
-    Fix: set the number of steps, or set the strategy to "no".
 
     Source: transformers 5.23.0 training_args.py:1576-1583, 1732.
     """
@@ -238,8 +230,6 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
     Every evaluation needs a checkpoint, so `save_strategy` and `eval_strategy` must be equal; from 4.47.0 on
     `save_strategy: best` is accepted too. The defaults are "steps" for `save_strategy` and "no" for `eval_strategy`.
-
-    Fix: set both strategies to the same value.
 
     Source: transformers 5.23.0 training_args.py:1750-1755, 4.42.4 training_args.py:1554.
     """
@@ -371,8 +361,6 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
 def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
     """`torch_empty_cache_steps` is not a positive integer.
 
-    Fix: use a positive integer, or remove the key to never empty the cache.
-
     Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.46.3 training_args.py:1599-1603 lets every
     integer pass, and 0 ends the first step (`global_step % 0`); 4.51.3 training_args.py:1611 is as strict as 5.23.0.
     """
@@ -411,8 +399,6 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
 def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
     """`reduce_lr_on_plateau` and `greedy` require evaluations, and `eval_strategy` is "no".
 
-    Fix: set `eval_strategy` to "steps" or "epoch".
-
     Source: transformers 5.23.0 training_args.py:1790-1798 (`greedy` from 5.4.0).
     """
     kind = config.arguments["lr_scheduler_type"]
@@ -439,11 +425,6 @@ def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
 )
 def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
     """`dataloader_prefetch_factor` is set without data loader workers.
-
-    Run-time error: `ValueError: --dataloader_prefetch_factor can only be set when data is loaded in a
-    different process, i.e. when --dataloader_num_workers > 0.` (4.x says `> 1`)
-
-    Fix: set `dataloader_num_workers`, or remove the factor.
 
     Source: transformers 5.23.0 training_args.py:1804 (from 4.38.0).
     """
@@ -503,8 +484,6 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
 
     With a single GPU the run is a plain `python train.py`; a backend makes accelerate look for a process group.
 
-    Fix: remove `ddp_backend`; with a launcher nccl is the default.
-
     Source: accelerate 1.15.0 state.py:304, transformers 5.23.0 training_args.py:1890.
     """
     if config.arguments["ddp_backend"] is not None and config.launched is False:
@@ -531,8 +510,6 @@ def inline_json(config: TrainerConfig) -> Iterator[Finding]:
     The mapping fields accept JSON strings too, for use on the command line.
 
     Run-time error: `json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes`.
-
-    Fix: write the mapping itself, without quotes around it.
 
     Source: transformers 5.23.0 training_args.py:1525-1531.
     """

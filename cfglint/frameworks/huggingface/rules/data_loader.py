@@ -43,8 +43,6 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     length, was -1`, `ValueError: num_samples should be a positive integer value, but got num_samples=0`; up to 4.48
     on one GPU: `TypeError: unsupported operand type(s) for -=: 'NoneType' and 'int'` or the like, after no step.
 
-    Fix: use a smaller batch, or remove `dataloader_drop_last`.
-
     Source: transformers 5.23.0 trainer.py:2541, torch 2.13 utils/data/sampler.py, 4.42.4 trainer.py:3254.
     """
     examples = config.facts.num_examples
@@ -96,8 +94,6 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
     multiprocessing_context can only be used with multi-process loading (num_workers > 0)`, `ValueError:
     num_workers option should be non-negative`.
 
-    Fix: set `dataloader_num_workers`.
-
     Source: torch 2.13 utils/data/dataloader.py, transformers 5.23.0 trainer.py:1018-1051.
     """
     args = config.arguments
@@ -143,8 +139,6 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
 )
 def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
     """`dataloader_prefetch_factor` is negative.
-
-    Fix: use a number of batches per worker; the default is 2.
 
     Source: torch 2.13 utils/data/dataloader.py.
     """

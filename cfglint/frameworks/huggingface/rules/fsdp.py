@@ -119,9 +119,6 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
 
     Up to 5.9 the options of a list are not validated, and an unknown one is ignored.
 
-    Run-time error: ``ValueError: Unknown `fsdp` option: full-shard``, ``ValueError: `fsdp=hybrid_shard` is only
-    available with FSDP1``, ``ValueError: full-shard is not a valid FSDPOption``.
-
     Fix: use one of the options; from 5.10 on set `fsdp: true` and the rest in `fsdp_config`.
 
     Source: transformers 5.23.0 training_args.py:2896-2938, 4.42.4 training_args.py:1776-1796.
@@ -333,8 +330,6 @@ def _old_values(section: FsdpSection, given: list[Any], config: TrainerConfig) -
 def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
     """`fsdp` is set, and a single GPU runs without a launcher.
 
-    Fix: use several GPUs with torchrun or accelerate launch, or remove `fsdp`.
-
     Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
     """
     if config.uses_fsdp and config.launched is False and not FsdpSection(config).values.get("xla"):
@@ -359,8 +354,6 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
 def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     """`fsdp` and `deepspeed` are both enabled, and they are incompatible.
 
-    Fix: remove one of them.
-
     Source: transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490.
     """
     if config.uses_fsdp and config.uses_deepspeed:
@@ -379,11 +372,6 @@ def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
 )
 def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
     """Activation checkpointing is enabled both in `fsdp_config` and in the training arguments.
-
-    Run-time error: ``ValueError: `fsdp_config['activation_checkpointing']` (FSDP's own activation checkpointing)
-    and the `activation_checkpointing` training argument can't both be set to True``; up to 5.22: `The
-    activation_checkpointing in FSDP config and the gradient_checkpointing in training arg can't be set to True
-    simultaneously`.
 
     Fix: keep `fsdp_config.activation_checkpointing` and remove the training argument.
 
@@ -424,12 +412,6 @@ def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     """`save_only_model` is incompatible with `load_best_model_at_end` under DeepSpeed and FSDP.
 
     It is also incompatible with sharded FSDP checkpoints, which include the optimizer state.
-
-    Run-time error: ``ValueError: DeepSpeed can't be used with `save_only_model` along with
-    `load_best_model_at_end`.``, `ValueError: save_only_model option is not compatible with FSDP state dict type
-    'SHARDED_STATE_DICT'`.
-
-    Fix: remove `save_only_model` or `load_best_model_at_end`.
 
     Source: transformers 5.23.0 trainer.py:889-914, 4.42.4 trainer.py:4633-4645.
     """

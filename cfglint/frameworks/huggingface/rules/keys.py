@@ -247,8 +247,6 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
 def accumulation_keyword(config: TrainerConfig) -> Iterator[Finding]:
     """`gradient_accumulation_kwargs` has an unknown key, or is not a mapping.
 
-    Fix: use a valid key: num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch.
-
     Source: transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030.
     """
     value = config.accelerator.get("gradient_accumulation_kwargs")

@@ -66,8 +66,6 @@ def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
 
     `deepspeed: {}` and `deepspeed: ""` are false in Python, so the run continues without ZeRO and offload.
 
-    Fix: set it to a DeepSpeed config, or remove the key.
-
     Source: transformers 5.23.0 training_args.py:1704 (`if self.deepspeed`).
     """
     value = config.arguments["deepspeed"]
@@ -97,8 +95,6 @@ def unchecked_choice(config: TrainerConfig) -> Iterator[Finding]:
 
     An unknown `train_sampling_strategy` means random sampling; an unknown `include_num_input_tokens_seen` is not checked either.
     The choices of the command line are not applied to files.
-
-    Fix: use one of the values in the message.
 
     Source: transformers 5.23.0 trainer.py:1083-1145.
     """
@@ -137,8 +133,6 @@ def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
 
     The same applies to their `_kwargs`.
 
-    Fix: keep `activation_checkpointing` (from 5.23.0; older releases have only `gradient_checkpointing`).
-
     Source: transformers 5.23.0 training_args.py:1533-1542.
     """
     given = config.arguments.given
@@ -162,8 +156,6 @@ def checkpointing_arguments_unused(config: TrainerConfig) -> Iterator[Finding]:
     """`gradient_checkpointing_kwargs` is ignored, because `gradient_checkpointing` is off.
 
     Gradient checkpointing does not run, and transformers does not warn about the unused arguments.
-
-    Fix: enable `gradient_checkpointing`, or remove the arguments.
 
     Source: transformers 5.23.0 trainer.py:1503-1530.
     """
@@ -192,8 +184,6 @@ def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
 
     The strategies match, so no exception is raised; the final model is kept.
 
-    Fix: set the same strategy for evaluation and saving, or remove `load_best_model_at_end`.
-
     Source: transformers 5.23.0 training_args.py:1750, trainer.py:2065.
     """
     args = config.arguments
@@ -220,8 +210,6 @@ def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
     """`save_steps`, `eval_steps` or `logging_steps` is ignored, because its strategy is not "steps".
 
     With `save_strategy: epoch` a checkpoint is saved at the end of each epoch, whatever the value of `save_steps`.
-
-    Fix: set the strategy to "steps", or remove the number.
 
     Source: transformers 5.23.0 trainer_callback.py:560-620.
     """
@@ -253,8 +241,6 @@ def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
     """`accelerator_config.non_blocking` requires pinned memory, and `dataloader_pin_memory` is off.
 
     Batches are then copied to the GPU synchronously.
-
-    Fix: set `dataloader_pin_memory: true`, or remove it.
 
     Source: transformers 5.23.0 trainer.py:842-846.
     """

@@ -99,8 +99,6 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
 def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
     """`optim_args` is not a list of `name=value` pairs, or a value is not the number that the optimizer requires.
 
-    Fix: write `name=value` pairs, separated by commas.
-
     Source: transformers 5.23.0 trainer_optimizer.py:65-73, and the functions of the optimizers from :262 on; `sgd`, `adagrad` and
     `rmsprop` read `optim_args` from 5.3.0 on.
     """
@@ -167,8 +165,6 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
 )
 def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP.
-
-    Fix: set `optim_target_modules`, for example "all-linear".
 
     Source: transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262.
     """

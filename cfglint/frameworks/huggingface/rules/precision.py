@@ -56,8 +56,6 @@ def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
 def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
     """`fp16_full_eval` and `bf16_full_eval` are both enabled.
 
-    Fix: disable one of them.
-
     Source: transformers 5.23.0 training_args.py:1787.
     """
     if config.arguments["fp16_full_eval"] and config.arguments["bf16_full_eval"]:

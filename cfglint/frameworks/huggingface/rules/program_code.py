@@ -55,8 +55,6 @@ def unknown_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
     in the call are checked, and none in a program that imports unsloth, which replaces the constructors. A call under a condition,
     or in a `try`, gives a warning; under a condition about the release, nothing.
 
-    Fix: use the new name, or set the field of the configuration class.
-
     Source: transformers 5.23.0 trainer.py (Trainer.__init__); trl 1.16.0 trainer/*_trainer.py.
     """
     program = config.facts.launch.code
@@ -136,8 +134,6 @@ def missing_import(config: TrainerConfig) -> Iterator[Finding]:
 
     The modules and the public names that were added or removed between the modelled releases are known; of other names nothing is said,
     nor of the models of transformers. An import under a condition, or in a `try`, gives a warning.
-
-    Fix: import the name from where the release has it, or use a release that has it.
 
     Source: the modules of trl and transformers in each release.
     """

@@ -98,11 +98,6 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
 def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_ratio` is not between 0 and 1.
 
-    Run-time error: `ValueError: warmup_ratio must lie in range [0,1]`; for NaN, which passes that check, `ValueError: cannot convert
-    float NaN to integer` if `warmup_steps` does not replace it.
-
-    Fix: use a ratio such as 0.03; a number of steps is set with `warmup_steps`.
-
     Source: transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905.
     """
     value = config.arguments["warmup_ratio"]
@@ -137,8 +132,6 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
 )
 def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
     """Warm-up is longer than the run, so the learning rate never reaches its peak.
-
-    Fix: use fewer warm-up steps, or a ratio.
 
     Source: transformers 5.23.0 training_args.py:2154, optimization.py:118.
     """
@@ -236,8 +229,6 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
     `max_steps: 0` means "unset" up to 4.48 and ends the run after one step since 4.49. `num_train_epochs` of 0 or less
     trains nothing, and a negative `gradient_accumulation_steps` is silently accepted.
 
-    Fix: with `max_steps: -1` the epochs determine the length.
-
     Source: transformers 5.23.0 trainer.py:2500-2545, 4.49.0 trainer.py:5213.
     """
     args = config.arguments
@@ -272,8 +263,6 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
 )
 def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     """With `save_steps` of 0 or less no checkpoint is saved before the end of the run.
-
-    Fix: set a number of steps, or set `save_strategy: "no"` if no checkpoints are wanted.
 
     Source: transformers 5.23.0 trainer_callback.py:584-604.
     """
@@ -331,8 +320,6 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
 
     A float below 1 is a ratio of the total steps; from 1 on it counts steps, and its fractional part is dropped.
 
-    Fix: use `1` for one step, or 0.99 for almost the entire run.
-
     Source: transformers 5.23.0 training_args.py:2158-2160.
     """
     value = config.arguments["warmup_steps"]
@@ -363,8 +350,6 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
 
     `constant`, `reduce_lr_on_plateau` and `greedy` have no warm-up. `constant` and `constant_with_warmup` ignore
     `lr_scheduler_kwargs`.
-
-    Fix: use `constant_with_warmup`, or remove the key.
 
     Source: transformers 5.23.0 optimization.py:1018-1036.
     """

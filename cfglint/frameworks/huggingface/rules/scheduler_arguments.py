@@ -127,8 +127,6 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
     get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
 
-    Fix: use the arguments of the schedule in `lr_scheduler_type`.
-
     Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, before
     the first step (5.23.0 trainer.py:1770, `_prepare_for_training`).
     """

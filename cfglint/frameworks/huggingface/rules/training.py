@@ -79,8 +79,6 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
 
     It defaults to the loss only with `load_best_model_at_end` and with schedules that depend on evaluations.
 
-    Fix: set `metric_for_best_model`.
-
     Source: transformers 5.23.0 trainer.py:686-691, training_args.py:1586-1593 (from 4.47.0).
     """
     args = config.arguments
@@ -190,8 +188,6 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     """`torch_compile_backend` is not a backend that accelerate supports.
 
     Setting a backend or a mode enables `torch_compile`.
-
-    Run-time error: `ValueError: INDUCTR is not a valid DynamoBackend`.
 
     Fix: use a supported backend; inductor is the most common one.
 
@@ -318,8 +314,6 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
 def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
     """`neftune_noise_alpha` is negative.
 
-    Fix: use a positive number, or remove the key.
-
     Source: transformers 5.23.0 integrations/neftune.py:49.
     """
     value = config.arguments["neftune_noise_alpha"]
@@ -348,8 +342,6 @@ def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
 
     Run-time error: `OSError: [Errno 9] Bad file descriptor`, `TypeError: stat: path should be string, bytes,
     os.PathLike or integer, not list`.
-
-    Fix: use the path of a DeepSpeed JSON file, or its contents as a mapping.
 
     Source: accelerate 1.15.0 utils/deepspeed.py:136-158.
     """

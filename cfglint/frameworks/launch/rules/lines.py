@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import ARGUMENT, Finding, rule
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework, is_trainer
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.document import SCALAR, Node
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 TRAINER = "--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --bf16 True --save_strategy no"
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
+MULTI_GPU = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n"
 NAMED: ExampleFacts = {"named": 1}  # only the script is named; the other files of an example are found through it
 
 
@@ -27,7 +30,7 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
     command = config.command
     line = config.facts.launch.line
     for problem in line.problems if line is not None and command is not None else ():
-        if problem.code != code or command is None:
+        if problem.code != code or command is None or (problem.releases is not None and not of_release(problem.releases, config)):
             continue
         start, end = command.within(problem.word.place)
         name = problem.key.lstrip("-").replace("-", "_")
@@ -41,6 +44,11 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
             help=problem.remedy or None,
             for_any_parser=problem.of_launcher,
         )
+
+
+def of_release(releases: Releases, config: LaunchConfig) -> bool:
+    """Whether the run has one of some releases of a package."""
+    return config.facts.version(releases.package, RELEASES[releases.package]) in releases
 
 
 @rule(
@@ -71,8 +79,6 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     It is an error where the program is known to refuse the arguments, or the launcher gets no program.
 
     Run-time error: ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
-
-    Fix: end every line but the last with a space, a backslash and nothing after it; put comments before the command.
 
     Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """
@@ -173,8 +179,6 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     The deepspeed launcher deletes the variable and uses physical ids: with `--num_gpus N` the first N of the machine. torchrun does
     not look at it: more processes than visible devices start, and those without a device fail.
 
-    Fix: choose the devices with `--include localhost:2,3`, or leave the variable out.
-
     Source: deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py.
     """
     return problems(config, "LCH006")
@@ -211,27 +215,35 @@ def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
     "missing-process-count",
     ERROR,
     fails_at="load",
-    bad={
-        "train.sh": "accelerate launch --config_file multi.yaml train.py --per_device_train_batch_size 4\n",
-        "multi.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n",
-    },
+    releases=(
+        Releases(until=(0, 34, 0), package="accelerate", of="the class that requires it in the file"),
+        Releases((0, 34, 0), package="accelerate", of="the launcher's own check"),
+    ),
+    bad=(
+        {"train.sh": "accelerate launch --config_file multi.yaml train.py --per_device_train_batch_size 4\n", "multi.yaml": MULTI_GPU},
+        Example(
+            {
+                "train.sh": "accelerate launch --config_file multi.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
+                "multi.yaml": MULTI_GPU,
+            },
+            facts={"target": {"accelerate": "0.33.0"}},
+            exception="TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'",
+        ),
+    ),
     good={
         "train.sh": "accelerate launch --config_file multi.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
-        "multi.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n",
+        "multi.yaml": MULTI_GPU,
     },
     example=NAMED,
 )
 def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
     """`accelerate launch` does not know how many processes to start.
 
-    A config file without `num_processes` needs `--num_processes` on the line; `--multi_gpu` needs at least two processes; more
-    than one machine needs `--machine_rank` where no file gives it.
+    A config file without `num_processes` needs `--num_processes` on the line; before accelerate 0.34 the file has to have it, whatever
+    the line says. `--multi_gpu` needs at least two processes; more than one machine needs `--machine_rank` where no file gives it.
 
-    Run-time error: ValueError: You need to manually pass in `--num_processes` using this config yaml.
-
-    Fix: pass `--num_processes`, or set `num_processes` in the file.
-
-    Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env).
+    Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env); 0.33.0
+    commands/config/config_args.py:175.
     """
     return problems(config, "LCH008")
 
@@ -248,8 +260,6 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
     """`--deepspeed_config_file` is given to a launch that does not use DeepSpeed.
 
     Without `--use_deepspeed` or a config file of type DEEPSPEED the launch is plain multi-GPU, and the file is never read.
-
-    Fix: add `--use_deepspeed`, or leave the file out.
 
     Source: accelerate 1.15.0 commands/launch.py (launch_command).
     """
@@ -269,8 +279,6 @@ def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
     """A launcher option is placed after the program and is passed to the program instead.
 
     What follows the program's name belongs to the program: `deepspeed train.py --num_gpus 4` uses every GPU of the machine.
-
-    Fix: put the option before the program.
 
     Source: deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py.
     """
@@ -293,8 +301,6 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     """The hostfile of a deepspeed launch does not exist.
 
     The launcher warns and continues with the local machine and all its GPUs.
-
-    Fix: correct the path, or leave `--hostfile` out.
 
     Source: deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
     """
@@ -362,10 +368,6 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     argparse does not accept a word that begins with a dash as a value: `expected one argument`, exit status 2. That holds for
     the launchers, and for fields of TrainingArguments whose default is null, such as `--tf32` and `--greater_is_better`: they
     need `True` after them, unlike other booleans.
-
-    Run-time error: error: argument --tf32: expected one argument
-
-    Fix: write the value after the option.
 
     Source: torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260.
     """
@@ -440,8 +442,6 @@ def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
     `deepspeed` and `accelerate launch` accept integers. A value such as `false` or `2.0` is refused before anything starts,
     and so is an empty variable.
 
-    Run-time error: ValueError: Unsupported nproc_per_node value: false
-
     Fix: write the number of GPUs to use on each machine, or of machines.
 
     Source: torch 2.13.0 distributed/run.py (determine_local_world_size, parse_min_max_nnodes) and
@@ -469,8 +469,6 @@ def launch_file_outside_project(config: LaunchConfig) -> Iterator[Finding]:
     The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else the working
     directory; links are resolved first. The content of such a file is neither read nor shown, because a script from elsewhere could
     name any file of the machine. The same holds for scripts that a script sources or calls: what they set is unknown.
-
-    Fix: name the file on the command line too, or move it into the project.
 
     Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
     """

@@ -50,11 +50,6 @@ def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
     source of the program shows every argument that it accepts. The deepspeed launcher adds `--local_rank` to the arguments, and
     `python -m torch.distributed.launch` adds `--local-rank`.
 
-    Run-time error: `ValueError: Some specified arguments are not used by the HfArgumentParser: ['tensorboard']`,
-    `error: unrecognized arguments: --lr 1e-4`.
-
-    Fix: correct the name, quote words that are one value, or remove them.
-
     Source: transformers 5.23.0 hf_argparser.py:330-336, CPython argparse.py (parse_args), deepspeed 0.19.8 launcher/launch.py,
     torch 2.13.0 distributed/run.py:965.
     """

@@ -40,8 +40,6 @@ EVALUATED = BASE + "eval_dataset: other\n"
 def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`val_size` moves samples of the training set to the evaluation set, so it needs `dataset` and excludes `eval_dataset`.
 
-    Fix: remove one of the two.
-
     Source: llamafactory 0.9.5 hparams/data_args.py:159-163.
     """
     if not config.held_out:
@@ -76,12 +74,6 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`interleave_probs` is for data sets that are interleaved, one probability for each.
-
-    Run-time error: ``ValueError: `interleave_probs` is only valid for interleaved mixing.``, `ValueError: The length of
-    dataset and interleave probs should be identical.`, `ValueError: The length of eval dataset and interleave probs
-    should be identical.`
-
-    Fix: set `mix_strategy: interleave_under` or `interleave_over`, and a number for each data set.
 
     Source: llamafactory 0.9.5 hparams/data_args.py:165-174.
     """
@@ -180,8 +172,6 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`mask_history` and `train_on_prompt` are incompatible: one removes turns from the loss, the other adds the prompt.
 
-    Fix: keep one of them.
-
     Source: llamafactory 0.9.5 hparams/data_args.py:182.
     """
     if config.own("mask_history") and config.own("train_on_prompt"):
@@ -250,8 +240,6 @@ def nearest_template(name: str, release: Version) -> str | None:
 def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """The template ends a turn by the end-of-sequence token alone, and `train_on_prompt` does not support that.
 
-    Fix: another template, or no `train_on_prompt`.
-
     Source: llamafactory 0.9.5 data/template.py:643.
     """
     row = templates(config.own_version).get(config.own("template"), ())
@@ -278,8 +266,6 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
 )
 def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`do_train` requires `dataset`.
-
-    Fix: name a data set of `dataset_info.json`.
 
     Source: llamafactory 0.9.5 hparams/parser.py:359.
     """
@@ -321,8 +307,6 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`; before 0.9.4 `ValueError: Please
     specify dataset for evaluation.`, ``ValueError: Cannot use `predict_with_generate` if `eval_dataset` is None.``
-
-    Fix: use `eval_dataset`, or `val_size: 0.1` to hold out a tenth of the training set.
 
     Source: llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537.
     """
@@ -367,8 +351,6 @@ def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
 def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """The most pixels of an image or frame are fewer than the least: 1024 for images and 256 for frames by default.
 
-    Fix: raise `image_max_pixels` or `video_max_pixels`.
-
     Source: llamafactory 0.9.5 hparams/model_args.py:347-351.
     """
     for what in ("image", "video"):
@@ -403,8 +385,6 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
     """`new_special_tokens_config` names a file that does not exist.
 
     The exception hides the reason: LLaMA-Factory fails while it logs that the file cannot be read.
-
-    Fix: use the path of a YAML file, relative to the folder where `llamafactory-cli` is started.
 
     Source: llamafactory 0.9.5 hparams/model_args.py:217-254, extras/logging.py.
     """

@@ -181,8 +181,6 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`model_name_or_path` is required.
 
-    Fix: name the model.
-
     Source: llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31.
     """
     required = is_required("model_name_or_path", config.own_version)

@@ -43,8 +43,6 @@ EXCLUDES_ZERO3 = {
 def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`predict_with_generate`, `pissa_init`, `pure_bf16`, `use_unsloth` and `use_kt` do not support ZeRO stage 3.
 
-    Fix: ZeRO stage 2, or remove the option.
-
     Source: llamafactory 0.9.5 hparams/parser.py:368-413.
     """
     if not config.zero3:
@@ -73,8 +71,6 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Layer-wise GaLore and APOLLO, and BAdam, do not support several processes; layer-wise BAdam does under ZeRO stage 3.
-
-    Fix: use one GPU, or for BAdam `badam_mode: layer` with a ZeRO stage 3 file.
 
     Source: llamafactory 0.9.5 hparams/parser.py:387-399.
     """
@@ -141,8 +137,6 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore and APOLLO are incompatible with DeepSpeed, and before 0.8.3 BAdam is.
 
-    Fix: remove one of them.
-
     Source: llamafactory 0.9.5 hparams/parser.py:400.
     """
     if config.arguments["deepspeed"] is None:
@@ -180,8 +174,6 @@ def refused_under_deepspeed(config: LlamaFactoryConfig) -> tuple[tuple[str, ...]
 def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`predict_with_generate` and `compute_accuracy` are two ways to evaluate that exclude each other.
 
-    Fix: keep one of them.
-
     Source: llamafactory 0.9.5 hparams/parser.py:371.
     """
     if config.own("predict_with_generate") and config.own("compute_accuracy"):
@@ -209,8 +201,6 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def inference_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`infer_backend` vllm or sglang, and `quantization_device_map: auto`, are for inference.
-
-    Fix: remove the key from the training file.
 
     Source: llamafactory 0.9.5 hparams/parser.py:374, 406.
     """

@@ -83,8 +83,6 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted.
 
-    Fix: use one of the six.
-
     Source: llamafactory 0.9.5 train/tuner.py:127.
     """
     stages = choices("stage", config.own_version)
@@ -105,8 +103,6 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`.
-
-    Fix: set `finetuning_type: lora`, or remove the option.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:604-615.
     """
@@ -133,8 +129,6 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all.
-
-    Fix: set `finetuning_type: freeze` or `lora`.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:592.
     """
@@ -165,8 +159,6 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other.
-
-    Fix: set `finetuning_type: full`, and one of the three.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:595-599.
     """
@@ -242,8 +234,6 @@ def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
 def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated.
 
-    Fix: set `gradient_accumulation_steps: 1`.
-
     Source: llamafactory 0.9.5 train/trainer_utils.py:250, 337.
     """
     if not config.trains or config.arguments["gradient_accumulation_steps"] == 1 or not config.makes_optimizer:
@@ -269,8 +259,6 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`adapter_name_or_path` requires `finetuning_type: lora`.
-
-    Fix: set `finetuning_type: lora`, or merge the adapter into the model first.
 
     Source: llamafactory 0.9.5 hparams/parser.py:185.
     """
@@ -298,10 +286,6 @@ def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     So `quantization_bit` requires `finetuning_type` lora or oft, and excludes `pissa_init`, `resize_vocab`, `fp8`,
     several adapters, and `create_new_adapter` together with `adapter_name_or_path`.
-
-    Run-time error: `ValueError: Quantization is only compatible with the LoRA or OFT method.`, `ValueError: Cannot resize
-    embedding layers of a quantized model.`, `ValueError: FP8 training is not compatible with quantization. Please disable
-    one of them.`, ...
 
     Fix: follow the message.
 
@@ -354,8 +338,6 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
 )
 def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage.
-
-    Fix: use 4 or 8, or remove the key.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:577-578.
     """

@@ -34,8 +34,6 @@ REFERENCE_STAGES = ("dpo", "kto", "ppo")
 def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`do_train` is off, as it is by default, and nothing is evaluated either: model and data are loaded, and that is all.
 
-    Fix: set `do_train: true`.
-
     Source: llamafactory 0.9.5 train/sft/workflow.py:113; transformers 5.6.0 training_args.py (do_train).
     """
     if config.parsed and not config.trains and not config.evaluates and not config.arguments["do_predict"] and config.stage != "ppo":
@@ -54,8 +52,6 @@ def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Samples are held out by `val_size`, and nothing is ever evaluated: they are only missing from training.
-
-    Fix: set `eval_strategy: steps` or `epoch`, `do_eval: true` for one evaluation at the end, or remove `val_size`.
 
     Source: llamafactory 0.9.5 data/data_utils.py:107-113, train/sft/workflow.py:144.
     """
@@ -76,8 +72,6 @@ def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Only stages pt and sft pack. In the others `packing` makes `cutoff_len` one token shorter, and nothing else.
-
-    Fix: remove `packing`.
 
     Source: llamafactory 0.9.5 data/loader.py:196-226, hparams/data_args.py:188-189.
     """
@@ -124,8 +118,6 @@ def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """LLaMA-Factory sets this itself: `remove_unused_columns` is always false, `use_mca` follows the environment.
 
-    Fix: remove the key.
-
     Source: llamafactory 0.9.5 hparams/parser.py:311, 437.
     """
     from cfglint.findings.fix_builders import remove
@@ -152,8 +144,6 @@ def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`${...}` is not resolved: LLaMA-Factory converts the file without that, and the string is kept as it is.
-
-    Fix: write the value.
 
     Source: llamafactory 0.9.5 hparams/parser.py:93 (to_container without resolve).
     """
@@ -236,8 +226,6 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     A value that is the default is not reported.
 
-    Fix: turn on what it belongs to, or remove it.
-
     Source: llamafactory 0.9.5 hparams/finetuning_args.py, train/tuner.py:104-125, train/trainer_utils.py:527-548.
     """
     fields = arguments(config.own_version)
@@ -284,8 +272,6 @@ def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def checkpoint_not_resumed(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Stages rm and ppo drop `resume_from_checkpoint` for full and freeze: training begins anew.
-
-    Fix: remove it, or name the checkpoint as `model_name_or_path`.
 
     Source: llamafactory 0.9.5 hparams/parser.py:454-458.
     """

@@ -52,8 +52,6 @@ def of(release: str, **facts: str) -> ExampleFacts:
 def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Before 0.9.2 every stage but pt requires `template`.
 
-    Fix: name the template of the model.
-
     Source: llamafactory 0.9.1 hparams/parser.py (get_train_args).
     """
     if config.stage != "pt" and config.own("template") is None:
@@ -78,8 +76,6 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Before 0.9.5 `split_special_tokens` requires a slow tokenizer, and `use_fast_tokenizer` is true by default.
-
-    Fix: set `use_fast_tokenizer: false`.
 
     Source: llamafactory 0.9.4 hparams/model_args.py (BaseModelArguments.__post_init__).
     """
@@ -107,8 +103,6 @@ def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Findi
 )
 def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`train_mm_proj_only`, a key of 0.8.0 to 0.9.1, requires `finetuning_type: full`; the default is lora.
-
-    Fix: set `finetuning_type: full`.
 
     Source: llamafactory 0.9.1 hparams/finetuning_args.py (__post_init__).
     """
@@ -138,8 +132,6 @@ def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]
 def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """LLaMA-Factory 0.9.4 refuses `neat_packing` with transformers 4.53.0 and newer; it accepts transformers 4.51.0 to 4.57.1.
 
-    Fix: install transformers 4.52, or another release of LLaMA-Factory, or use `packing` alone.
-
     Source: llamafactory 0.9.4 hparams/parser.py (get_train_args).
     """
     if not config.own("neat_packing") or config.version < TRANSFORMERS_OF_PACKING:
@@ -168,8 +160,6 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
 )
 def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Before 0.8.3 `pure_bf16` excludes mixed precision, generation excludes training, and bits and label lengths are checked.
-
-    Fix: follow the message.
 
     Source: llamafactory 0.8.2 hparams/parser.py (get_train_args), hparams/model_args.py, hparams/data_args.py (__post_init__).
     """
@@ -220,8 +210,6 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
 def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Before 0.9.0 `visual_inputs` excludes `use_unsloth` and `packing`; before 0.8.2 `use_dora` excludes `use_unsloth`.
 
-    Fix: remove one of the two.
-
     Source: llamafactory 0.8.3 hparams/model_args.py (__post_init__), hparams/parser.py (get_train_args).
     """
     pairs = (
@@ -246,8 +234,6 @@ def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
 )
 def unknown_ray_storage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`ray_storage_filesystem`, a key of 0.9.3 and 0.9.4, is s3, gs or gcs.
-
-    Fix: use one of the three.
 
     Source: llamafactory 0.9.4 hparams/training_args.py (RayArguments.__post_init__).
     """

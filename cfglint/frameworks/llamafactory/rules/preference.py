@@ -42,8 +42,6 @@ SFT_ONLY = {
 def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Stage ppo requires `reward_model`.
 
-    Fix: name the reward model.
-
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:580.
     """
     if config.stage == "ppo" and config.own("reward_model") is None:
@@ -66,8 +64,6 @@ def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """In stage ppo a reward model that is an adapter (lora, the default, or oft) requires the same `finetuning_type`.
-
-    Fix: set `reward_model_type: full`.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:583-587.
     """
@@ -96,8 +92,6 @@ def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """In stage dpo `dpo_label_smoothing` requires `pref_loss: sigmoid`, the default.
 
-    Fix: keep one of the two.
-
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:589.
     """
     smoothing = config.own("dpo_label_smoothing")
@@ -120,8 +114,6 @@ def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """PiSSA changes the base model, so it excludes the stages that compare with it: ppo, kto, and dpo but for orpo and simpo.
-
-    Fix: remove `pissa_init`.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:574, 601.
     """
@@ -147,8 +139,6 @@ def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`predict_with_generate`, `neat_packing`, `train_on_prompt` and `mask_history` are for stage sft.
 
-    Fix: remove the option.
-
     Source: llamafactory 0.9.5 hparams/parser.py:316-324.
     """
     if config.stage == "sft":
@@ -172,8 +162,6 @@ def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """In stage sft `do_predict` requires `predict_with_generate`.
 
-    Fix: set `predict_with_generate: true`.
-
     Source: llamafactory 0.9.5 hparams/parser.py:326.
     """
     if config.stage == "sft" and config.arguments["do_predict"] and not config.own("predict_with_generate"):
@@ -195,8 +183,6 @@ def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Findin
 )
 def best_model_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Stages rm and ppo do not support `load_best_model_at_end`.
-
-    Fix: remove it.
 
     Source: llamafactory 0.9.5 hparams/parser.py:329.
     """
@@ -224,8 +210,6 @@ def ppo_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Stage ppo supports only training, without shifted attention, and only some trackers.
 
     `use_kt` and `use_unsloth` do not support a reward model that is a LoRA adapter, which is the default.
-
-    Fix: follow the message.
 
     Source: llamafactory 0.9.5 hparams/parser.py:332-348.
     """

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 def trackio_project(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Trackio needs a project; an empty `project` is none.
 
-    Fix: name the project, or leave the key out for transformers' own.
-
     Source: llamafactory 0.9.5 hparams/parser.py:136.
     """
     if "trackio" in config.arguments.trackers and not config.arguments["project"]:

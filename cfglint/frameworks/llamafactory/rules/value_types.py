@@ -155,8 +155,6 @@ def unchecked_own_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     What happens then depends on the field: another branch is taken silently, or loading model or data fails.
 
-    Fix: use one of the values in the message.
-
     Source: the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
     for name, value in config.values.items():

@@ -30,8 +30,6 @@ BASE = "megatron sft --model org/model --dataset data.jsonl"
 def missing_input(config: MegatronSwiftConfig) -> Iterator[Finding]:
     """The run has no model or no training data.
 
-    Fix: `--model` and `--dataset`.
-
     Source: ms-swift 4.6.0 arguments/base_args/model_args.py:220, megatron/arguments/sft_args.py.
     """
     return failing(config, "SWM001")

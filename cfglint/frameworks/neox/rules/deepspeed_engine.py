@@ -177,8 +177,6 @@ def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
 
     GPT-NeoX accepts only a boolean, DeepSpeed only the strings fp32, fp16 and bf16.
 
-    Fix: move it into `deepspeed_extra_args`.
-
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:252-266; gpt-neox (May 2026)
     megatron/neox_arguments/deepspeed_args.py.
     """
@@ -214,11 +212,6 @@ def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
 def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
     """Elastic training is incompatible with the batch sizes that GPT-NeoX always passes.
 
-    Run-time error: `deepspeed.elasticity.config.ElasticityConfigError: One or more batch related parameters
-    were found in your ds_config`.
-
-    Fix: set `ignore_non_elastic_batch_info: true` in the section; DeepSpeed then chooses the batch sizes.
-
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:757-785.
     """
     section = engine_value(config, "elasticity")
@@ -241,11 +234,6 @@ def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
     """Batch sizes in `deepspeed_extra_args` contradict those that the launcher computed.
 
     The launcher ignores them; in the workers they override the computed ones, which are then checked again.
-
-    Run-time error: `AssertionError: Check batch related parameters. train_batch_size is not equal to
-    micro_batch_per_gpu * gradient_acc_step * world_size`, from a worker.
-
-    Fix: set the batch sizes at top level only.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-505, 725-727, 879.
     """
@@ -404,8 +392,6 @@ def two_precisions_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     """`deepspeed_extra_args` and `precision` enable different precisions.
 
     GPT-NeoX passes the section of its own precision to DeepSpeed, in addition to the extra one.
-
-    Fix: remove the section from `deepspeed_extra_args`.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:835; gpt-neox (May 2026)
     megatron/neox_arguments/arguments.py:982-997.

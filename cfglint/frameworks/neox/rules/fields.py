@@ -178,11 +178,6 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
 
     The check ignores case; the code that uses the value may not (see NEO065 and TYP304).
 
-    Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`, after a log
-    line `Not in accepted values`.
-
-    Fix: use one of the values in the message.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403.
     """
     for name, path, value, _ in _refused(config):

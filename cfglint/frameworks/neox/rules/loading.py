@@ -74,8 +74,6 @@ def files_of_one_name(config: NeoXConfig) -> Iterator[Finding]:
 
     GPT-NeoX saves all config files to one folder with every checkpoint.
 
-    Fix: rename one of them.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:258-261.
     """
     seen: dict[str, Document] = {}
@@ -104,8 +102,6 @@ def dashed_twin(config: NeoXConfig) -> Iterator[Finding]:
 
     Dashes are converted to underscores after the check for duplicates, so `hidden-size` in a later file (or later
     in the same file) is not detected as a duplicate of `hidden_size`; it silently overrides it.
-
-    Fix: keep one of the two.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-254.
     """

@@ -55,8 +55,6 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     0 instead`, `ZeRO stage 2/3 and pipeline paralleism are not supported simultaneously`, `ZeRO stage 2/3
     and model paralleism are not currently supported simultaneously`.
 
-    Fix: set `pipe_parallel_size: 0` if it is 1; otherwise use ZeRO stage 1, or no model parallelism.
-
     Source: gpt-neox (May 2026) megatron/training.py:876-893.
     """
     stage, pipe, tensor = config.derived.worker_zero_stage, config.derived.pipe, config.derived.tensor
@@ -107,8 +105,6 @@ def sizes_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
     Each rank holds an equal part of the hidden size, the heads, the MLP and the experts. For gated
     activations the width of the MLP is two thirds of the configured one; `mlp_multiple_of` rounds it up.
 
-    Run-time errors: `AssertionError: 6 is not divisible by 4`; `AssertionError` without a message for experts.
-
     Fix: use sizes that are multiples of `model_parallel_size`.
 
     Source: gpt-neox (May 2026) megatron/mpu/utils.py:24, megatron/model/transformer.py:119-160, 302-308,
@@ -156,11 +152,6 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, Any]]:
 def width_given_twice(config: NeoXConfig) -> Iterator[Finding]:
     """`intermediate_size` and `expansion_factor` are both set.
 
-    Run-time error: `AssertionError: Must pass either the absolute intermediate size or the relative expansion
-    factor for the mamba projections` (in every kind of layer, whatever the message says).
-
-    Fix: remove one of them.
-
     Source: gpt-neox (May 2026) megatron/model/transformer.py:106, megatron/model/rwkv/v6/rwkv.py:278.
     """
     if config.argument("intermediate_size") is None or config.argument("expansion_factor") is None:
@@ -184,10 +175,6 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
     """`rotary_pct` is greater than 1.
 
     It is a fraction of the head's dimensions, not a percentage.
-
-    Run-time error: `AssertionError` without a message.
-
-    Fix: use a fraction, for example 0.25.
 
     Source: gpt-neox (May 2026) megatron/model/transformer.py:383-390.
     """
@@ -217,8 +204,6 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
 )
 def dropout_range(config: NeoXConfig) -> Iterator[Finding]:
     """A dropout is not a probability between 0 and 1.
-
-    Fix: use a probability such as 0.1, or remove the key for no dropout.
 
     Source: gpt-neox (May 2026) megatron/model/word_embeddings.py:115, megatron/model/transformer.py:439.
     """
@@ -335,9 +320,6 @@ def rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
     `dim_att` is required: the code that sets its default tests whether the attribute exists, and it does, as
     None. `hidden_size` and `dim_att` must be multiples of 32, and `dim_att` a multiple of the heads.
 
-    Run-time errors: `TypeError: unsupported operand type(s) for %: 'NoneType' and 'int'`, `AssertionError`
-    without a message.
-
     Fix: set `dim_att` to the value of `hidden_size`.
 
     Source: gpt-neox (May 2026) megatron/model/rwkv/v6/rwkv.py:281-298.
@@ -391,8 +373,6 @@ def pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
 
     Without pipeline parallelism the same code partitions the layers into one stage; the finding is then a
     warning, because no failing run was recorded.
-
-    Fix: use `type:transformer`, `parameters` or `uniform`.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420.
     """
@@ -467,8 +447,6 @@ def _layers(config: NeoXConfig) -> list[str]:
 )
 def fusion_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     """A fused kernel is incompatible with another setting.
-
-    Fix: disable the fusion.
 
     Source: gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47.
     """
@@ -577,8 +555,6 @@ def orthogonal_broken(config: NeoXConfig) -> Iterator[Finding]:
 
     The call omits an argument, so that `mup_init_scale` (1.0) is used as the muP switch, which this
     method rejects. `scaled_orthogonal` is called correctly.
-
-    Fix: use another method.
 
     Source: gpt-neox (May 2026) megatron/model/init_functions.py:95-113, 200-201.
     """

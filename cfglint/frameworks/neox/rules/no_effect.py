@@ -117,8 +117,6 @@ def section_of_another_precision(config: NeoXConfig) -> Iterator[Finding]:
     files, trains in fp16. And `bf16: {enabled: false}` together with `precision: bfloat16` disables bfloat16 in DeepSpeed,
     while the model uses it.
 
-    Fix: set `precision: bfloat16`, and remove both sections.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-997.
     """
     named = PRECISIONS.get(str(config.get("fp16", "type")).lower())
@@ -279,8 +277,6 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
     The extra arguments are merged into DeepSpeed's config last; the check that should reject
     such a key never fires. GPT-NeoX itself keeps using the other value: with `zero_optimization` the launcher
     checks one stage and the workers train with another.
-
-    Fix: remove one of them.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-536, 725-727.
     """
@@ -460,8 +456,6 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
 
     The batch size is computed for all GPUs of the launching machine, while the launcher starts
     `num_gpus` processes; the batch-size check in the workers then fails.
-
-    Fix: use a hostfile, or limit the visible GPUs (CUDA_VISIBLE_DEVICES).
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:892-909.
     """

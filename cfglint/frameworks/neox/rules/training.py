@@ -67,10 +67,6 @@ def tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
     GPT2BPETokenizer, the default, requires `vocab_file` and `merge_file`; HFTokenizer, SPMTokenizer and
     TiktokenTokenizer require `vocab_file`. The launcher does not check them; every worker fails.
 
-    Run-time error: `AssertionError` without a message, in build_tokenizer.
-
-    Fix: set them; they are often in a file of paths (`local_setup.yml`) that must be passed too.
-
     Source: gpt-neox (May 2026) megatron/tokenizer/tokenizer.py:36-62.
     """
     kind = config.argument("tokenizer_type")
@@ -142,8 +138,6 @@ def training_length(config: NeoXConfig) -> Iterator[Finding]:
     unsupported with train_epochs`, `ValueError: non gpt2 datasets are not currently unsupported with
     train_epochs`.
 
-    Fix: set `train_iters` only.
-
     Source: gpt-neox (May 2026) megatron/data/data_utils.py:482-523.
     """
     steps, epochs = config.argument("train_iters"), config.argument("train_epochs")
@@ -211,8 +205,6 @@ def optimizer_missing(config: NeoXConfig) -> Iterator[Finding]:
     Run-time text: `ERROR: Optimizer is None. Either set the optimizer dict in your config (if training) or
     set no_load_optim in your config (if inference)`.
 
-    Fix: add the section, or set `no_load_optim: true` for inference.
-
     Source: gpt-neox (May 2026) megatron/training.py:966-970.
     """
     if config.argument("optimizer") is None and not config.argument("no_load_optim"):
@@ -241,8 +233,6 @@ def optimizer_parameter(config: NeoXConfig) -> Iterator[Finding]:
 
     Set `weight_decay` at top level: GPT-NeoX passes it itself (default 0.1), and a second one
     among the parameters is rejected. (SM3 accepts none.) `max_grad_norm` is not an optimizer parameter either.
-
-    Fix: set `weight_decay`, and `gradient_clipping` instead of `max_grad_norm`, at top level.
 
     Source: gpt-neox (May 2026) megatron/training.py:1001-1110; DeeperSpeed 91d1c55 (0.16.5)
     deepspeed/ops/adam/fused_adam.py, cpu_adam.py, ops/lion/fused_lion.py.
@@ -352,8 +342,6 @@ def optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
 def mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
     """muP (maximal update parametrization) requires the optimizer Adam or SGD.
 
-    Fix: use `Adam` or `SGD`, or set `use_mup: false`.
-
     Source: gpt-neox (May 2026) megatron/training.py:997-1000.
     """
     if not config.argument("use_mup") or config.argument("no_load_optim") or config.argument("optimizer") is None:
@@ -385,8 +373,6 @@ def mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
 )
 def scheduler_overridden_and_restored(config: NeoXConfig) -> Iterator[Finding]:
     """The learning-rate schedule is both overridden and loaded from the checkpoint.
-
-    Fix: remove one of them.
 
     Source: gpt-neox (May 2026) megatron/learning_rates.py:52-57.
     """
@@ -439,9 +425,6 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     With the linear scale it is an integer number of steps, with the logarithmic scale a factor above 1. It is
     checked after the first step.
 
-    Run-time errors: `AssertionError: checkpoint_factor must be a whole number when using linear
-    checkpoint_scale`, `AssertionError` without a message.
-
     Fix: use for example 1000, which saves every 1000 steps with the linear scale, or 2, which doubles the interval with the
     logarithmic scale.
 
@@ -483,8 +466,6 @@ def preference_training(config: NeoXConfig) -> Iterator[Finding]:
     Any `pipe_parallel_size` >= 1 enables the pipeline engine. KTO compares the samples of a micro batch with each
     other.
 
-    Fix: set `pipe_parallel_size: 0`, and a micro batch of at least 2 for KTO.
-
     Source: gpt-neox (May 2026) megatron/training.py:416-419, 484-489.
     """
     kind, pipe = config.argument("train_impl"), config.derived.pipe
@@ -519,8 +500,6 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
 
     The exception mentions stage 2 and above; the check already rejects stage 1.
 
-    Fix: remove `log_gradient_noise_scale`, or use stage 0.
-
     Source: gpt-neox (May 2026) megatron/utils.py:381-389.
     """
     stage = config.derived.worker_zero_stage
@@ -550,8 +529,6 @@ def sequence_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
     """`seq_length` is not divisible by `model_parallel_size`, with sequence parallelism.
 
     Sequence parallelism splits each sequence across the model-parallel ranks.
-
-    Run-time error: `AssertionError` without a message.
 
     Fix: use a multiple of `model_parallel_size`.
 

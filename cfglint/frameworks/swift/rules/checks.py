@@ -35,8 +35,6 @@ def missing_model() -> None:
 def missing_dataset() -> None:
     """The run has no training data.
 
-    Fix: `--dataset` with ids, files or folders.
-
     Source: ms-swift 4.6.0 arguments/sft_args.py:221.
     """
 
@@ -94,8 +92,6 @@ def unreadable_config() -> None:
 def fsdp_conflict() -> None:
     """FSDP is incompatible with DeepSpeed, and with `save_only_model` as long as the state dict is sharded.
 
-    Fix: remove one of them.
-
     Source: ms-swift 4.6.0 arguments/sft_args.py:294 and 347.
     """
 
@@ -108,8 +104,6 @@ def fsdp_conflict() -> None:
 )
 def flash_attention_required() -> None:
     """`packing` and `padding_free` need a flash attention implementation, named by `--attn_impl`.
-
-    Fix: `--attn_impl flash_attn`.
 
     Source: ms-swift 4.6.0 arguments/sft_args.py:187-200.
     """
@@ -142,8 +136,6 @@ def invalid_quantization() -> None:
 )
 def arguments_conflict() -> None:
     """Two arguments exclude each other, or one needs another: warm-up given twice, streaming without `max_steps`.
-
-    Fix: remove one of the two, or add the one that is missing.
 
     Source: ms-swift 4.6.0 trainers/arguments.py:226-240, arguments/base_args/base_args.py:166-170; transformers 5.19.0 trainer.py:730.
     """
@@ -189,8 +181,6 @@ def vllm_mode() -> None:
 
     Lines for 3.0 to 3.10 have `--use_vllm true` alone.
 
-    Fix: `--vllm_mode colocate`, or `server` with `--vllm_server_host`.
-
     Source: ms-swift 4.6.0 arguments/rlhf_args.py:445-462.
     """
 
@@ -234,8 +224,6 @@ def unregistered_name() -> None:
     """The package does not register this type of model, template or tuner; a plugin (`--external_plugins`) might.
 
     QLoRA is `--tuner_type lora` with `--quant_method bnb --quant_bits 4`.
-
-    Fix: remove the argument: type and template follow from the model.
 
     Source: ms-swift 4.6.0 model/model_meta.py:238, template/register.py:50, pipelines/train/tuner.py:350.
     """

@@ -28,8 +28,6 @@ def no_evaluation_set(config: SwiftConfig) -> Iterator[Finding]:
 
     `split_dataset_ratio` is 0 by default (0.01 before 3.6).
 
-    Fix: `--val_dataset`, or `--split_dataset_ratio 0.01`.
-
     Source: ms-swift 4.6.0 arguments/sft_args.py:231.
     """
     written = config.values.get("eval_strategy")
@@ -53,8 +51,6 @@ def no_evaluation_set(config: SwiftConfig) -> Iterator[Finding]:
 def quantization_without_method(config: SwiftConfig) -> Iterator[Finding]:
     """`quant_bits` alone quantizes nothing: without `quant_method` the weights are loaded as they are.
 
-    Fix: `--quant_method bnb`.
-
     Source: ms-swift 4.6.0 arguments/base_args/quant_args.py:47.
     """
     if config.values.get("quant_bits") and config.arguments.known("quant_method") and config.own("quant_method") is None:
@@ -75,8 +71,6 @@ def quantization_without_method(config: SwiftConfig) -> Iterator[Finding]:
 )
 def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
     """`torch_dtype float32` switches on fp16 mixed precision, as `float16` does.
-
-    Fix: `--torch_dtype bfloat16`; for training without mixed precision also `--fp16 false`.
 
     Source: ms-swift 4.6.0 arguments/base_args/model_args.py:130.
     """

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
     """`load_in_8bit` and `load_in_4bit` are incompatible.
 
-    Fix: keep one of them.
-
     Source: trl 1.16.0 trainer/model_config.py:173-175, 0.17.0 trainer/model_config.py:174-176.
     """
     args = config.arguments

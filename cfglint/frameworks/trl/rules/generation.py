@@ -85,10 +85,6 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     group may not be cut. `generation_batch_size` is micro batch x processes x `steps_per_generation` where it is not given,
     and `steps_per_generation` is `gradient_accumulation_steps`. By default `num_generations` is 8 (RLOO: 2).
 
-    Run-time error: `ValueError: generation_batch_size (4) must be divisible by num_generations (16).`; 0.17.0: `ValueError:
-    The effective train batch size (1 x 1 x 4) must be evenly divisible by the number of generations per prompt (16).` 0.15 and
-    0.16 require it of one micro batch of all processes.
-
     Fix: use a micro batch, an accumulation or a number of GPUs that makes it a multiple.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608;
@@ -207,8 +203,6 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
 def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` and `steps_per_generation` are mutually exclusive.
 
-    Fix: keep one of them.
-
     Source: trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679.
     """
     args = config.arguments
@@ -282,10 +276,6 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     """The evaluation batch of all processes is not a multiple of `num_generations_eval` (by default `num_generations`).
 
     An `eval_strategy` other than "no" turns `do_eval` on.
-
-    Run-time error: `ValueError: The global eval batch size (3 * 1) must be divisible by the number of generations used for
-    evaluation (8).`; 0.17.0: `ValueError: The effective eval batch size (1 x 3) must be evenly divisible by the number of
-    generations per prompt (8).`
 
     Fix: use a multiple, or `num_generations_eval`.
 
@@ -438,8 +428,6 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
 def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     """`log_completions_hub_repo` requires `log_completions`.
 
-    Fix: set `log_completions: true`.
-
     Source: trl 1.16.0 trainer/grpo_config.py:1080-1084.
     """
     args = config.arguments
@@ -472,8 +460,6 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
 )
 def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
     """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none.
-
-    Fix: set the lower bound below the upper one.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1143-1171.
     """
@@ -522,8 +508,6 @@ NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the ch
 def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes.
 
-    Fix: use a divisor of the number of GPUs.
-
     Source: trl 1.16.0 generation/vllm_generation.py:313-318.
     """
     args, world = config.arguments, config.world_size
@@ -555,8 +539,6 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: batch_size should be a positive integer value, but got batch_size=0`, `ValueError: maxlen must
     be non-negative` (below 0), `TypeError: an integer is required` (a fraction).
 
-    Fix: use a positive integer, or leave the key out.
-
     Source: trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py.
     """
     if not has_valid_sizes(config) or sizes_conflict(config):
@@ -587,8 +569,6 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
 )
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     """The data has fewer prompts than one generation, and an incomplete generation is dropped.
-
-    Fix: use a smaller batch, or more completions per prompt.
 
     Source: trl 1.16.0 trainer/utils.py:937-953, transformers 5.23.0 trainer.py:2541.
     """

@@ -331,8 +331,6 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
 
     The value of the key follows the option on the line, and accelerate uses it as the script to start.
 
-    Fix: give the option on the line, `trl sft --config FILE --multi_gpu`, or use a key with a value, such as `num_processes`.
-
     Source: trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py.
     """
     for key, value in config.values.items() if config.hands_on else ():
@@ -398,11 +396,6 @@ def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
 
     The command `trl sft --config FILE` removes it from the file and looks it up before it starts `accelerate launch`. Other
     programs have no use for the key; without the command this is a warning.
-
-    Run-time error: `ValueError: Accelerate config zero4 is neither a file nor a valid config in the `trl` package. Please
-    provide a valid config name or a path to a config file.`
-
-    Fix: use the path of an accelerate config, or one of fsdp1, fsdp2, multi_gpu, single_gpu, zero1, zero2, zero3.
 
     Source: trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument).
     """

@@ -101,11 +101,6 @@ def liger_with_generation_option(config: TrlConfig) -> Iterator[Finding]:
     Which ones changes from release to release: `delta`, `top_entropy_quantile`, `importance_sampling_level`,
     `off_policy_mask_threshold`, a bonus for entropy; in 0.17 LoRA and every loss except bnpo.
 
-    Run-time error: `NotImplementedError: Liger Kernels don't currently support masking token positions based on entropy.`,
-    `ValueError: Liger kernel does not support two-sided GRPO loss yet.`
-
-    Fix: leave the option out, or Liger.
-
     Source: trl 1.8.0 trainer/grpo_trainer.py:700-810, 0.21.0 trainer/grpo_config.py, 0.17.0 trainer/grpo_trainer.py:543-556.
     """
     if not config.only("grpo") or not enabled(config):
@@ -174,8 +169,6 @@ def liger_with_preference_option(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Liger DPO loss does not support precomputing reference log probabilities.`, `NotImplementedError:
     Liger DPO loss is not implemented for PEFT models.`
-
-    Fix: leave the option out, or Liger.
 
     Source: trl 1.4.0 trainer/dpo_trainer.py, experimental/kto/kto_trainer.py; 0.24.0 trainer/dpo_trainer.py, trainer/kto_trainer.py.
     """

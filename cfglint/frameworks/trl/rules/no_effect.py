@@ -47,8 +47,6 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
     A file with several keys that no class of TRL has belongs to a program of its own, which may turn vLLM on in code: there
     nothing is reported.
 
-    Fix: set `use_vllm: true`, or leave the options out.
-
     Source: trl 1.16.0 trainer/grpo_config.py (use_vllm), trainer/grpo_trainer.py:1086-1130.
     """
     args = config.arguments
@@ -84,8 +82,6 @@ def has_own_program(config: TrlConfig) -> bool:
 def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
     """`ref_model_sync_steps` and `ref_model_mixup_alpha` have no effect without `sync_ref_model`.
 
-    Fix: set `sync_ref_model: true`, or leave them out.
-
     Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010.
     """
     args = config.arguments
@@ -111,8 +107,6 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
     """LoRA options are given, and `use_peft` is not: the complete model is trained.
 
     Not reported where `use_peft: false` is written, and if the file has keys of another script.
-
-    Fix: set `use_peft: true`, or leave the options out.
 
     Source: trl 1.16.0 trainer/utils.py (get_peft_config).
     """
@@ -142,8 +136,6 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
     Transformers refuses it once the model is loaded: `ValueError: You cannot perform fine-tuning on purely quantized models.`
     A script may attach adapters of its own.
 
-    Fix: set `use_peft: true`.
-
     Source: transformers 5.23.0 trainer.py (validate_quantization_for_training), trl 1.16.0 scripts/sft.py.
     """
     args = config.arguments
@@ -171,8 +163,6 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
 def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
     """`num_generations_eval` has no effect without evaluation.
 
-    Fix: set `eval_strategy`, or leave it out.
-
     Source: trl 1.16.0 trainer/grpo_config.py:1118-1127.
     """
     args = config.arguments
@@ -197,8 +187,6 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
 )
 def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
     """The DPO trainer does not support `padding_free` and turns it off.
-
-    Fix: leave it out.
 
     Source: trl 1.16.0 trainer/dpo_trainer.py (padding_free).
     """
@@ -250,8 +238,6 @@ def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
 def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
     """Both `datasets` and `dataset_name` are set; TRL's scripts ignore the latter.
 
-    Fix: keep one of them.
-
     Source: trl 1.16.0 scripts/sft.py:88-100.
     """
     args = config.arguments
@@ -291,8 +277,6 @@ REENTRANT = Releases((1, 9, 0))
 def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
     """With LoRA and ZeRO-3 the trainer forces `use_reentrant` to true.
 
-    Fix: leave `use_reentrant` out.
-
     Source: trl 1.16.0 trainer/sft_trainer.py:873-895.
     """
     args = config.arguments
@@ -320,8 +304,6 @@ def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
 )
 def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
     """`model_init_kwargs` overrides `dtype`, `attn_implementation` or `model_revision` in TRL's scripts.
-
-    Fix: keep one of them.
 
     Source: trl 1.16.0 scripts/sft.py:66-84.
     """

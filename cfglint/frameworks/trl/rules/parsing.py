@@ -78,8 +78,6 @@ def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
 def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     """`env` must be a mapping: its entries become environment variables before anything else is read.
 
-    Fix: set `env: {NAME: value}`.
-
     Source: trl 1.16.0 scripts/utils.py:332-337, 0.17.0 scripts/utils.py:188-193.
     """
     if not isinstance(config.env, dict):
@@ -156,8 +154,6 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `train.py: error: the following arguments are required: --dataset_name/--dataset-name`.
 
-    Fix: name the data set.
-
     Source: trl 0.17.0 scripts/utils.py:45.
     """
     if (
@@ -194,8 +190,6 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
     """`output_dir` is required before transformers 4.49.
 
     Run-time error: `train.py: error: the following arguments are required: --output_dir/--output-dir`.
-
-    Fix: set `output_dir`.
 
     Source: transformers 4.46.3 training_args.py:796, hf_argparser.py.
     """

@@ -48,11 +48,6 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     `exo_pair` requires `label_smoothing` above 0; `f_divergence_type` other than reverse_kl is valid for sigmoid, sigmoid_norm,
     hinge, ipo, exo_pair, robust, discopop and sft; `use_weighting` is not there for aot and aot_unpaired.
 
-    Run-time error: `ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss.`, ``ValueError:
-    `f_divergence_type='js_divergence'` is only supported for the following loss types: [...]``, `NotImplementedError: WPO-style
-    weighting is not implemented for 'aot' or 'aot_unpaired'`; before 0.29: `ValueError: Support for kto_pair has been removed in
-    DPOTrainer. Please use KTOTrainer.`, `ValueError: 'kl' is not a valid FDivergenceType`.
-
     Fix: another loss, or without the option.
 
     Source: trl 1.16.0 trainer/dpo_trainer.py:808-834; 0.17.0 trainer/dpo_trainer.py:424.
@@ -154,13 +149,6 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     There is none with LoRA, with `precompute_ref_log_probs` (DPO, KTO), nor in GRPO and RLOO if `beta` is 0.0, which
     is GRPO's default.
 
-    Run-time error: ``ValueError: You passed `sync_ref_model=True` while `beta=0.0`, which means the reference model is not used
-    during training.``, ``NotImplementedError: You passed `sync_ref_model=True` while using a PEFT model, which is currently not
-    supported.``, ``ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`.``; 0.17.0
-    (DPO): ``ValueError: You currently cannot use `ref_model=None` with TR-DPO method.``
-
-    Fix: leave `sync_ref_model` out, or set `beta`.
-
     Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523
     (0.9.6 to 0.12 compare an argument of the constructor with `precompute_ref_log_probs`, not the field).
     """
@@ -217,8 +205,6 @@ STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of
 def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     """`precompute_ref_log_probs` processes the data once before training, but streamed data has no end.
 
-    Fix: load the data, or leave one of the two out.
-
     Source: trl 1.16.0 trainer/dpo_trainer.py:1168-1173, trainer/kto_trainer.py.
     """
     checks = config.only(*(name for name, releases in STREAMED.items() if config.trl_version in releases))
@@ -261,8 +247,6 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     """KTO's KL term pairs each sample with another of its micro batch: at least two of them, in the order of the data.
 
     Not for `loss_type: apo_zero_unpaired`, which has no KL term.
-
-    Fix: use a micro batch of 2 or more; leave `train_sampling_strategy` out.
 
     Source: trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646.
     """
@@ -335,8 +319,6 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
 
     An adapter for text generation expects a model that generates, but a reward model returns a number.
-
-    Fix: set `lora_task_type: SEQ_CLS`.
 
     Source: trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM).
     """

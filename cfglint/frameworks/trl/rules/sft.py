@@ -8,7 +8,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules.common import HEAD, certain, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, TRUNCATIONS, certain, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ NULL_LOSS = (1, 6, 0)  # from here on the default is null: nll
 CHUNKED_BY_DEFAULT = (1, 7, 0)  # from here on null is nll with Liger, else chunked_nll
 CHUNKED_IS_NLL = (1, 15, 0)  # from here on chunked_nll is another name of nll
 LIGER_HAS_OWN_LOSS = Releases((0, 26, 0), (1, 15, 0))  # with `use_liger_kernel` the loss is not looked at
-TRUNCATION = Releases((1, 8, 0), of="`truncation_mode`")
+TRUNCATION = Releases((1, 8, 0), of="`truncation_mode`, by the trainer")
+COLLATED = Releases((1, 0, 0), (1, 8, 0), "`truncation_mode`, by the collator")
 PACKS_INTO_BLOCKS = (0, 15, 0)  # from here on the trainer checks the length; before, from 0.10 on, null is replaced by at most 1024
 UNCHECKED_LENGTH = Releases((0, 9, 2), (0, 10, 1), "`max_seq_length`, in an operation")
-TRUNCATIONS = ("keep_start", "keep_end")
 
 
 def skips_preparation(config: TrlConfig) -> bool:
@@ -68,8 +68,6 @@ def skips_preparation(config: TrlConfig) -> bool:
 )
 def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
     """Packing cuts the data into blocks of `max_length` tokens (before 0.16 `max_seq_length`), so it cannot be null.
-
-    Fix: use the length of a block.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1466-1468, 0.17.0 trainer/sft_trainer.py:624-626.
     """
@@ -109,8 +107,6 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
 def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
     """`padding_free` without `packing` requires `max_length: null`; it is 1024 when it is left out.
 
-    Fix: set `packing: true`, or `max_length: null` for data that is short enough already.
-
     Source: trl 1.16.0 trainer/sft_trainer.py:999-1005.
     """
     args = config.arguments
@@ -137,13 +133,19 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
         Example(HEAD + "loss_type: nll2\n", "/loss_type", "ValueError: Invalid `loss_type` nll2"),
         Example(HEAD + "truncation_mode: left\n", "/truncation_mode", "ValueError: Unsupported truncation mode: left"),
         Example(
+            HEAD + "truncation_mode: left\n",
+            "/truncation_mode",
+            "ValueError: Unsupported truncation mode: left",
+            facts={"target": {"trl": "1.7.1"}},
+        ),
+        Example(
             HEAD + "packing: true\npacking_strategy: bfd\n",
             "/packing_strategy",
             "ValueError: Invalid packing strategy: bfd. Use 'ffd' or 'wrapped'.",
             facts={"target": {"trl": "0.19.1"}},
         ),
     ),
-    releases=(*(each for each, _ in STRATEGIES), *(each for each, _ in LOSSES), TRUNCATION),
+    releases=(*(each for each, _ in STRATEGIES), *(each for each, _ in LOSSES), COLLATED, TRUNCATION),
     good=HEAD + "packing: true\npacking_strategy: bfd\n",
     example={"trainer": "sft", "at": "/packing_strategy"},
 )
@@ -151,11 +153,11 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
     """`packing_strategy`, `loss_type` or `truncation_mode` of SFT is not a valid choice.
 
     The parser does not check the choices of a value that comes from a file. `packing_strategy` is only looked at with
-    `packing`, `truncation_mode` only without it and with a `max_length`.
+    `packing`, `truncation_mode` only without it and with a `max_length`; before 1.8 that is at the first step.
 
     Fix: use one of the values in the exception.
 
-    Source: trl 1.16.0 trainer/sft_trainer.py:1042, 1440-1447, data_utils.py:895-898.
+    Source: trl 1.16.0 trainer/sft_trainer.py:1042, 1440-1447, data_utils.py:895-898; 1.7.1 trainer/sft_trainer.py:479-487.
     """
     if not config.only("sft"):
         return
@@ -181,7 +183,8 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
             exception=strategy_exception(strategy, known, release),
             help=choice("packing_strategy", strategy, known),
         )
-    if release in TRUNCATION and not args["packing"] and args["max_length"] is not None and mode not in TRUNCATIONS:
+    collated = release in COLLATED and not args["padding_free"]
+    if (collated or release in TRUNCATION) and not args["packing"] and args["max_length"] is not None and mode not in TRUNCATIONS:
         text = f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'"
         message = f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end"
         yield Finding(
@@ -189,7 +192,8 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
             message,
             exception=text,
             severity=certain(config, "truncation_mode"),
-            help=choice("truncation_mode", mode, ("keep_start", "keep_end")),
+            fails_at="first-step" if collated else None,
+            help=choice("truncation_mode", mode, TRUNCATIONS),
         )
 
 
@@ -238,8 +242,6 @@ def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
 
     From 1.6 on it is the default, unless `use_liger_kernel` is on.
 
-    Fix: set `loss_type: nll`.
-
     Source: trl 1.4.0 trainer/sft_trainer.py:1236-1276.
     """
     args, release = config.arguments, config.trl_version
@@ -276,8 +278,6 @@ def adapts_head(modules: object) -> bool:
 )
 def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
     """TRL's trainers have a fused loss of their own, and refuse Liger's.
-
-    Fix: leave `fused_linear_cross_entropy` out.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1125-1140, and the same in DPO, KTO, GRPO and RLOO.
     """

@@ -8,7 +8,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules.common import HEAD, OLD, certain, losses, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, OLD, TRUNCATIONS, certain, losses, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,8 +76,6 @@ KTO_PAIR, KTO_PAIR_REFUSED = "kto_pair", Releases((0, 9, 6), (0, 29, 0))  # anot
 def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
     """Selective checkpointing requires `gradient_checkpointing`, without `use_reentrant`, and not ZeRO-3 with LoRA.
 
-    Fix: leave `gradient_checkpointing` on and `use_reentrant` out.
-
     Source: trl 1.16.0 trainer/sft_trainer.py:874-886, 1084-1096.
     """
     args = config.arguments
@@ -135,8 +133,6 @@ def zero_stage(config: TrlConfig) -> object:
 def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     """Data that is streamed has no length, so `max_steps` is required.
 
-    Fix: set `max_steps`.
-
     Source: transformers 5.23.0 trainer.py:666-671, trl 1.16.0 scripts/utils.py:104-107, 427-436.
     """
     args = config.arguments
@@ -182,8 +178,6 @@ LIGER_HEAD: dict[str, Releases] = {
 )
 def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     """A LoRA adapter on `lm_head` would never be trained: the fused loss reads the layer's weight itself.
-
-    Fix: leave it out of `lora_target_modules`.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1065-1073, and the same in DPO, KTO, GRPO and RLOO.
     """
@@ -241,6 +235,39 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
 
 
 @rule(
+    "TRL087",
+    "unknown-truncation-mode",
+    ERROR,
+    fails_at="first-step",
+    bad=HEAD + "truncation_mode: left\n",
+    good=HEAD + "truncation_mode: keep_start\n",
+    example={"trainer": "dpo", "at": "/truncation_mode"},
+    releases=Releases((0, 29, 0)),
+)
+def unknown_truncation_mode(config: TrlConfig) -> Iterator[Finding]:
+    """DPO truncates every batch to `max_length`, in one of two ways only; before 0.29 only where a sequence is too long.
+
+    Run-time error: ValueError: Unsupported truncation mode: left, expected 'keep_start' or 'keep_end'
+
+    Fix: use `keep_start`.
+
+    Source: trl 1.16.0 trainer/dpo_trainer.py:152-161; 0.29.0 trainer/dpo_trainer.py:959-978.
+    """
+    args = config.arguments
+    if not config.only("dpo") or not args.known("truncation_mode", "max_length") or args["max_length"] is None:
+        return
+    mode = args["truncation_mode"]
+    if mode not in TRUNCATIONS:
+        yield Finding(
+            of(config, "truncation_mode"),
+            f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end",
+            exception=f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'",
+            severity=certain(config, "max_length"),
+            help=choice("truncation_mode", mode, TRUNCATIONS),
+        )
+
+
+@rule(
     "TRL055",
     "streaming-dispatch",
     ERROR,
@@ -253,8 +280,6 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
 )
 def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     """GRPO and RLOO do not support `dispatch_batches` with streamed data.
-
-    Fix: leave it out.
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:898-906, trainer/rloo_trainer.py:591-599.
     """
@@ -398,8 +423,6 @@ ITERABLE = {"grpo": Releases((0, 17, 0), (1, 9, 0), "GRPO"), "rloo": Releases((0
 def streaming_not_supported(config: TrlConfig) -> Iterator[Finding]:
     """GRPO and RLOO of these releases do not support streamed data.
 
-    Fix: set `dataset_streaming: false`.
-
     Source: trl 1.8.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
     """
     checks = config.only(*(name for name, releases in ITERABLE.items() if config.trl_version in releases))
@@ -461,8 +484,6 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
 )
 def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
     """`vllm_mode` is server or colocate.
-
-    Fix: use one of them.
 
     Source: trl 1.16.0 generation/vllm_generation.py, 0.24.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
     """
@@ -528,8 +549,6 @@ PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"
 def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
     """DPO and KTO of these releases cannot compute the reference's log probabilities in advance under ZeRO-3.
 
-    Fix: set `precompute_ref_log_probs: false`, or use ZeRO stage 2.
-
     Source: trl 0.17.0 trainer/kto_trainer.py:768-773, 1.0.0 experimental/kto/kto_trainer.py:703-707, 0.28.0 trainer/dpo_trainer.py.
     """
     checks = config.only(*(name for name, releases in PRECOMPUTED.items() if config.trl_version in releases))
@@ -554,8 +573,6 @@ def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
 )
 def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
     """`include_tokens_per_second` counts the tokens of the batches, and those of GRPO and RLOO are lists of prompts.
-
-    Fix: set `include_tokens_per_second: false`.
 
     Source: transformers 4.51.3 trainer.py:1770-1783 (`num_tokens`), 2294; trl 0.17.0 trainer/grpo_trainer.py (`data_collator`).
     """
@@ -585,8 +602,6 @@ def rloo_with_deepspeed(config: TrlConfig) -> Iterator[Finding]:
     """The RLOO configuration of old releases has a field `world_size`, null by default, which `deepspeed` multiplies.
 
     It hides the number of processes of `TrainingArguments`. Releases from 0.22 on have another RLOO trainer.
-
-    Fix: remove `deepspeed`, and have `accelerate launch` start DeepSpeed.
 
     Source: trl 0.17.0 trainer/utils.py:1108 (OnPolicyConfig); transformers 4.51.3 integrations/deepspeed.py:140.
     """

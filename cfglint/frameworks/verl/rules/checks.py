@@ -58,8 +58,6 @@ def size_not_an_integer() -> None:
 
     `1e3` is a float, and nothing behind `=` is an empty string.
 
-    Run-time error: `TypeError`, or `ValueError: batch_size should be a positive integer value, but got batch_size=1000.0`
-
     Fix: write digits, without quotes.
 
     Source: hydra-core 1.3.8 grammar/OverrideLexer.g4; verl 0.9.1 utils/config.py:115; torch utils/data/sampler.py (BatchSampler).
@@ -83,9 +81,6 @@ def size_not_an_integer() -> None:
 def unknown_choice() -> None:
     """A value is not among those that the release accepts: loss aggregation, strategy, estimator, schedule, rollout mode.
 
-    Run-time error: `hydra.errors.InstantiationException: Error in call to target ...: ValueError('Invalid loss_agg_mode: mean')`, or
-    `NotImplementedError` without text.
-
     Fix: write one of the values that the message lists.
 
     Source: verl 0.9.1 workers/config/actor.py, rollout.py, optimizer.py; 0.5.0 trainer/ppo/ray_trainer.py:372-386.
@@ -103,10 +98,6 @@ def unknown_choice() -> None:
 def strategies_differ() -> None:
     """Up to 0.5 actor and critic need the same kind of strategy, also where the run has no critic.
 
-    Run-time error: `AssertionError`
-
-    Fix: set both to the same value.
-
     Source: verl 0.5.0 trainer/main_ppo.py (TaskRunner.run).
     """
 
@@ -120,8 +111,6 @@ def strategies_differ() -> None:
 )
 def indivisible_megatron_sizes() -> None:
     """The GPUs are not a multiple of tensor x pipeline x context parallel size of the actor.
-
-    Run-time error: `AssertionError: n_gpus (8) must be divisible by model_parallel_size (3) times context_parallel_size (1)`
 
     Fix: choose sizes whose product divides the number of GPUs.
 
@@ -142,10 +131,6 @@ def indivisible_megatron_sizes() -> None:
 def indivisible_batch() -> None:
     """Prompts x samples per prompt (`data.train_batch_size` x `rollout.n`) are not a multiple of the GPUs.
 
-    Run-time error: `AssertionError: real_train_batch_size (300) must be divisible by minimal possible batch size (8)`
-
-    Fix: change the batch, or the samples per prompt. From 0.6 on the check does not exist with dynamic batch sizes.
-
     Source: verl 0.9.1 utils/config.py:110-140, 0.3.0 trainer/ppo/ray_trainer.py (_validate_config).
     """
 
@@ -165,11 +150,6 @@ def indivisible_batch() -> None:
 def missing_micro_batch() -> None:
     """A worker has no micro batch size: the actor, the rollout, the reference policy or the critic. There is no default.
 
-    Run-time error: `ValueError: [actor_rollout_ref.rollout] Please set at least one of
-    'actor_rollout_ref.rollout.log_prob_micro_batch_size' or 'actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu'.`
-
-    Fix: set the key for each GPU, or `actor_rollout_ref.actor.use_dynamic_bsz=True`.
-
     Source: verl 0.9.1 utils/config.py:142-190, workers/config/actor.py (__post_init__).
     """
 
@@ -184,10 +164,6 @@ def missing_micro_batch() -> None:
 def two_micro_batches() -> None:
     """The deprecated global micro batch and that of a GPU are both set.
 
-    Run-time error: `hydra.errors.InstantiationException: Error in call to target ...: ValueError("[actor] You have set both ...")`
-
-    Fix: remove the global one.
-
     Source: verl 0.9.1 utils/config.py:142-170, workers/config/actor.py (__post_init__).
     """
 
@@ -201,9 +177,6 @@ def two_micro_batches() -> None:
 )
 def mini_batch_above_batch() -> None:
     """The mini batch of an update has more prompts than a step.
-
-    Run-time error: `ValueError: train_batch_size (128) must be >= actor.ppo_mini_batch_size (256)`; before 0.6 an `AssertionError` without
-    text.
 
     Fix: set `ppo_mini_batch_size` to at most `data.train_batch_size`; its default is 256.
 
@@ -223,10 +196,6 @@ def unusable_global_micro_batch() -> None:
 
     From 0.8 on the workers do not read it at all.
 
-    Run-time error: `ValueError: ppo_mini_batch_size (256) must be divisible by ppo_micro_batch_size (12)`, or `AssertionError`
-
-    Fix: set the key that ends in `_per_gpu`.
-
     Source: verl 0.9.1 workers/config/actor.py (validate), workers/engine_workers.py:636-637.
     """
 
@@ -241,10 +210,6 @@ def unusable_global_micro_batch() -> None:
 def missing_rollout_engine() -> None:
     """From 0.6 on the inference engine has no default.
 
-    Run-time error: `omegaconf.errors.MissingMandatoryValue: Missing mandatory value: actor_rollout_ref.rollout.name`
-
-    Fix: `actor_rollout_ref.rollout.name=vllm`, or sglang.
-
     Source: verl 0.9.1 trainer/config/rollout/rollout.yaml.
     """
 
@@ -258,8 +223,6 @@ def missing_rollout_engine() -> None:
 )
 def padding_with_sequence_parallelism() -> None:
     """Ulysses sequence parallelism works on sequences without padding only.
-
-    Run-time error: `ValueError: When using sequence parallelism for actor/ref policy, you must enable `use_remove_padding`.`
 
     Fix: `actor_rollout_ref.model.use_remove_padding=True`, which is the default from 0.7 on.
 
@@ -280,8 +243,6 @@ def padding_with_sequence_parallelism() -> None:
 def refused_sampling() -> None:
     """Validation that samples needs a temperature above 0, and vLLM accepts LoRA ranks up to 512.
 
-    Run-time error: `AssertionError: validation gen temperature should be greater than 0 when enabling do_sample`
-
     Fix: raise the temperature, or set `val_kwargs.do_sample=False`; choose a smaller rank.
 
     Source: verl 0.9.1 utils/config.py:200-217.
@@ -298,8 +259,6 @@ def refused_sampling() -> None:
 )
 def batch_above_training_set() -> None:
     """The training set has fewer examples than one batch, and incomplete batches are dropped.
-
-    Run-time error: `AssertionError: Train dataloader is empty!`; in 0.9 `ZeroDivisionError: integer division or modulo by zero`
 
     Fix: set a smaller `data.train_batch_size`.
 
@@ -321,10 +280,6 @@ def batch_above_training_set() -> None:
 def indivisible_rollout_groups() -> None:
     """The GPUs are not a multiple of those of one inference engine. The default of `tensor_model_parallel_size` is 2.
 
-    Run-time error: `AssertionError: rollout world_size: 8 is not divisible by infer_world_size: 3`
-
-    Fix: set `actor_rollout_ref.rollout.tensor_model_parallel_size` to a divisor of the GPUs.
-
     Source: verl 0.9.1 workers/engine_workers.py:650-660, 0.5.0 workers/fsdp_workers.py (_build_rollout).
     """
 
@@ -343,9 +298,6 @@ def indivisible_rollout_groups() -> None:
 def indivisible_mini_batch() -> None:
     """The samples of an update do not divide among the GPUs or, on each of them, into micro batches.
 
-    Run-time error: `AssertionError: normalized ppo_mini_batch_size 3 should be divisible by ppo_micro_batch_size_per_gpu 4`, from 0.8 on
-    `AssertionError: Got mini_batch_size=100 and self.engine.get_data_parallel_size()=8`
-
     Fix: choose `ppo_mini_batch_size` x `rollout.n` as a multiple of data-parallel size x micro batch.
 
     Source: verl 0.7.1 workers/fsdp_workers.py:248-270, 0.9.1 workers/engine_workers.py (train_mini_batch).
@@ -361,10 +313,6 @@ def indivisible_mini_batch() -> None:
 )
 def dynamic_batches_differ() -> None:
     """From 0.8 on actor and rollout have to agree on dynamic batch sizes.
-
-    Run-time error: `AssertionError`
-
-    Fix: remove `log_prob_use_dynamic_bsz`, which follows `use_dynamic_bsz` of the actor.
 
     Source: verl 0.9.1 workers/engine_workers.py:620.
     """
@@ -387,8 +335,6 @@ def dynamic_batches_differ() -> None:
 def unequal_chunks() -> None:
     """The samples of a step do not divide among the GPUs, or among the workers of the agent loop (8 by default).
 
-    Run-time error: `AssertionError: only support equal chunk. Got size of DataProto 60 and chunk 8.`
-
     Fix: change the batch, or `actor_rollout_ref.rollout.agent.num_workers`.
 
     Source: verl 0.9.1 protocol.py (chunk), experimental/agent_loop/agent_loop.py.
@@ -405,10 +351,6 @@ def unequal_chunks() -> None:
 )
 def incomplete_mini_batch() -> None:
     """In 0.8 a step consists of complete mini batches. Before, a shorter last one was trained; 0.9 fills it up.
-
-    Run-time error: `AssertionError: 12 % 8 != 0`
-
-    Fix: set `ppo_mini_batch_size` to a divisor of `data.train_batch_size`.
 
     Source: verl 0.8.0 workers/engine_workers.py (train_mini_batch).
     """
@@ -428,10 +370,6 @@ def indivisible_micro_batch() -> None:
     """From 0.8 on every micro batch has to divide what a GPU processes.
 
     For the actor that is its part of the mini batch, for log probabilities its part of the step.
-
-    Run-time error: `AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu`
-
-    Fix: set the micro batch to a divisor, or `actor_rollout_ref.actor.use_dynamic_bsz=True`.
 
     Source: verl 0.9.1 workers/engine/utils.py (prepare_micro_batches).
     """
@@ -453,9 +391,6 @@ def unexpected_keyword() -> None:
 
     From 0.6 on actor, rollout, model, critic and reference policy are objects with fixed fields; before, such a key was carried along.
 
-    Run-time error: `hydra.errors.InstantiationException: Error in call to target 'verl.workers.config.actor.FSDPActorConfig':
-    TypeError("FSDPActorConfig.__init__() got an unexpected keyword argument 'foo'")`
-
     Fix: remove the key; settings of your own belong in a section without a class, such as `trainer`.
 
     Source: verl 0.9.1 utils/config.py (omega_conf_to_dataclass), workers/config.
@@ -472,10 +407,6 @@ def unexpected_keyword() -> None:
 )
 def chat_template_of_sft() -> None:
     """The first SFT trainer (`verl.trainer.fsdp_sft_trainer`) does not take a chat template from the config.
-
-    Run-time error: `ValueError: Apply Chat template from config is not supported yet.`
-
-    Fix: remove `data.chat_template`.
 
     Source: verl 0.5.0 trainer/fsdp_sft_trainer.py:107.
     """
@@ -502,8 +433,6 @@ def indivisible_sft_batch() -> None:
 
     The trainer on engines (`verl.trainer.sft_trainer`) rounds the rows of a rank down, and packs them by tokens by default.
 
-    Run-time error: `AssertionError: Global batch size 100 is not divisible by dp size 8`, or `AssertionError` without text
-
     Fix: set `data.train_batch_size` to a multiple of the ranks x `data.micro_batch_size_per_gpu`.
 
     Source: verl 0.5.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz), 0.9.1 workers/engine/utils.py (prepare_micro_batches).
@@ -519,10 +448,6 @@ def indivisible_sft_batch() -> None:
 )
 def sequence_parallelism_above_gpus() -> None:
     """The sequence-parallel size is larger than the number of GPUs, so that the data-parallel size is 0.
-
-    Run-time error: `ZeroDivisionError: integer division or modulo by zero`
-
-    Fix: choose a divisor of the GPUs.
 
     Source: verl 0.7.1 workers/fsdp_workers.py:248, 0.9.1 workers/engine/fsdp/transformer_impl.py.
     """

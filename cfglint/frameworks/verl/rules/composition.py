@@ -58,10 +58,6 @@ def likely(config: VerlConfig, key: str) -> str | None:
 def invalid_override(config: VerlConfig) -> Iterator[Finding]:
     """A word of the line is not an override that Hydra's grammar accepts, or names several values.
 
-    Run-time error: `hydra.errors.OverrideParseException: Error parsing override 'data.shuffle'`,
-    `hydra.errors.ConfigCompositionException: Ambiguous value for argument 'data.seed=1,2'`, or of argparse:
-    `error: unrecognized arguments: --data.seed=1`
-
     Fix: write `key=value`, without dashes; quote a value that has `=`, `#` or `,`.
 
     Source: hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal).
@@ -98,8 +94,6 @@ def invalid_override(config: VerlConfig) -> Iterator[Finding]:
 )
 def unknown_override(config: VerlConfig) -> Iterator[Finding]:
     """An override without a plus sign names a key, or an option of a config group, that the release's config does not have.
-
-    Run-time error: `hydra.errors.ConfigCompositionException: Could not override 'data.train_batch_ize'.`
 
     Fix: correct the key, or write `+key=value` for a key of your own, if something reads it.
 
@@ -160,8 +154,6 @@ def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) ->
 def existing_key(config: VerlConfig) -> Iterator[Finding]:
     """An override with one plus sign names a key that the release's config already has.
 
-    Run-time error: `hydra.errors.ConfigCompositionException: Could not append to config. An item is already at 'data.shuffle'.`
-
     Fix: remove the plus sign; `++` sets a key whether it exists or not.
 
     Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config).
@@ -189,8 +181,6 @@ def existing_key(config: VerlConfig) -> Iterator[Finding]:
 )
 def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
     """A value refers with `${...}` to a key that the config does not have.
-
-    Run-time error: `omegaconf.errors.InterpolationKeyError: Interpolation key 'name' not found`
 
     Fix: name an existing key; for a variable of the shell, use double quotes, so that the shell replaces it.
 

@@ -53,8 +53,6 @@ def ineffective_critic_micro_batch(config: VerlConfig) -> Iterator[Finding]:
 
     Its engine keeps the default `use_dynamic_bsz: true`, and batches are packed up to `critic.ppo_infer_max_token_len_per_gpu` tokens.
 
-    Fix: limit the tokens with `critic.ppo_max_token_len_per_gpu`, if the critic runs out of memory.
-
     Source: verl 0.9.1 trainer/ppo/v1/trainer_base.py:262-280, workers/config/engine.py:100 (use_dynamic_bsz).
     """
     setting = config.setting(CRITIC_MICRO)
@@ -76,8 +74,6 @@ def ineffective_critic_micro_batch(config: VerlConfig) -> Iterator[Finding]:
 )
 def single_sample_group(config: VerlConfig) -> Iterator[Finding]:
     """GRPO with one sample per prompt: without other samples to compare with, the reward itself is the advantage.
-
-    Fix: set `actor_rollout_ref.rollout.n` to the samples of a group, for example 8; the default is 1.
 
     Source: verl 0.9.1 trainer/ppo/core_algos.py (compute_grpo_outcome_advantage).
     """
@@ -145,8 +141,6 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
 def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
     """From 0.8 on the FSDP engine clips gradients at `optim.clip_grad`; `grad_clip` of actor and critic is not read.
 
-    Fix: set `actor_rollout_ref.actor.optim.clip_grad`.
-
     Source: verl 0.9.1 workers/engine/fsdp/transformer_impl.py:795-811, 0.8.0 :672-688.
     """
     if config.version < ENGINES or not config.sizes.is_fsdp:
@@ -171,8 +165,6 @@ def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
 )
 def zero_warmup_steps(config: VerlConfig) -> Iterator[Finding]:
     """From 0.8 on `lr_warmup_steps: 0` does not switch warm-up off: only a number above 0 takes precedence over the ratio.
-
-    Fix: set `lr_warmup_steps_ratio=0`.
 
     Source: verl 0.9.1 workers/engine/fsdp/transformer_impl.py:509-520; 0.7.1 workers/fsdp_workers.py:653-660.
     """
@@ -235,8 +227,6 @@ def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
 
     Each of them is a full update of the optimizer, also the smaller one.
 
-    Fix: choose `ppo_mini_batch_size` x `rollout.n` as a multiple of the data-parallel size, and a divisor of the batch.
-
     Source: verl 0.7.1 workers/fsdp_workers.py:248-270, workers/actor/dp_actor.py (update_policy).
     """
     sizes = config.sizes
@@ -271,8 +261,6 @@ def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
 )
 def repeated_override(config: VerlConfig) -> Iterator[Finding]:
     """A line sets a key twice to different values: the last one silently takes effect.
-
-    Fix: remove the other one.
 
     Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config).
     """

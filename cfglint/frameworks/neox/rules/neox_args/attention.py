@@ -109,12 +109,6 @@ def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     gMLP and aMLP do not support partitioned activations; Mamba and RWKV do not support ZeRO stage 3;
     RWKV does not support model parallelism.
 
-    Run-time errors: `AssertionError: GMLP Blocks are not compatible with partition activations`,
-    `AssertionError: Zero stage 3 not compatible with Mamba`, `AssertionError: Zero stage 3 not compatible
-    with RWKV`, `AssertionError: RWKV not currently compatible with model parallelism`.
-
-    Fix: change one of the two settings.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124.
     """
     attention = config.derived.attention
@@ -165,11 +159,6 @@ def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
 
     It must divide `num_attention_heads`; if it is smaller, all layers must be `global` or `flash`,
     without a sparsity section, and `model_parallel_size` must divide it.
-
-    Run-time errors: `AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater
-    than it`, `AssertionError: Number of KV heads must be at least model_parallel_size for now!`,
-    `AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window
-    Attention`, `AssertionError: Sparse attention not compatible with GQA or MQA`, `ZeroDivisionError`.
 
     Fix: use a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
     `flash` layers.

@@ -30,8 +30,6 @@ SPLITS = ("train", "valid", "test")
 def save_without_schedule(config: NeoXConfig) -> Iterator[Finding]:
     """`save` is set without a checkpoint interval.
 
-    Fix: set for example `checkpoint_factor: 1000`, which saves every 1000 steps; the last step is always saved.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1278-1291.
     """
     save = config.argument("save")
@@ -65,11 +63,6 @@ def data_paths(config: NeoXConfig) -> Iterator[Finding]:
     Data is read either from `data_path`, divided by `split`, or from all three of `train_data_paths`,
     `valid_data_paths` and `test_data_paths`. The number of weights, if any, must equal the number of paths. Labels require
     `train_data_paths`.
-
-    Run-time errors: `AssertionError: Please provide *either* data_path or train/valid/test_data_path`,
-    `AssertionError: One or more of train/valid/test data_path are not provided`, `AssertionError: Must use
-    train_label_data_paths with train_data_paths, not data_path`, and `AssertionError` without a message for
-    weights.
 
     Fix: use either `data_path` or all three lists of paths.
 

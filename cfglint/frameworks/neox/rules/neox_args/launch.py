@@ -55,8 +55,6 @@ def deepspeed_off(config: NeoXConfig) -> Iterator[Finding]:
 def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
     """`include` and `exclude` are both set, with a hostfile.
 
-    Fix: remove one of them.
-
     Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
     """
     if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
@@ -78,8 +76,6 @@ def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
 
     The check for duplicate keys asks a dictionary for an attribute instead of a key; so it rejects
     `items`, `get` or `update`, but never a key that is set twice.
-
-    Fix: remove the key.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:529-536.
     """
@@ -111,8 +107,6 @@ def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
     """A value inside a section cannot be serialized to JSON: a date, a set, binary data.
 
     The launcher passes its arguments to the workers as JSON. YAML parses an unquoted date as a date.
-
-    Fix: quote the value.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:625, 635.
     """

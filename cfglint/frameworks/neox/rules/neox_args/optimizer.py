@@ -38,8 +38,6 @@ def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
 
     Both require `type` to be a string and `params` to be a mapping, which may be empty.
 
-    Fix: write for example `{type: Adam, params: {lr: 0.0006}}`.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1053-1060, 1425-1462.
     """
     for name in ("optimizer", "scheduler"):
@@ -97,8 +95,6 @@ def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
     A section without `stage` is an error, not ZeRO stage 0; so are a number in quotes and `1e0`, which YAML 1.1
     parses as a string. With an `autotuning` section other values pass this check and fail in DeepSpeed.
 
-    Fix: set `stage` to 0, 1, 2 or 3.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1013-1048.
     """
     section = config.argument("zero_optimization")
@@ -137,8 +133,6 @@ def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
 
     DeepSpeed builds its learning-rate schedule from `train_iters`.
 
-    Fix: set `train_iters`, or use another optimizer.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
     """
     if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
@@ -161,8 +155,6 @@ def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
 )
 def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     """Mixture of experts is incompatible with ZeRO stage 2 and 3.
-
-    Fix: use stage 0 or 1.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089.
     """

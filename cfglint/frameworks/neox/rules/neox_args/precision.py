@@ -32,11 +32,6 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
     (not `bf16`) the bf16 section. Only one of the two sections can be enabled. Any non-empty value enables a section, even the
     string "false".
 
-    Run-time errors: `AssertionError: DeepSpeed fp16 field was set but precision conflicts`,
-    `AssertionError: DeepSpeed bf16 field was set but precision conflicts`.
-
-    Fix: remove one of them.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-980.
     """
     precision = config.argument("precision")
@@ -79,8 +74,6 @@ def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
 
     The code that warns about bfloat16 with ZeRO reads the section before its default is set.
 
-    Fix: add `zero_optimization: {stage: 0}`, which is the default.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:999.
     """
     if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
@@ -102,8 +95,6 @@ def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
 )
 def half_cross_entropy_needs_fp16(config: NeoXConfig) -> Iterator[Finding]:
     """`fp16_lm_cross_entropy` requires fp16.
-
-    Fix: remove it, or train in fp16.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1314.
     """
@@ -128,11 +119,6 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
     """A `fp16`, `amp` or `flops_profiler` section has no `enabled`.
 
     With `precision: fp16` the fp16 section is enabled automatically and the key is optional.
-
-    Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`, after a log
-    line `must contain key 'enabled'`.
-
-    Fix: add `enabled` to the section.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1464-1475, 982-987.
     """
