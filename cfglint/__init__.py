@@ -14,6 +14,7 @@ __all__ = [
     "Explanation",
     "FileProblem",
     "FixResult",
+    "LogResult",
     "MissingFactError",
     "MissingFileError",
     "NewFiles",
@@ -26,6 +27,7 @@ __all__ = [
     "diff",
     "explain",
     "fix",
+    "log",
     "new",
     "plan",
 ]
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         Explanation,
         FileProblem,
         FixResult,
+        LogResult,
         MissingFactError,
         MissingFileError,
         NewFiles,
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
         diff,
         explain,
         fix,
+        log,
         new,
         plan,
     )

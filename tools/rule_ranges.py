@@ -12,7 +12,8 @@ itself). The last are listed: their releases are stated by hand. A package of wh
 Then the differences are printed: the releases where cfglint predicts an exception that the source does not have, and where it predicts
 nothing although the source has the message, unless another rule refuses the example there. Both are to be read: a message alone does not
 say when it is raised. Where cfglint is right, `tools/checks/differences.json` has the reason. `--table` prints all examples, `--rules`
-looks at some rules only and writes nothing, and `--check` writes nothing and exits 1 when the file would change or a difference has no reason.
+looks at some rules only and writes nothing, and `--check` writes nothing and exits 1 when the file would change or a difference has no
+reason.
 """
 
 from __future__ import annotations

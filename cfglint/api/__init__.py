@@ -1,4 +1,4 @@
-"""The library: `check`, `fix`, `plan`, `explain`, `diff` and `new`, for paths or for the contents of files.
+"""The library: `check`, `fix`, `plan`, `explain`, `log`, `diff` and `new`, for paths or for the contents of files.
 
 Nothing is printed, and only `FixResult.write` and `NewFiles.write` write files. In a notebook each result
 is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that another
@@ -8,12 +8,16 @@ one names is looked up in the mapping first. Every error that the caller can han
 from __future__ import annotations
 
 from cfglint.api.arguments import ArgumentError, boolean, counted, job_spec, launch_facts, number, one_of, positive
-from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, NewFiles, PlanResult
-from cfglint.api.sources import MissingFileError, in_keywords, runs_of, single
+from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult
+from cfglint.api.settings import configuration, suppress, with_settings
+from cfglint.api.sources import MissingFileError, in_keywords, lines_of, named, one_run, runs_of, single, with_texts
+from cfglint.explanation.log_file import Log, compare
+from cfglint.findings.diagnostic import drop_repeated_findings
 from cfglint.generators import FRAMEWORK, RUN, generate, set_frameworks
 from cfglint.generators import kinds as generated_kinds
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
+from cfglint.rewrite.joint_targets import Aimed, Target, verify
 from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.retarget import MissingFactError
 from cfglint.rewrite.value_change import ValueChange
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from cfglint.api.sources import Path, Sources
     from cfglint.findings.vocabulary import Kind
     from cfglint.generators.job_spec import Offload, Optimizer, Precision, Scheduler
+    from cfglint.run.checked import CheckedRun
 
 __all__ = [
     "ArgumentError",
@@ -42,6 +47,7 @@ __all__ = [
     "Explanation",
     "FileProblem",
     "FixResult",
+    "LogResult",
     "MissingFactError",
     "MissingFileError",
     "NewFiles",
@@ -54,6 +60,7 @@ __all__ = [
     "diff",
     "explain",
     "fix",
+    "log",
     "new",
     "plan",
 ]
@@ -73,6 +80,7 @@ def check(
     model: Path | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
+    settings: bool = True,
 ) -> CheckResult:
     """Check the sources: every finding, and the numbers that each run resolves to.
 
@@ -80,19 +88,23 @@ def check(
     `num_examples`: number of training samples. `target` maps packages to versions. `overrides` are values passed on the launch line, by
     dotted key. `strict_keys`: the script defines no keys of its own, so unknown keys are reported as the framework treats them.
     `trainer`: the TRL trainer. `model` (path of a config.json or a known name), `gpu_memory` (GiB or name of a card) and `seq_length`
-    (tokens per sample) are for the memory estimate. Raises MissingFileError for a path that does not exist, UnknownKindError if `run`
+    (tokens per sample) are for the memory estimate. `settings`: the nearest configuration above the working directory applies, with its
+    baseline. Raises MissingFileError for a path that does not exist, UnknownKindError if `run`
     is set and no kind can be detected, ArgumentError for an invalid value.
     """
     from cfglint.explanation.summary import explained
     from cfglint.project.suppression import merge_unused
 
+    project = configuration(settings)
     facts = launch_facts(
         run=run, kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
-    runs, unrecognized = runs_of(sources, facts, kind)
+    runs, unrecognized = runs_of(sources, with_settings(facts, project), kind, project)
     outcomes = [explained(each) for each in runs]
+    drop_repeated_findings(outcomes)
     merge_unused(outcomes)
+    suppress(outcomes, project)
     return CheckResult(outcomes, unrecognized)
 
 
@@ -113,24 +125,32 @@ def fix(
     model: Path | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
+    settings: bool = True,
 ) -> FixResult:
     """Apply the safe fixes to one run, or the smallest change that reaches a target global batch size.
 
     The target is `global_batch` samples per optimizer step (default: the current value) on `gpus` GPUs (default: the current count;
     `from_gpus` gives it if the files do not). `max_micro_batch`: upper bound on the samples per GPU and forward pass. `unsafe` also
     applies fixes that change what the run computes. Raises MissingFactError if the target cannot be computed, EditRefused if
-    a file cannot be edited.
+    a file cannot be edited, or if the edited files would not start or resolve to other numbers.
     """
     gpus, global_batch = positive("gpus", gpus), positive("global_batch", global_batch)
     most, unsafe = positive("max_micro_batch", max_micro_batch), boolean("unsafe", unsafe)
+    project = configuration(settings)
     facts = launch_facts(
         kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
-    one = single(sources, facts, kind)
+    one = single(sources, with_settings(facts, project), kind)
     if gpus is None and global_batch is None:
         return FixResult(one, fixed=apply_fixes(one, unsafe))
-    return FixResult(one, found=reach_target(one, one.facts, gpus, global_batch, most))
+    found = reach_target(one, one.facts, gpus, global_batch, most)
+    aim = Aimed(one, found, found.texts)
+    launched = one.facts.replace(gpus=gpus or one.facts.gpus)
+    verify([aim], [[aim]], Target(gpus, global_batch, most), lambda texts: [with_texts(sources, texts, launched, kind)], found.texts)
+    if aim.problem is not None:
+        raise EditRefused(aim.problem, 0)
+    return FixResult(one, found=found)
 
 
 def plan(
@@ -151,6 +171,7 @@ def plan(
     model: Path | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
+    settings: bool = True,
 ) -> PlanResult:
     """Plan a global batch size (default: the current one) on one or several GPU counts.
 
@@ -161,11 +182,12 @@ def plan(
 
     counts, most = counted(gpus), positive("max_micro_batch", max_micro_batch)
     pace = planning.Pace(number("seconds_per_step", seconds_per_step), number("tokens_per_second", tokens_per_second))
+    project = configuration(settings)
     facts = launch_facts(
         kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
-    plans = planning.plan(single(sources, facts, kind), counts, positive("global_batch", global_batch), most, pace)
+    plans = planning.plan(single(sources, with_settings(facts, project), kind), counts, positive("global_batch", global_batch), most, pace)
     return PlanResult(planning.table(plans, pace))
 
 
@@ -182,15 +204,55 @@ def explain(
     model: Path | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
+    settings: bool = True,
 ) -> Explanation:
     """Explain a run: every value that it resolves to, and its origin. Raises the errors of `check`."""
     from cfglint.explanation.summary import RunSummary
 
+    project = configuration(settings)
     facts = launch_facts(
         kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
-    return Explanation(RunSummary(single(sources, facts, kind)))
+    return Explanation(RunSummary(single(sources, with_settings(facts, project), kind)))
+
+
+def log(
+    source: Path | Iterable[str],
+    sources: Sources | None = None,
+    *,
+    kind: Kind | None = None,
+    gpus: int | None = None,
+    num_examples: int | None = None,
+    target: Versions | None = None,
+    trainer: str | None = None,
+    model: Path | None = None,
+    gpu_memory: float | str | None = None,
+    seq_length: int | None = None,
+    settings: bool = True,
+) -> LogResult:
+    """Explain a training log, the path of a file or its lines: why the training failed, and what its numbers mean.
+
+    `sources` are the files of its run, with whose numbers those of the log are compared. Raises MissingFileError for a log that does not
+    exist, and the errors of `check`.
+    """
+    path, lines = lines_of(source)
+    read = Log(path, lines)
+    found = read.explained()
+    if sources is not None:
+        project = configuration(settings)
+        files, texts = named(sources)
+
+        def run_with(known: dict[str, int], card: float | None) -> CheckedRun:
+            facts = launch_facts(
+                kind=kind, gpus=gpus or known.get("gpus"), num_examples=num_examples or known.get("num_examples"), target=target,
+                overrides=None, strict_keys=False, trainer=trainer, model=model, gpu_memory=gpu_memory or card, seq_length=seq_length,
+            )  # fmt: skip
+            return one_run(files, texts, with_settings(facts, project), kind)
+
+        compare(found, run_with)
+        found.files = files
+    return LogResult(path, found)
 
 
 def diff(
@@ -207,15 +269,17 @@ def diff(
     model: Path | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
+    settings: bool = True,
 ) -> DiffResult:
     """Compare a run before and after a change of its config. Raises the errors of `check`."""
     from cfglint.review.compare import Comparison
 
+    project = configuration(settings)
     facts = launch_facts(
         kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
-    comparison = Comparison(single(old, facts, kind), single(new, facts, kind))
+    comparison = Comparison(*(single(each, with_settings(facts, project), kind) for each in (old, new)))
     comparison.add_notes()
     return DiffResult(comparison)
 

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TypeAlias
 
+    from cfglint.explanation.log_analysis import ExplainedLog
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import (
         Alternatives,
+        BannerEntry,
         ConsequenceEntry,
+        FailureEntry,
         FindingEntry,
         FixPlan,
         MemoryEntry,
@@ -253,6 +256,47 @@ class Explanation:
         from cfglint.report import html
 
         return html.notebook([outcome_with_context(self._summary)])
+
+
+class LogResult:
+    """What a training log says; true if it has a banner of a training or a failure, and no number differs from the files of the run."""
+
+    def __init__(self, path: str, found: ExplainedLog) -> None:
+        self._path = path
+        self._found = found
+
+    @property
+    def failures(self) -> list[FailureEntry]:
+        """Why the training failed, with the fields of `log --format json`."""
+        from cfglint.report.summary import failure_entry
+
+        return [failure_entry(each) for each in self._found.failures]
+
+    @property
+    def banners(self) -> list[BannerEntry]:
+        """The numbers of each training that the log announces, with the fields of `log --format json`."""
+        from cfglint.report.summary import banner_entry
+
+        return [banner_entry(each) for each in self._found.banners]
+
+    def to_dicts(self) -> list[FailureEntry]:
+        """The failures as rows."""
+        return self.failures
+
+    def __bool__(self) -> bool:
+        found = self._found
+        return bool(found.banners or found.failures) and not any(each.differences for each in found.banners)
+
+    def __str__(self) -> str:
+        from cfglint.report import render_log
+
+        return render_log("text", self._path, self._found)
+
+    def __repr__(self) -> str:
+        return f"<LogResult of {self._path}: banners {len(self._found.banners)}, failures {len(self._found.failures)}>"
+
+    def _repr_html_(self) -> str:
+        return as_text(str(self))
 
 
 class DiffResult:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.project.settings_file import Configuration
     from cfglint.run.checked import CheckedRun
 
     Path: TypeAlias = str | os.PathLike[str]
@@ -49,12 +50,13 @@ class Texts(FileSource):
         return (self.given[path], False) if path in self.given else super().read(path)
 
 
-def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None) -> tuple[list[CheckedRun], list[str]]:
+def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Configuration) -> tuple[list[CheckedRun], list[str]]:
     """The runs of some sources, and the named files that are not a config of a known kind."""
     paths, texts = named(sources)
     if facts.complete:
         return [one_run(paths, texts, facts, kind)], []
     discovery = Discovery(facts, kind, source=Texts(texts))
+    discovery.exclude, discovery.kinds, discovery.in_their_runs = project.exclude, project.kinds, not texts
     found = [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
     refuse_unreadable(discovery)
     checked = {document.path for run in found for document in run.documents}
@@ -64,6 +66,12 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None) -> tuple[lis
 def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:
     """Load the sources as the complete configuration of one run."""
     return one_run(*named(sources), facts, kind)
+
+
+def with_texts(sources: Sources, texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
+    """The run of some sources with other contents of some files."""
+    paths, given = named(sources)
+    return one_run(paths, {**given, **texts}, facts, kind)
 
 
 def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
@@ -99,6 +107,19 @@ def named(sources: object) -> tuple[list[str], dict[str, str]]:
         if not isinstance(content, str):
             raise ArgumentError(f"sources: the content of {name!r} must be a string, not {content!r:.100}")
     return [path_of(source) for source in sources], texts
+
+
+def lines_of(source: object) -> tuple[str, list[str] | None]:
+    """The path of a log, or a name for the lines of one; raises ArgumentError for anything else, MissingFileError for no file."""
+    if isinstance(source, (str, os.PathLike)):
+        path = path_of(source)
+        if not os.path.isfile(path):
+            raise MissingFileError(f"does not exist or cannot be read: {path}")
+        return path, None
+    lines = list(source) if isinstance(source, Iterable) and not isinstance(source, bytes) else None
+    if lines is None or not all(isinstance(each, str) for each in lines):
+        raise ArgumentError(f"the source of a log must be a path or its lines, not {source!r:.100}")
+    return "log", lines
 
 
 def path_of(source: object) -> str:

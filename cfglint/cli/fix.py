@@ -120,7 +120,7 @@ def run(arguments: Namespace) -> int:
             _name_sharing_runs(works, arguments, project)
         else:
             texts: dict[str, str] = {}
-            scope = Scope(arguments.paths, selection, baseline_of(arguments, project))
+            scope = FixScope(arguments.paths, selection, baseline_of(arguments, project))
             for work in works:
                 _attempt(work, lambda work: _apply_fixes(work, arguments.unsafe_fixes, scope, texts))
                 texts.update(work.texts)
@@ -264,7 +264,7 @@ def _needed(found: Retarget) -> str:
     )
 
 
-class Scope:
+class FixScope:
     """Which findings are fixed: those that are neither suppressed nor accepted, in the files that are named."""
 
     def __init__(self, paths: list[str], selection: Selection, accepted: Baseline | None) -> None:
@@ -287,7 +287,7 @@ class Scope:
         return any(path == each or is_inside(path, each) for each in self.named)
 
 
-def _apply_fixes(work: Work, unsafe: bool, scope: Scope, texts: dict[str, str]) -> None:
+def _apply_fixes(work: Work, unsafe: bool, scope: FixScope, texts: dict[str, str]) -> None:
     """Apply the fixes of one run on top of those that other runs have made to its files."""
     run = work.run
     unreadable = _unreadable([each for each in run.documents if not run.is_of_reader or scope.holds(each.path)], run)

@@ -6,7 +6,7 @@ import os
 import sys
 
 from cfglint.cli.options import UsageError, declared_runs, discovery_of
-from cfglint.findings.diagnostic import INTERNAL
+from cfglint.findings.diagnostic import drop_repeated_findings
 from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
@@ -58,19 +58,6 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
     outcomes_of_runs = [outcome for _, outcome in found]
     drop_repeated_findings(outcomes_of_runs)
     return outcomes_of_runs
-
-
-def drop_repeated_findings(found: list[Outcome]) -> None:
-    """Leave out findings that are already reported for another run: a file in several runs has the same mistakes in each of them."""
-    seen: set[tuple[str, int, str, str, str, str]] = set()
-    for outcome in found:
-        kept = []
-        for each in outcome.diagnostics:
-            place = (each.place.file, each.place.start, each.code, each.key, each.severity, each.message)
-            if each.code == INTERNAL or place not in seen:
-                kept.append(each)
-            seen.add(place)
-        outcome.diagnostics[:] = kept
 
 
 def declared_outcomes(arguments: Namespace, project: Configuration) -> list[PartialOutcomes]:

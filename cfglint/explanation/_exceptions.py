@@ -504,9 +504,12 @@ SWF020 ValueError: generation_batch_size (6) must be divisible by the global bat
 SWF020 ValueError: generation_batch_size (8) must equal per_device_train_batch_size * world_size * steps_per_generation = 16.
 SWF020 ValueError: num_generations must be greater than 1 for GRPO
 SWF020 ValueError: steps_per_generation must be > 0, got 0.
+SWF021 KeyError: 'listwise_generative_reranker'
 SWF021 ValueError: Unknown tuner_type: qlora
 SWF021 ValueError: model_type: 'qwen3-8b' not in [
 SWF021 ValueError: template_type: 'qwen-7b' not in [
+SWF022 AssertionError
+SWF022 AssertionError: Please pass the parameter `num_labels`.
 SWF022 ValueError: warmup_ratio: 5 must be less than 1. Use `--warmup_steps` to specify an absolute number of warmup steps.
 SWM001 ValueError: Please set --model <model_id_or_path>, model: None
 SWM001 ValueError: self.dataset: [], self.cached_dataset: []. Please input the training dataset.
@@ -654,6 +657,7 @@ VRL002 hydra.errors.MissingConfigException: Could not find 'model_engine/nope'; 
 VRL003 hydra.errors.ConfigCompositionException: Could not append to config. An item is already at 'data.shuffle'. Either remove + prefix: 'data.shuffle=False' Or add a second + to add or override 'data.shuffle': '++data.shuffle=False'
 VRL004 omegaconf.errors.InterpolationKeyError: Interpolation key 'name' not found
 VRL010 TypeError
+VRL010 TypeError: unsupported operand type(s) for %: 'int' and 'str'
 VRL010 ValueError: batch_size should be a positive integer value, but got batch_size=0
 VRL010 ValueError: batch_size should be a positive integer value, but got batch_size=1000.0
 VRL011 NotImplementedError
@@ -662,6 +666,10 @@ VRL011 hydra.errors.InstantiationException: Error in call to target ...: ValueEr
 VRL011 hydra.errors.InstantiationException: Error in call to target ...: ValueError('Invalid loss_agg_mode: mean')
 VRL012 AssertionError
 VRL013 AssertionError: n_gpus (8) must be divisible by model_parallel_size
+VRL013 RuntimeError: decoder world_size (8) is not divisible by expert_tensor_model_pipeline_parallel size (16)
+VRL013 RuntimeError: decoder world_size (8) is not divisible by expert_tensor_model_pipeline_parallel size (3)
+VRL013 RuntimeError: pipeline-model-parallel size should be greater than 1 with interleaved schedule
+VRL013 RuntimeError: world_size (8) is not divisible by 3
 VRL014 AssertionError: real_train_batch_size (300) must be divisible by minimal possible batch size (8)
 VRL014 AssertionError: real_train_batch_size (300) must be divisible by total n_gpus (8)
 VRL015 ValueError: [actor_rollout_ref.actor] Please set at least one of 'actor_rollout_ref.actor.micro_batch_size' or 'actor_rollout_ref.actor.micro_batch_size_per_gpu'.

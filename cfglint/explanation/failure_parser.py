@@ -43,7 +43,7 @@ LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9")
 
 
-class Frame(Record):
+class StackFrame(Record):
     """A line of a traceback: file, line, function."""
 
     file: str
@@ -58,7 +58,7 @@ class Raised(Record):
     rank: int | None
     name: str
     message: str
-    frames: list[Frame]
+    frames: list[StackFrame]
 
     @property
     def text(self) -> str:
@@ -106,7 +106,7 @@ class _Traceback:
     """The traceback of one rank that is being read; `message` collects the lines of the exception that ended it."""
 
     def __init__(self) -> None:
-        self.frames: list[Frame] = []
+        self.frames: list[StackFrame] = []
         self.open = False
         self.ended: Raised | None = None
         self.continued = 0
@@ -143,7 +143,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.open, reader.ended = True, None
         file, line, function, *rest = (*frame.groups(), None, None, None)[:6]
         name, place = (file, line) if file else (rest[0] or "", rest[1])
-        reader.frames.append(Frame(name, int(place or 0), (function or rest[2] or "").rpartition(".")[2]))
+        reader.frames.append(StackFrame(name, int(place or 0), (function or rest[2] or "").rpartition(".")[2]))
         return
     found = exception_in(text, reader.open)
     if found is not None:

@@ -229,3 +229,16 @@ class Outcome:
         if self.launch is not None:
             entry["launch"] = self.launch
         return entry
+
+
+def drop_repeated_findings(found: list[Outcome]) -> None:
+    """Leave out findings that are already reported for another run: a file in several runs has the same mistakes in each of them."""
+    seen: set[tuple[str, int, str, str, str, str]] = set()
+    for outcome in found:
+        kept = []
+        for each in outcome.diagnostics:
+            place = (each.place.file, each.place.start, each.code, each.key, each.severity, each.message)
+            if each.code == INTERNAL or place not in seen:
+                kept.append(each)
+            seen.add(place)
+        outcome.diagnostics[:] = kept

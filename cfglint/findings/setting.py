@@ -81,6 +81,11 @@ class Setting(Record):
         return self.origin == WRITTEN
 
     @property
+    def is_set_later(self) -> bool:
+        """Whether a program sets it on the object, after the class has checked what it was constructed with."""
+        return self.document is not None and bool(self.path) and str(self.path[0]) in self.document.set_later
+
+    @property
     def spelled(self) -> str:
         """The value as its file spells it if that is a scalar on one line; else as JSON spells it."""
         from cfglint.findings.wording import LONGEST_VALUE, spelled

@@ -12,6 +12,7 @@ from cfglint.frameworks import is_trainer
 from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_line import LineProblem
+from cfglint.source.shell.command import ELLIPSES
 from cfglint.source.shell.placed_text import Text
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ CONTINUATION = 2  # characters: a backslash and a newline
 def lost_arguments(line: LaunchLine) -> None:
     """Report words that a broken line continuation cuts off, and the blank that it passes to the program."""
     cut, lost = line.call.cut, line.call.lost
-    if not lost and cut is None:
+    if (not lost and cut is None) or line.call.words[-1].string in ELLIPSES:  # `...` on a line of its own stands for other arguments
         return
     if lost:
         word = lost[0][0][0]

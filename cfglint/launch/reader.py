@@ -53,7 +53,7 @@ class NothingToFind(Exception):
     """Raised in a long evaluation if the script cannot start a training."""
 
 
-class Evaluations:
+class ScriptEvaluations:
     """The last evaluated scripts, by path and content, so that a script with many launches is not evaluated again for each of them.
 
     `incomplete` are the paths of scripts that could not be evaluated to their end.
@@ -80,12 +80,12 @@ class Reader:
         project: Project,
         machine: Machine | None = None,
         environment: dict[str, str] | None = None,
-        evaluations: Evaluations | None = None,
+        evaluations: ScriptEvaluations | None = None,
     ) -> None:
         self.project = project
         self.machine = machine or Machine()
         self.environment = environment or {}
-        self.evaluations = evaluations if evaluations is not None else Evaluations()
+        self.evaluations = evaluations if evaluations is not None else ScriptEvaluations()
         self.budget = Budget()
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:

@@ -22,6 +22,7 @@ MODULES = {
     "litgpt.": "LitGPT",
     "fairseq_cli.": "fairseq",
     "mlx_lm.": "MLX LM",
+    "swift.ray.": "Megatron-SWIFT with Ray",
     "verl.": "another program of verl",
     "recipe.": "a recipe of verl",
 }

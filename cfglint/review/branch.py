@@ -12,8 +12,9 @@ from cfglint.review import launches, renames
 from cfglint.review.releases import changed_releases, stated_changes
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of, names_in_users
+from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.run.program_scan import has_marks
+from cfglint.run.readers import is_in, marks_of
 from cfglint.source import files
 from cfglint.source.file_source import FileSource
 from cfglint.source.git import Snapshot
@@ -222,10 +223,10 @@ class Branch:
 
         Their bytes are searched, which takes less than 0.1 ms for each file; an index of them would have to be kept up to date.
         """
-        marks = {mark.encode("utf-8", "surrogateescape") for mark in names_in_users(touched)}
+        marks = marks_of(touched)
         for name in self.same if marks else ():
             data = bytes_of(self.new, name)
-            if any(mark in data for mark in marks):
+            if any(is_in(mark, data) for mark in marks):
                 yield name
 
 

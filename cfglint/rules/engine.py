@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 MOST = 1000  # maximum number of diagnostics of one config
+OF_RELEASE = (KEY, LAUNCHER_CONFIG)  # the keys are those of a release, also where they are refused while the files are read
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
 _by_kind: dict[str, list[Rule]] = {}
@@ -157,8 +158,8 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if finding.consumer_only and not (facts.kind_given or config.sole_consumer):
         return False
-    if (rule.fails_at != "load" or rule.about == LAUNCHER_CONFIG) and config.is_outside(rule):
-        return False  # a file that no parser can read fails in every release; the keys of accelerate's file are those of a release
+    if (rule.fails_at != "load" or rule.about in OF_RELEASE) and config.is_outside(rule):
+        return False  # a file that no parser can read fails in every release
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
     # It is only likely, not certain, that this parser takes the arguments.
@@ -166,6 +167,8 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if setting.origin == DEFAULT and config.may_have_own_defaults():
         return False
+    if (finding.fails_at or rule.fails_at) == "config" and any(each.is_set_later for each in (finding.setting, *finding.related)):
+        return False  # the class checks what it is constructed with, not the attributes that are set afterwards
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
     return not facts.launch.undecided or rule.certainty == "always" or is_of_engine(rule, config)

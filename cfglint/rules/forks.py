@@ -38,7 +38,8 @@ def written_for_fork(config: Config) -> Iterator[Finding]:
     if config.is_for_fork:
         names = config.framework.unknown_keys(config)
         listed = ", ".join(f"`{name}`" for name in names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
-        text = f"{len(names)} keys are unknown to {config.framework.title} ({listed}): the file may be written for a fork"
+        keys = "1 key is" if len(names) == 1 else f"{len(names)} keys are"
+        text = f"{keys} unknown to {config.framework.title} ({listed}): the file may be written for a fork"
         yield Finding(
             config.setting(names[0]),
             text,

@@ -110,7 +110,8 @@ class CheckedRun(LoadedRun):
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
-        return None if self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases else "accept"
+        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled
+        return None if is_open else "accept"
 
     @property
     def unmodelled(self) -> str:

@@ -18,7 +18,7 @@ from cfglint.launch.findings import refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
-from cfglint.launch.reader import Evaluations, Reader
+from cfglint.launch.reader import Reader, ScriptEvaluations
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
@@ -55,11 +55,13 @@ MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 class LaunchReader:
     """Finds the launches in the scripts of a project; results are cached per script. `named` are the files of the command line."""
 
-    def __init__(self, source: FileSource, facts: LaunchFacts, named: Container[str] = (), evaluations: Evaluations | None = None) -> None:
+    def __init__(
+        self, source: FileSource, facts: LaunchFacts, named: Container[str] = (), evaluations: ScriptEvaluations | None = None
+    ) -> None:
         self.source = source
         self.facts = facts
         self.named = named
-        self.evaluations = evaluations or Evaluations()
+        self.evaluations = evaluations or ScriptEvaluations()
         if type(source) is FileSource and not source.texts:
             self.evaluations.names = cache(listed_below)
         self.known_lines: dict[tuple[str, str], list[LaunchLine]] = {}

@@ -7,8 +7,6 @@ import os
 from cfglint.source.files import JSON_EXTENSIONS
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 BY_HAND = "--args"  # in place of a path: a run that consists of arguments given with --args
 HERE = ""  # the working directory if no path is given; files below it have relative paths
@@ -44,12 +42,3 @@ def is_one_of(path: str, globs: list[str]) -> bool:
 
     path = os.path.abspath(path)
     return any(fnmatch(path, glob) or fnmatch(path, os.path.join(glob, "*")) for glob in globs)
-
-
-def names_in_users(names: Iterable[str]) -> set[str]:
-    """What a file has in its content that uses one of some files: the name, for a module an import."""
-    found: set[str] = set()
-    for name in map(os.path.basename, names):
-        module = name.removesuffix(".py")
-        found |= {name} if module == name else {name, f"import {module}", f"{module} import"}
-    return found

@@ -33,7 +33,7 @@ class Mentions:
         """Whether the content of a file contains one of the names."""
         if self.source.is_given(path):
             content = self.content(path)
-            return any(self.holds(content, name) for name in names)
+            return any(is_in(name, content) for name in names)
         try:
             state = os.stat(path)
         except OSError:
@@ -44,7 +44,7 @@ class Mentions:
         unknown = [name for name in names if name not in known]
         if unknown:
             content = self.content(path)
-            known.update((name, self.holds(content, name)) for name in unknown)
+            known.update((name, is_in(name, content)) for name in unknown)
         return any(known[name] for name in names)
 
     def content(self, path: str) -> bytes:
@@ -53,10 +53,6 @@ class Mentions:
             return self.source.read_bytes(path)
         except files.FileProblem:
             return b""
-
-    def holds(self, content: bytes, name: str) -> bool:
-        """Whether a content mentions a file name, or imports a module or runs it with `-m`."""
-        return is_in(name, content)
 
 
 class Readers(Mentions):

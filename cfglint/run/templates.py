@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     Fillings = list[str | None]  # the content of a scalar, None for a key that is left out
 
 PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|\{%.*%\}", re.DOTALL)
-BARE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z][A-Z0-9]*)*_?,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson includes the comma
+# CONFIG_BATCH_SIZE or QuantW_FORWARD without quotes in JSON, where hjson includes the comma; TRUE is a misspelt value.
+BARE_NAME = r"(?!(?:TRUE|FALSE|NULL|NONE|INFINITY)\b)[A-Z](?:[A-Z0-9]*|[A-Za-z0-9]*(?=_))(?:_[A-Za-z0-9]+)*"
+BARE = re.compile(BARE_NAME + "_?,?")
 # A placeholder without quotes as a value of JSON; strings and comments are skipped.
 UNQUOTED = re.compile(
     r'"(?:[^"\\]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?\*/'
     r"|[:,\[]\s*(?P<token>\{\{[^{}\n]*\}\}|\$\{[^{}\n]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__"
-    r"|<[A-Za-z][\w .:-]*>|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?=\s*(?:[,}\]]|$))",
+    r"|<[A-Za-z][\w .:-]*>|(?=\w{4})" + BARE_NAME + r")(?=\s*(?:[,}\]]|$))",
     re.DOTALL,
 )
 BARE_LEAST = 4  # characters

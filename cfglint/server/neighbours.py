@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script, names_in_users
-from cfglint.run.readers import Mentions
+from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script
+from cfglint.run.readers import Mentions, marks_of, names_of
 from cfglint.source.root import is_inside, leads_out, root_of
 
 TYPE_CHECKING = False
@@ -26,10 +26,11 @@ class Neighbours(Mentions):
         """The files that mention one of some files by name, and those that mention these in turn."""
         near = [*self.near(paths)]
         found: dict[str, None] = {}
-        names = names_in_users(paths)
+        names = marks_of(paths)
         for _ in range(2):  # a script names a trainer file, which names a DeepSpeed file
-            found.update((path, None) for path in near if path not in found and self.mentions(path, names - names_in_users([path])))
-            names = names_in_users(found)
+            others = [path for path in near if path not in found]
+            found.update((path, None) for path in others if self.mentions(path, [each for each in names if each not in names_of(path)]))
+            names = marks_of(found)
         return [*found]
 
     def near(self, paths: Iterable[str]) -> Iterator[str]:
@@ -42,10 +43,6 @@ class Neighbours(Mentions):
                 if looked_at and not leads_out(path, path):
                     left -= 1
                     yield path
-
-    def holds(self, content: bytes, name: str) -> bool:
-        """Whether a content contains a name."""
-        return os.fsencode(name) in content
 
 
 def folders_around(path: str) -> list[str]:

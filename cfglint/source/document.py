@@ -134,6 +134,7 @@ class Document:
     unknown: Mapping[str, tuple[str, ...]] = {}
     elsewhere: Mapping[str, Written] = {}
     literal: Collection[str] = ()
+    set_later: Collection[str] = ()
     others: Mapping[int, Document] = {}
     files: frozenset[str] = frozenset()
     again_with: Callable[[Mapping[str, str]], Document] | None = None

@@ -402,3 +402,75 @@ class TestShownResults:
         compared = cfglint.diff(file, {str(file): TEXT.replace(": 4}", ": 8}")}, gpus=8)
         assert [each["key"] for each in compared.settings] == ["gradient_accumulation_steps"]
         assert {each["what"] for each in compared.consequences} == {row["what"] for row in compared.to_dicts()} >= {"verdict"}
+
+
+class TestSettings:
+    """The configuration of the project applies, as for the commands."""
+
+    CONFIG = 'gpus = 8\nignore = ["BAT001"]\nexclude = ["old/**"]\ntarget = { deepspeed = "0.14.4" }\n'
+
+    @pytest.fixture(autouse=True)
+    def project(self, tmp_path, monkeypatch):
+        (tmp_path / ".git").mkdir()
+        (tmp_path / "old").mkdir()
+        (tmp_path / "cfglint.toml").write_text(self.CONFIG)
+        for name in ("ds.json", "old/ds.json"):
+            (tmp_path / name).write_text(TEXT)
+        monkeypatch.chdir(tmp_path)
+
+    def test_facts_and_suppressions(self):
+        [run] = (found := cfglint.check("."))
+        assert (run.gpus, run.target, found.diagnostics) == (8, {"deepspeed": "0.14.4"}, [])
+        assert cfglint.explain("ds.json").resolved["data_parallel"] == 8
+
+    def test_an_argument_takes_precedence(self):
+        assert cfglint.explain("ds.json", gpus=16, target={"deepspeed": "0.15.0"}).resolved["data_parallel"] == 16
+
+    def test_without_them(self):
+        assert [each.code for each in cfglint.check("ds.json", gpus=8, settings=False).diagnostics] == ["BAT001"]
+
+    def test_an_unknown_key_in_the_configuration(self, tmp_path):
+        (tmp_path / "cfglint.toml").write_text("gpu = 8\n")
+        with pytest.raises(cfglint.CfglintError, match="unknown key `gpu`"):
+            cfglint.check("ds.json")
+
+
+def test_a_named_file_is_checked_in_the_runs_that_read_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}')
+    (tmp_path / "train.yaml").write_text("output_dir: out\ndeepspeed: ds.json\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 2\n")
+    assert [run.files for run in cfglint.check("ds.json")] == [["train.yaml", "ds.json"]]
+
+
+def test_an_edit_of_a_line_is_checked_before_it_is_returned():
+    script = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n"
+    assert "--gradient_accumulation_steps 4" in cfglint.fix({"train.sh": script}, global_batch=128).texts["train.sh"]
+
+
+class TestLog:
+    FAILED = ["Traceback (most recent call last):\n", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.83 GiB.\n"]
+
+    def test_lines(self):
+        found = cfglint.log(self.FAILED)
+        assert (bool(found), [each["kind"] for each in found.failures], found.banners) == (True, ["out-of-memory"], [])
+        assert "7.83" in str(found)
+
+    def test_a_file_that_does_not_exist(self, tmp_path):
+        with pytest.raises(cfglint.MissingFileError):
+            cfglint.log(tmp_path / "train.log")
+
+    def test_compared_with_the_files_of_its_run(self, tmp_path):
+        (tmp_path / "train.log").write_text(
+            "***** Running training *****\n  Num examples = 1,000\n  Num Epochs = 1\n  Instantaneous batch size per device = 4\n"
+            "  Total train batch size (w. parallel, distributed & accumulation) = 32\n  Gradient Accumulation steps = 1\n"
+            "  Total optimization steps = 32\n"
+        )
+        text = "output_dir: out\nlearning_rate: 1.0e-5\nnum_train_epochs: 1\nper_device_train_batch_size: 2\n"
+        found = cfglint.log(tmp_path / "train.log", {"train.yaml": text})
+        assert not found
+        first = found.banners[0]["differences"][0]
+        assert (first["key"], first["log"], first["config"]) == ("micro batch", 4, 2)
+
+    def test_nothing_in_it(self):
+        assert not cfglint.log(["hello\n"])

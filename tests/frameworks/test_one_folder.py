@@ -18,7 +18,7 @@ from cfglint.generators import kinds as generated_kinds
 
 PACKAGE = Path(cfglint.__file__).parent
 OPTIONAL = ("axolotl", "llamafactory", "trl")
-NAMES = re.compile(r"trl|llama_?-?factory|axolotl", re.IGNORECASE)
+NAMES = re.compile(r"(?<!kl_c)trl|llama_?-?factory|axolotl", re.IGNORECASE)  # `kl_ctrl` is a section of verl
 # The modules outside the three folders that name them in code, and why.
 NAMED_IN = {
     "cli/new.py": "help text",
@@ -34,8 +34,6 @@ NAMED_IN = {
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/huggingface/rules/program_code.py": "programs in examples",
     "frameworks/program.py": "the names of parsers in a program's source",
-    "frameworks/verl/_tables.py": "generated",
-    "frameworks/verl/rules/no_effect.py": "kl_ctrl, a section of verl",
     "generators/axolotl.py": "its generator",
     "generators/huggingface.py": "a note to the user",
     "generators/llamafactory.py": "its generator",

@@ -79,6 +79,10 @@ def test_the_next_command_is_no_part_of_a_command_that_ends(checked):
     assert checked(f"{LINE}\ntrain.py --output_dir other --bf16\n")[2] == []
 
 
+def test_an_ellipsis_on_a_line_of_its_own_stands_for_other_arguments(checked):
+    assert checked(f"{LINE} \\\n  ...\n  --bf16 \\\n  --tf32 true\n", LENIENT)[2] == []
+
+
 def test_an_option_behind_a_value_without_a_blank_is_a_part_of_the_value(checked):
     status, _, found = checked(f"{LINE} --learning_rate 0.03\\\n--lr_scheduler_type cosine\n")
     assert (status, found) == (1, [("LCH001", "error", "error: argument --learning_rate: invalid float value: '0.03--lr_scheduler_type'")])

@@ -35,6 +35,7 @@ def checked(tmp_path, monkeypatch, capsys):
         ),
         ("ray job submit --address=http://127.0.0.1:8265 -- python3 -m openrlhf.cli.train_ppo_ray --save_steps 9", "OpenRLHF"),
         ("tune run --nproc_per_node 4 full_finetune_distributed --config llama3/8B_full batch_size=4", "torchtune"),
+        ("megatron rlhf --use_ray true --config grpo.yaml", "Megatron-SWIFT with Ray"),
         ("torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file train.toml", "torchtitan"),
         ("python3 -m MaxText.train MaxText/configs/base.yml per_device_batch_size=4", "MaxText"),
         ("python examples/nlp/language_modeling/megatron_gpt_pretraining.py trainer.devices=8", "NeMo"),
@@ -46,7 +47,7 @@ def test_it_is_said_by_name(checked, line, name):
     [run], said = checked(f"{line}\n")
     assert f"1 launch line of {name}, which is not modelled: only the launcher is checked" in said
     assert run["kinds"] == ["launch"]
-    assert run["resolved"]["micro_batch"] is None
+    assert (run["verdict"], run["resolved"]["micro_batch"]) == (None, None)
 
 
 def test_a_recipe_that_does_not_train_is_no_run(checked):

@@ -280,10 +280,10 @@ OPENS = ("open", "open_regular", "read_bytes", "read_text")  # and `read` of cfg
 # Every module that opens a file, and why it cannot be one outside the project that another file names.
 OPENERS = {
     "cli/__init__.py": "the null device",
-    "cli/log.py": "a log that is named on the command line",
     "cli/new.py": "a file that is about to be written, named on the command line",
     "cli/review.py": "the configuration that was found, which `load_configuration` checks",
     "cli/schema.py": "cfglint's own schemas",
+    "explanation/log_file.py": "a log that is named on the command line",
     "cli/worker_processes.py": "a pipe",
     "frameworks/llamafactory/checkout.py": "checks with `leads_out`",
     "frameworks/memory.py": "--model, a declared run's model (`refuse_foreign_names`), else checked with `leads_out`",

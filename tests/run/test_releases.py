@@ -38,6 +38,14 @@ def test_a_file_that_cannot_be_read_is_refused_by_every_release(tmp_path):
     assert (run.verdict, run.fails_at) == ("reject", "load")
 
 
+def test_a_key_that_is_refused_while_loading_is_one_of_a_release(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "train.sh"
+    path.write_text("python3 -m verl.trainer.main_ppo data.nope=1\n", encoding="utf-8")
+    run = Discovery(LaunchFacts(target={"verl": "0.99.0"}, complete=True)).one([str(path)])
+    assert (run.verdict, [each.severity for each in run.diagnostics if each.code == "VRL002"]) == (None, ["warning"])
+
+
 def test_only_the_framework_that_would_raise_counts(tmp_path):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO, encoding="utf-8")

@@ -47,6 +47,16 @@ def test_bare_names_in_json(checked):
     assert run.resolved["global_batch"] is None
 
 
+@each_case("name", ["MBSIZE", "QuantW_FORWARD", "CL_1st_MIN"])
+def test_other_forms_of_bare_names(checked, name):
+    run = checked("ds_config.json", BARE.replace("CONFIG_BF16", name))
+    assert (codes(run), run.verdict) == ([], None)
+
+
+def test_a_literal_in_capitals_is_no_placeholder(checked):
+    assert checked("ds_config.json", '{"train_batch_size": 8, "fp16": {"enabled": TRUE\n}}').verdict is not None
+
+
 def test_an_error_that_no_filling_changes(checked):
     run = checked("ds_config.json", BARE.replace('{"stage": 1}', '{"stage": 1, "overlap_com": true}'))
     assert "KEY102" in codes(run)

@@ -56,7 +56,7 @@ def unexamined(block: str = GATED, **properties: Any) -> Architecture:
     return Architecture(block, examined=False, **properties)
 
 
-NO_BIAS, ALL_BIASES = (False, False, False), (True, True, True)
+NO_BIAS = (False, False, False)
 LLAMA = Architecture()
 ARCHITECTURES = {
     "llama": LLAMA,

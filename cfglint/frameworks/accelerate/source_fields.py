@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 
-from cfglint.source.python.package import Module, SourceError, Tree
+from cfglint.source.python.package import Module, SourceError, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,12 +82,7 @@ def enum(tree: Tree, name: str) -> ast.ClassDef:
     return found
 
 
-def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
-    """The package, from site-packages or the folder itself."""
-    for folder in (path / "accelerate", path / "src" / "accelerate", path):
-        if (folder / FILE).exists():
-            return Tree(folder, lenient, opens)
-    raise SourceError(f"{path}: no accelerate source ({FILE})")
+find = finder("accelerate", "accelerate", FILE)
 
 
 def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:

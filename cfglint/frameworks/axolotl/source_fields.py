@@ -11,7 +11,7 @@ import ast
 import json
 
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.python.package import Module, SourceError, Tree
+from cfglint.source.python.package import Module, SourceError, Tree, finder
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -74,12 +74,7 @@ PLUGIN = "plugin "  # sections of the fields that a plugin adds
 UNREAD = "the source of the package computes it"
 
 
-def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
-    """The package, from site-packages or the folder itself."""
-    for folder in (path / "axolotl", path / "src" / "axolotl", path):
-        if (folder / MODULE).exists() or (folder / OLD_MODULE).exists():
-            return Tree(folder, lenient, opens)
-    raise SourceError(f"{path}: no axolotl source ({MODULE})")
+find = finder("axolotl", "axolotl", MODULE, OLD_MODULE)
 
 
 def read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.python.package import Module, SourceError, Tree, pairs
+from cfglint.source.python.package import Module, SourceError, Tree, finder, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,12 +134,7 @@ def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, Fact], 
     }
 
 
-def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
-    """The package, from site-packages or the folder itself."""
-    for folder in (path / "transformers", path / "src" / "transformers", path):
-        if (folder / MODULE).exists():
-            return Tree(folder, lenient, opens)
-    raise SourceError(f"{path}: no transformers source ({MODULE})")
+find = finder("transformers", "transformers", MODULE)
 
 
 def fact(name: str, raw: Raw) -> Fact:

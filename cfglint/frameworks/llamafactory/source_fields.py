@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.source_fields import PLAIN, SEQ2SEQ, alternatives, constant, enum_of, field_options, json_type
-from cfglint.source.python.package import Module, SourceError, Tree
+from cfglint.source.python.package import Module, SourceError, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,12 +41,7 @@ def learned(path: Path, opens: Callable[[str], bool], noted: Mapping[str, Raw]) 
     return {ARGUMENTS: arguments(tree, noted), TEMPLATES: templates(tree)}
 
 
-def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
-    """The package, from site-packages."""
-    for folder in (path / "llamafactory", path / "src" / "llamafactory", path):
-        if (folder / PACKAGE).exists():
-            return Tree(folder, lenient, opens)
-    raise SourceError(f"{path}: no LLaMA-Factory source ({PACKAGE})")
+find = finder("llamafactory", "LLaMA-Factory", PACKAGE)
 
 
 def version(tree: Tree) -> str | None:

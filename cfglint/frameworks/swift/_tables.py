@@ -3,7 +3,8 @@
 Rows are those of `cfglint.frameworks.history`. A section is a command: `sft` has the fields of its dataclasses beyond those of
 transformers, `pt` and `rlhf` those that are theirs alone or have another default; `megatron sft` and its likes are the same for
 Megatron-SWIFT. The type of a field is that of its argument: `list:int` takes several words, `bool?` needs one. Then its choices.
-`model types` and `templates` are the names that the package registers, `files` the config files that arguments name, as JSON.
+`model types`, `templates`, `tuners`, `losses`, ... are the names that the package registers, `files` the config files that arguments
+name, as JSON.
 """
 
 # ruff: noqa
@@ -104,6 +105,15 @@ SPANS: dict[str, tuple[tuple[Version, Version], ...]] = {
     ),
     "megatron rlhf": (
         ((3, 6, 0), ()),
+    ),
+    "losses": (
+        ((3, 8, 0), ()),
+    ),
+    "callbacks": (
+        ((4, 0, 0), ()),
+    ),
+    "metrics": (
+        ((4, 0, 0), ()),
     ),
 }
 
@@ -1188,6 +1198,20 @@ FIELDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("zephyr", "", None, (), ()),
         ("ziya", "", None, (), ()),
     ),
+    "tuners": (
+        ("dummy", "", None, (3, 2, 0), ()),
+        ("ia3", "", None, (), ()),
+        ("lora_llm", "", None, (4, 0, 0), ()),
+    ),
+    "optimizers": (
+        ("default", "", None, (), (3, 0, 2)),
+        ("default", "", None, (4, 0, 0), ()),
+        ("galore", "", None, (), ()),
+        ("lorap", "", None, (), ()),
+        ("multimodal", "", None, (3, 5, 0), ()),
+        ("muon", "", None, (3, 2, 0), ()),
+        ("muonclip", "", None, (3, 12, 1), ()),
+    ),
     "files": (
         ("fsdp2", "", "{\"_description\": \"FSDP2 configuration for distributed training (PyTorch native FSDP v2)\", \"_requires\": \"torch>=2.4.0\", \"_note\": \"This is the recommended configuration for multi-GPU training without CPU offloading. NOTE: When using FSDP2, do NOT use --gradient_checkpointing, use activation_checkpointing in fsdp_config instead.\", \"_param_docs\": {\"fsdp\": \"FSDP strategy string. Options: 'full_shard' (ZeRO-3 style, shards params+grads+optimizer), 'shard_grad_op' (ZeRO-2 style, shards grads+optimizer only). Add 'auto_wrap' to enable automatic layer wrapping. Add 'offload' to enable CPU offloading.\", \"fsdp_version\": \"FSDP version. Use 2 for PyTorch native FSDP2 (recommended). FSDP2 uses DTensor for per-parameter sharding, supports LoRA/QLoRA natively.\", \"auto_wrap_policy\": \"How to wrap model layers. 'TRANSFORMER_BASED_WRAP' wraps transformer decoder layers (from model._no_split_modules). 'SIZE_BASED_WRAP' wraps modules exceeding min_num_params.\", \"cpu_ram_efficient_loading\": \"If true, only rank 0 loads full model weights, then broadcasts to other ranks. Reduces CPU RAM usage during initialization.\", \"state_dict_type\": \"'SHARDED_STATE_DICT' (recommended): each rank saves its own shard without extra communication. 'FULL_STATE_DICT': gathers full model on rank 0 (higher memory, slower).\", \"reshard_after_forward\": \"true = FULL_SHARD (ZeRO-3), reshards params after forward pass. false = SHARD_GRAD_OP (ZeRO-2), keeps params gathered during forward/backward.\", \"activation_checkpointing\": \"Use FSDP's native activation checkpointing instead of gradient_checkpointing. This is the correct way to save memory with FSDP.\"}, \"fsdp\": \"full_shard auto_wrap\", \"fsdp_config\": {\"fsdp_version\": 2, \"reshard_after_forward\": true, \"auto_wrap_policy\": \"TRANSFORMER_BASED_WRAP\", \"cpu_ram_efficient_loading\": true, \"state_dict_type\": \"SHARDED_STATE_DICT\", \"activation_checkpointing\": true}}", (4, 0, 0), ()),
         ("zero0", "", "{\"fp16\": {\"enabled\": \"auto\", \"loss_scale\": 0, \"loss_scale_window\": 1000, \"initial_scale_power\": 16, \"hysteresis\": 2, \"min_loss_scale\": 1}, \"bf16\": {\"enabled\": \"auto\"}, \"zero_optimization\": {\"stage\": 0, \"allgather_partitions\": true, \"allgather_bucket_size\": 200000000.0, \"overlap_comm\": true, \"reduce_scatter\": true, \"reduce_bucket_size\": 200000000.0, \"contiguous_gradients\": true}, \"gradient_accumulation_steps\": \"auto\", \"gradient_clipping\": \"auto\", \"steps_per_print\": 2000, \"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": \"auto\", \"wall_clock_breakdown\": false}", (3, 0, 1), (3, 2, 2)),
@@ -1846,6 +1870,38 @@ FIELDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("rlhf_type", "str", "dpo", (3, 9, 0), (3, 11, 0), ("dpo", "kto", "rm")),
         ("rlhf_type", "str", "dpo", (3, 11, 0), (3, 12, 0), ("dpo", "kto", "grpo", "rm")),
         ("rlhf_type", "str", "dpo", (3, 12, 0), (), ("dpo", "kto", "grpo", "gkd", "rm")),
+    ),
+    "losses": (
+        ("ce_rps", "", None, (4, 6, 0), ()),
+        ("contrastive", "", None, (3, 8, 0), ()),
+        ("cosine_similarity", "", None, (3, 8, 0), ()),
+        ("cross_entropy", "", None, (3, 8, 0), ()),
+        ("distill_rps", "", None, (4, 6, 0), ()),
+        ("generative_reranker", "", None, (3, 8, 0), (4, 0, 0)),
+        ("infonce", "", None, (3, 8, 0), ()),
+        ("listwise_generative_reranker", "", None, (3, 8, 0), (4, 0, 0)),
+        ("listwise_reranker", "", None, (3, 8, 0), ()),
+        ("online_contrastive", "", None, (3, 8, 0), ()),
+        ("pointwise_reranker", "", None, (4, 0, 0), ()),
+        ("reranker", "", None, (3, 8, 0), (4, 0, 0)),
+        ("scoring", "", None, (4, 6, 0), ()),
+        ("smooth_brier", "", None, (4, 6, 0), ()),
+    ),
+    "callbacks": (
+        ("activation_cpu_offload", "", None, (4, 0, 0), ()),
+        ("adalora", "", None, (4, 0, 0), ()),
+        ("deepspeed_elastic", "", None, (4, 0, 0), ()),
+        ("early_stop", "", None, (4, 0, 0), ()),
+        ("graceful_exit", "", None, (4, 0, 0), ()),
+        ("lisa", "", None, (4, 0, 0), ()),
+        ("perf_log", "", None, (4, 0, 0), ()),
+    ),
+    "metrics": (
+        ("acc", "", None, (4, 0, 0), ()),
+        ("infonce", "", None, (4, 0, 0), ()),
+        ("nlg", "", None, (4, 0, 0), ()),
+        ("paired", "", None, (4, 0, 0), ()),
+        ("reranker", "", None, (4, 0, 0), ()),
     ),
 }
 

@@ -47,7 +47,7 @@ def resolve(config: SwiftConfig) -> Batch:
     )
 
 
-class Generation(Record):
+class SwiftGeneration(Record):
     """The sizes of a generation: completions, the micro batches made of them, completions per prompt, passes."""
 
     size: int | None
@@ -56,7 +56,7 @@ class Generation(Record):
     passes: int
 
 
-def generation(config: SwiftConfig) -> Generation | None:
+def generation(config: SwiftConfig) -> SwiftGeneration | None:
     """The sizes of a generation; None for a trainer that generates nothing, or whose release has no such fields."""
     if config.trainer not in GENERATING or SIZE not in config.known:
         return None
@@ -70,7 +70,9 @@ def generation(config: SwiftConfig) -> Generation | None:
     elif each is None and one:
         each = size // one
     per_prompt = config.own("num_generations") if config.trainer == GRPO else 1
-    return Generation(size, each, integer(per_prompt) or 1, integer(config.own("num_iterations")) or 1 if config.trainer == GRPO else 1)
+    return SwiftGeneration(
+        size, each, integer(per_prompt) or 1, integer(config.own("num_iterations")) or 1 if config.trainer == GRPO else 1
+    )
 
 
 def integer(value: Any) -> int | None:
@@ -91,7 +93,7 @@ def loaded(config: SwiftConfig) -> tuple[int | None, Any]:
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 
 
-def generated(examples: int, micro: Any, made: Generation | None) -> tuple[int | None, Any]:
+def generated(examples: int, micro: Any, made: SwiftGeneration | None) -> tuple[int | None, Any]:
     """(completions per epoch, completions of one process per generation): prompts that do not fill a generation are dropped."""
     if made is None or not made.size or not made.steps or made.size < made.per_prompt or not isinstance(micro, int):
         return None, micro

@@ -9,6 +9,7 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.batch import GENERATING, GRPO, SIZE, STEPS, generation
+from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -47,11 +48,13 @@ SEQUENCE = Releases((3, 8))
 PACKED = Releases((3, 8))
 LOSSES = Releases((3, 7))
 SEQ_KD = Releases((4, 4))
+LABELS = Releases((3, 0, 2))
+SCALING_NAMES = Releases((3, 7))
+SCALINGS = ("linear", "dynamic", "yarn")
 REFERENCE = Releases((3, 2, 1))
 WITH_REFERENCE = ("dpo", "kto", "ppo", "grpo")
 WITH_SEQUENCE_PARALLEL = ("grpo", "dpo")
 WITH_PADDING_FREE = ("grpo", "dpo", "kto", "gkd")
-PACKS_GKD = Releases((3, 10))
 ONLY_FLASH_ATTN = 'ValueError: The "{}" feature needs to be used in conjunction with "flash_attn". Please specify `--attn_impl flash_attn`.'
 NOT_EQUAL = "ValueError: generation_batch_size ({}) must equal per_device_train_batch_size * world_size * steps_per_generation = {}."
 NOT_DIVISIBLE = "ValueError: generation_batch_size ({}) must be evenly divisible by num_generations ({}). Valid values: {}."
@@ -68,6 +71,8 @@ NO_PACKING = (
 )
 FLASH = ("flash_attn", "flash_attention_2", "flash_attention_3")
 SHARDED = "SHARDED"
+TUNERS = ("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone")
+LOOKED_UP = {"loss_type": "losses", "optimizer": "optimizers", "callbacks": "callbacks", "eval_metric": "metrics"}
 
 
 def failed(config: SwiftConfig) -> list[Refusal]:
@@ -174,19 +179,38 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
     """Names that the package does not register; plugins may register others."""
     if any(config.own(name) for name in ("external_plugins", "custom_register_path") if name in config.known) or not config.is_whole:
         return
-    for field, section in (("model_type", config.model_types), ("template", config.templates)):
+    for field, shown, section in (("model_type", "model_type", MODELS), ("template", "template_type", TEMPLATES)):
         value = config.own(field)
-        if isinstance(value, str) and value not in section:
-            shown = "model_type" if field == "model_type" else "template_type"
+        if isinstance(value, str) and value not in config.registered(section):
             text = f"ValueError: {shown}: '{value}' not in ["
             message = f"`{field}` is {value}, which ms-swift does not register"
             yield Refusal(NAME, [field], message, text, [f"remove `--{field}`: it follows from the model"])
     key = config.swift.tuner_key
     value = config.own(key)
-    if isinstance(value, str) and value not in config.tuners:
+    if isinstance(value, str) and value not in (*TUNERS, *config.registered("tuners")):
         text = f"ValueError: Unknown {key}: {value}"
         message = f"`{key}` is {value}, which ms-swift does not have"
         yield Refusal(NAME, [key], message, text, [f"set `--{key} lora` or `--{key} full`"], "init")
+    for field, section in LOOKED_UP.items() if config.command != "rlhf" else ():
+        found = config.own(field)
+        allowed = config.registered(section)
+        for value in found if isinstance(found, list) else [found]:
+            if allowed and isinstance(value, str) and value not in allowed:
+                message = f"`{field}` is {value}, which ms-swift does not register"
+                yield Refusal(NAME, [field], message, f"KeyError: '{value}'", [f"use one of {', '.join(allowed)}"], "init")
+
+
+def task(config: SwiftConfig) -> Iterator[Refusal]:
+    """A classifier without a number of classes, and a name of a position scaling that is none."""
+    if config.own("task_type") == "seq_cls" and is_unset(config, "num_labels") and config.own_version in LABELS:
+        text = "AssertionError: Please pass the parameter `num_labels`."
+        yield Refusal(
+            VALUE, ["task_type"], "`task_type seq_cls` requires `num_labels`", text, ["set `--num_labels` to the number of classes"]
+        )
+    scaling = config.own("rope_scaling")
+    if isinstance(scaling, str) and scaling.isidentifier() and scaling not in SCALINGS and config.own_version in SCALING_NAMES:
+        message = f"`rope_scaling` is {scaling}, not one of {', '.join(SCALINGS)}, or JSON"
+        yield Refusal(VALUE, ["rope_scaling"], message, "AssertionError", ["set `--rope_scaling yarn`"])
 
 
 def quantization(config: SwiftConfig) -> Iterator[Refusal]:
@@ -440,6 +464,7 @@ def first_steps(config: SwiftConfig) -> Iterator[Refusal]:
 CHECKS = (
     rlhf,
     inputs,
+    task,
     names,
     quantization,
     attention,

@@ -26,7 +26,7 @@ SINGLE_DEVICE = "SWIFT_SINGLE_DEVICE_MODE"  # with 1 a process uses one GPU, how
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 
 
-class Options(Words):
+class SwiftOptions(Words):
     """Loads each option with the list of its words."""
 
     name = "HfArgumentParser.parse_args_into_dataclasses"
@@ -37,7 +37,7 @@ class Options(Words):
         return {key: Unknown(document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
 
 
-OPTIONS = Options()
+OPTIONS = SwiftOptions()
 
 
 def command_of(facts: LaunchFacts, document: Document) -> str:

@@ -8,7 +8,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.swift import FRAMEWORK
 from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.command_line import command_of, devices_per_process
-from cfglint.frameworks.swift.fields import HISTORY, MODELS, TEMPLATES, arguments_of, config_files, libraries
+from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.frameworks.swift.parser import INVALID
 from cfglint.frameworks.unknown import Unknown
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 OWN_LOADER = ("sft", "pt")  # commands whose batches are those of ms-swift's own loader,
 OWN_LOADER_TYPES = ("dpo",)  # and kinds of preference training
-TUNERS = (
-    *("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone"),
-    *("ia3", "lora_llm", "dummy"),  # of its plugins
-)
 
 
 class SwiftConfig(CommandConfig, TrainerConfig):
@@ -82,20 +78,9 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         """The config files of the package by the names under which arguments name them."""
         return config_files(self.own_version)
 
-    @property
-    def model_types(self) -> Collection[str]:
-        """The types of models that the release registers."""
-        return HISTORY.fields(MODELS, self.own_version)
-
-    @property
-    def templates(self) -> Collection[str]:
-        """The templates that the release registers."""
-        return HISTORY.fields(TEMPLATES, self.own_version)
-
-    @property
-    def tuners(self) -> Collection[str]:
-        """The tuners that the release has."""
-        return TUNERS
+    def registered(self, section: str) -> Collection[str]:
+        """The names of a kind that the release registers; empty if its source does not list them."""
+        return HISTORY.fields(section, self.own_version) if HISTORY.has_section(section, self.own_version) else ()
 
     def is_unreadable(self, name: str, value: str) -> bool:
         """Whether the value of an argument that names a config is known to be neither a name, a file, nor JSON."""

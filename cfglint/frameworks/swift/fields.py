@@ -20,7 +20,7 @@ HISTORY = History(FIELDS, SPANS)
 CHOICES = UNTIL + 1
 COMMON = "sft"  # the section with the fields of all commands
 MODELS, TEMPLATES, FILES = "model types", "templates", "files"
-LIST, OPTIONAL_BOOL = "list:", "bool?"
+LIST = "list:"
 WIDER = {
     "choice": "str",
     "dict|str": "str",
@@ -31,7 +31,7 @@ WIDER = {
 }  # as argparse has them
 
 
-class Argument(Record):
+class SwiftArgument(Record):
     """An argument of a command: the type of its words, its default, its choices; `own` if ms-swift defines it."""
 
     kind: str
@@ -55,7 +55,7 @@ class Argument(Record):
         return self.kind == "bool"
 
 
-Arguments = dict[str, Argument]
+Arguments = dict[str, SwiftArgument]
 _arguments: dict[tuple[str, Version, Version], Arguments] = {}
 
 
@@ -76,16 +76,16 @@ def megatron_arguments(command: str, release: Version) -> Arguments:
     return {name: own(row) for section in sections for name, row in HISTORY.fields(section, release).items()}
 
 
-def own(row: tuple[Any, ...]) -> Argument:
+def own(row: tuple[Any, ...]) -> SwiftArgument:
     """An argument that ms-swift defines."""
-    return Argument(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
+    return SwiftArgument(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
 
 
-def of_trainer(name: str, default: Any, transformers: Version) -> Argument:
+def of_trainer(name: str, default: Any, transformers: Version) -> SwiftArgument:
     """An argument that transformers defines."""
     kind = PARSED.get(name, TRAINER_FIELDS[name][0])
     allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
-    return Argument(WIDER.get(kind, kind.replace("object", "str")), default, allowed, own=False)
+    return SwiftArgument(WIDER.get(kind, kind.replace("object", "str")), default, allowed, own=False)
 
 
 def exists(name: str) -> bool:

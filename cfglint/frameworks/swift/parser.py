@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from cfglint.frameworks.swift.fields import Argument, Arguments
+    from cfglint.frameworks.swift.fields import Arguments, SwiftArgument
 
     Words = list[str] | Unknown
 
@@ -99,7 +99,7 @@ def take(parsed: Parsed, option: str, name: str, words: Words, arguments: Argume
         parsed.values[name] = values if argument.is_list else values[0] if values else True
 
 
-def value_of(name: str, argument: Argument, word: str) -> Any:
+def value_of(name: str, argument: SwiftArgument, word: str) -> Any:
     """The value of a word; why it is refused, if it is."""
     if argument.choices:
         chosen = {str(each): each for each in argument.choices}
@@ -116,7 +116,7 @@ def value_of(name: str, argument: Argument, word: str) -> Any:
     return RefusedWords(INVALID, name, (word,), invalid_value(spellings(name), argument.type, word)) if value is None else value
 
 
-def listed(argument: Argument) -> list[str]:
+def listed(argument: SwiftArgument) -> list[str]:
     """The choices as argparse lists them."""
     return [repr(each) for each in argument.choices]
 

@@ -11,7 +11,7 @@ import ast
 
 from cfglint.frameworks.huggingface.source_fields import COMPUTED, constant
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.python.package import Module, SourceError, Tree, pairs
+from cfglint.source.python.package import Module, Tree, finder, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,12 +62,7 @@ ENUMS = ("FDivergenceType",)
 REQUIRED = "required"  # in the place of a default
 
 
-def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
-    """The package, from site-packages or the folder itself."""
-    for folder in (path / "trl", path):
-        if (folder / "trainer" / "sft_trainer.py").exists():
-            return Tree(folder, lenient, opens)
-    raise SourceError(f"{path}: no TRL source (trainer/sft_trainer.py)")
+find = finder("trl", "TRL", "trainer/sft_trainer.py")
 
 
 def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tuple[Any, ...]]]:

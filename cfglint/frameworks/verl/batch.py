@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.frameworks.verl.sizes import BATCH, MICRO
+from cfglint.frameworks.verl.sizes import ACTOR, BATCH, MICRO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.verl.config import VerlConfig
+    from cfglint.frameworks.verl.sizes import Sizes
 
 
 def batch(config: VerlConfig) -> Batch:
@@ -16,15 +17,22 @@ def batch(config: VerlConfig) -> Batch:
     sizes = config.sizes
     parallel, accumulation = sizes.data_parallel(), sizes.accumulation
     micro = sizes.micro() if sizes.is_dynamic is False else None
+    size = of_megatron(sizes) if sizes.is_megatron else {"sequence_parallel": sizes.sequence_parallel() or 1}
     return Batch(
-        Layout(sizes.gpus, sequence_parallel=sizes.sequence_parallel() or 1),
+        Layout(sizes.gpus, **size),
         config.setting(MICRO, value=micro) if micro is not None else derived("micro_batch", None, "dynamic batch sizes, or unknown"),
         derived("accumulation", accumulation, "samples of an update on each GPU / micro batch"),
-        derived("data_parallel", parallel, "GPUs / sequence-parallel size"),
+        derived("data_parallel", parallel, "GPUs / model-parallel size" if sizes.is_megatron else "GPUs / sequence-parallel size"),
         config.setting(BATCH, value=sizes.batch),
         sizes.batch,
-        gpus_per_replica=sizes.sequence_parallel() or 1,
+        gpus_per_replica=sizes.replica() or 1,
     )
+
+
+def of_megatron(sizes: Sizes) -> dict[str, int]:
+    """The parallel sizes of the actor under Megatron-LM."""
+    names = {"tensor_parallel": "tensor_model", "pipeline_parallel": "pipeline_model", "context_parallel": "context"}
+    return {name: sizes.tree.integer(f"{ACTOR}.megatron.{key}_parallel_size", 1) or 1 for name, key in names.items()}
 
 
 def derived(name: str, value: int | None, because: str) -> Setting:

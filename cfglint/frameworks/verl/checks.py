@@ -6,6 +6,7 @@ workers/config/actor.py, critic.py, rollout.py; 0.3.0 to 0.7.1 workers/fsdp_work
 
 from __future__ import annotations
 
+from cfglint.findings.wording import counted
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl.sizes import (
     ACTOR,
@@ -20,6 +21,7 @@ from cfglint.frameworks.verl.sizes import (
     SAMPLES,
     STRATEGY,
     Sizes,
+    megatron_size,
     uses_critic,
     uses_reference,
 )
@@ -45,6 +47,7 @@ ESTIMATORS_04 = (*ESTIMATORS, "reinforce_plus_plus_baseline", "grpo_passk", "opo
 ESTIMATORS_05 = (*ESTIMATORS_04, "gpg")
 REWARD_MANAGERS = ("naive", "prime")
 AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
+KL_CONTROLS = ("fixed", "adaptive")
 LARGEST_LORA = 512
 
 
@@ -85,6 +88,10 @@ def numbers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
             exception = "TypeError"
         stage = INIT if key != BATCH and sizes.is_dynamic else CONFIG
         yield FailedCheck("VRL010", key, f"`{key}` is not an integer", exception, stage, f"write `{key}` as an integer without quotes")
+    if isinstance(tree.value(MICRO), str) and not (sizes.engine and sizes.is_dynamic is not False):
+        message = f"`{MICRO}` is a string, not an integer"
+        exception = "TypeError: unsupported operand type(s) for %: 'int' and 'str'"
+        yield FailedCheck("VRL010", MICRO, message, exception, STEP if sizes.engine else INIT, f"write `{MICRO}` as an integer")
     if sizes.batch is not None and sizes.batch <= 0:
         exception = f"ValueError: batch_size should be a positive integer value, but got batch_size={sizes.batch}"
         yield FailedCheck("VRL010", BATCH, f"`{BATCH}` is not positive", exception, INIT, f"set `{BATCH}` to a number above 0")
@@ -132,14 +139,14 @@ def divisible_batch(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     least, text = gpus, "minimal possible batch size"
     if not tree.since(0, 4):
         text = "total n_gpus"
-    if tree.value(STRATEGY) == "megatron" and tree.since(0, 4):
+    if sizes.is_megatron and tree.since(0, 4):
         parallel = megatron_size(tree)
         micro = tree.integer(MICRO)
         if parallel is None:
             return
         if gpus % parallel:
             keys = tuple(f"{ACTOR}.megatron.{name}_parallel_size" for name in ("tensor_model", "pipeline_model", "context"))
-            message = f"{gpus} GPUs are not a multiple of the {parallel} of one Megatron-LM replica"
+            message = f"{counted(gpus, 'GPU')} do not divide into Megatron-LM replicas of {parallel}"
             exception = f"AssertionError: n_gpus ({gpus}) must be divisible by model_parallel_size"
             yield FailedCheck("VRL013", keys[0], message, exception, stage, "choose sizes whose product divides the GPUs", keys[1:])
             return
@@ -152,17 +159,6 @@ def divisible_batch(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         yield FailedCheck(
             "VRL014", BATCH, message, exception, stage, f"set `{BATCH}` so that the product is a multiple of {least}", (SAMPLES,)
         )
-
-
-def megatron_size(tree: Tree) -> int | None:
-    """The GPUs of one replica under Megatron-LM."""
-    product = 1
-    for name in ("tensor_model", "pipeline_model", "context"):
-        size = tree.integer(f"{ACTOR}.megatron.{name}_parallel_size", 1)
-        if not size:
-            return None
-        product *= size
-    return product
 
 
 def micro_batches(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
@@ -292,6 +288,11 @@ def choices(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     if tree.is_missing(name):
         exception = f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {name}"
         yield FailedCheck("VRL019", name, f"`{name}` has no default and is not set", exception, INIT, f"set `{name}=vllm` or sglang")
+    key = "algorithm.kl_ctrl.type"
+    control = tree.value(key)
+    if isinstance(control, str) and control not in KL_CONTROLS and tree.is_true("algorithm.use_kl_in_reward") and tree.since(0, 4):
+        message = f"`{key}` is {control}, not one of {', '.join(KL_CONTROLS)}"
+        yield FailedCheck("VRL011", key, message, "NotImplementedError", INIT, f"set `{key}=fixed`")
     mode_key = f"{ROLLOUT}.mode"
     if tree.since(0, 7) and tree.value(mode_key) == "sync":
         text = "Rollout mode 'sync' has been removed"
@@ -359,6 +360,8 @@ def data(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
 def rollout_groups(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     """The GPUs are a multiple of those of one inference engine."""
     gpus = sizes.gpus
+    if not sizes.is_fsdp and not (sizes.is_megatron and tree.since(0, 4)):
+        return
     key = f"{ROLLOUT}.tensor_model_parallel_size"
     names = ["tensor_model_parallel_size"]
     if tree.since(0, 6):
@@ -368,7 +371,7 @@ def rollout_groups(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     product = 1
     for name in names:
         size = tree.integer(f"{ROLLOUT}.{name}", 1)
-        if size is None or not gpus or not sizes.is_fsdp:
+        if size is None or not gpus:
             return
         product *= size
     word = "infer_world_size" if tree.since(0, 6) else "infer_tp"
@@ -382,6 +385,8 @@ def rollout_groups(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
 
 def workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     """The mini batch of a GPU consists of complete micro batches."""
+    if sizes.is_megatron:
+        yield from megatron_workers(tree, sizes)
     if not sizes.is_fsdp:
         return
     gpus, parallel = sizes.gpus, sizes.sequence_parallel()
@@ -415,6 +420,38 @@ def workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
             )
 
 
+def megatron_workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+    """The sizes that Megatron-LM itself refuses.
+
+    Source: megatron-core 0.12.1 core/parallel_state.py:630-702 (initialize_model_parallel).
+    """
+    replica = sizes.replica()
+    if replica and sizes.gpus and sizes.gpus % replica and not (tree.since(0, 4) and sizes.is_dynamic is False):
+        key = f"{ACTOR}.megatron.tensor_model_parallel_size"
+        exception = f"RuntimeError: world_size ({sizes.gpus}) is not divisible by {replica}"
+        message = f"{counted(sizes.gpus, 'GPU')} do not divide into Megatron-LM replicas of {replica}"
+        yield FailedCheck("VRL013", key, message, exception, INIT, "choose sizes whose product divides the GPUs")
+        return
+    names = ("expert_tensor", "expert_model", "pipeline_model")
+    etp, ep, pp = (tree.integer(f"{ACTOR}.megatron.{name}_parallel_size", 1) for name in names)
+    etp = etp if etp is not None else tree.integer(f"{ACTOR}.megatron.tensor_model_parallel_size")
+    key = f"{ACTOR}.megatron.expert_model_parallel_size"
+    if etp and ep and pp and sizes.gpus and sizes.gpus % (etp * ep * pp):
+        size = etp * ep * pp
+        exception = (
+            f"RuntimeError: decoder world_size ({sizes.gpus}) is not divisible by expert_tensor_model_pipeline_parallel size ({size})"
+        )
+        message = f"{counted(sizes.gpus, 'GPU')} do not divide into groups of {size} (expert tensor x expert x pipeline parallel size)"
+        yield FailedCheck("VRL013", key, message, exception, INIT, "choose sizes whose product divides the GPUs")
+    key = f"{ACTOR}.megatron.virtual_pipeline_model_parallel_size"
+    if tree.integer(key) and pp == 1:
+        exception = "RuntimeError: pipeline-model-parallel size should be greater than 1 with interleaved schedule"
+        message = f"`{key}` requires `pipeline_model_parallel_size` above 1"
+        yield FailedCheck("VRL013", key, message, exception, INIT, f"remove `{key}`")
+    if sizes.engine:
+        yield from engine_workers(tree, sizes)
+
+
 def engine_workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     """From 0.8 on the workers take the micro batches of a GPU only, and the same kind of batches for training and rollout."""
     log_dynamic = tree.is_true(f"{ROLLOUT}.log_prob_use_dynamic_bsz")
@@ -432,11 +469,27 @@ def engine_workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
 
 def first_step(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     """What the first step divides comes out even."""
-    if not sizes.is_fsdp:
+    if not sizes.has_workers:
         return
     yield from chunks(tree, sizes)
     if sizes.engine:
         yield from engine_step(tree, sizes)
+    elif sizes.is_megatron and (each := sizes.mini_per_gpu()) is not None:
+        yield from complete_minis(sizes.step_samples, sizes.data_parallel(), each)
+
+
+def complete_minis(total: int | None, parallel: int | None, each: int) -> Iterator[FailedCheck]:
+    """The samples of a rank are complete mini batches."""
+    if not total or not parallel or total % parallel:
+        return
+    own = total // parallel
+    if not each:
+        exception = "ZeroDivisionError: integer division or modulo by zero"
+        yield FailedCheck("VRL024", MINI, f"`{MINI}` has less than one sample for each GPU", exception, STEP, f"set a larger `{MINI}`")
+    elif own % each:
+        exception = f"AssertionError: {own} % {each} != 0"
+        message = f"a step has {own} samples on each GPU, which are no complete mini batches of {each}"
+        yield FailedCheck("VRL027", MINI, message, exception, STEP, f"set `{MINI}` to a divisor of `{BATCH}`", (BATCH,))
 
 
 def chunks(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
@@ -449,13 +502,13 @@ def chunks(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
     v1 = tree.since(0, 9) and tree.value("trainer.use_v1", True) is not False
     agents = tree.integer(AGENT_WORKERS) if tree.since(0, 5) and not v1 else None
     if mode == "sync" and not tree.since(0, 7):
-        if sent % gpus:
+        if sent % gpus and sizes.is_fsdp:
             yield unequal(BATCH, sent, gpus, f"{gpus} GPUs")
             return
     elif agents and isinstance(mode, str) and sent % agents:
         yield unequal(AGENT_WORKERS, sent, agents, f"`{AGENT_WORKERS}`")
         return
-    total, parts = sizes.step_samples, sizes.data_parallel() if sizes.engine else gpus
+    total, parts = sizes.step_samples, sizes.data_parallel() if sizes.engine or sizes.is_megatron else gpus
     if total is not None and parts and not v1 and total % parts:
         yield unequal(BATCH, total, parts, f"{parts} data-parallel ranks")
 
@@ -489,9 +542,7 @@ def engine_step(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         return
     each = mini // parallel
     if own % each:
-        exception = f"AssertionError: {own} % {each} != 0"
-        message = f"a step has {own} samples on each GPU, which are no complete mini batches of {each}"
-        yield FailedCheck("VRL027", MINI, message, exception, STEP, f"set `{MINI}` to a divisor of `{BATCH}`", (BATCH,))
+        yield from complete_minis(total + padding, parallel, each)
     elif sizes.is_dynamic is False:
         yield from uneven_micro(MICRO, tree.integer(MICRO), each, "mini batch")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
-from cfglint.frameworks.verl.own_copy import OwnCopy
+from cfglint.frameworks.verl.own_copy import OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import UnknownFolder, located, of_file, options_of, own_folder, primary_of
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import Tree, unknown
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
 CHOICES = "VRL011"  # the checks of a value among those that verl accepts
+PLACEHOLDER = re.compile(r"=.*(\{[A-Za-z]\w*\}|<[A-Za-z][\w .:-]*>)").search  # what a user of the script writes a value for
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -126,13 +128,16 @@ class VerlConfig(Config):
             return []
         if word.place is None:
             text = text.replace("=~/", "=/home/", 1)  # how a script's $HOME is written
+        reasons = word.reasons
         try:
             override = parse_override(text if word.known else f"{key}=0")
         except OverrideError as problem:
-            self.refused.append(RefusedWord(word, str(problem), None, text))
-            return []
-        if not word.known:
-            override.value = Unknown(word.reasons)
+            if not mark or not PLACEHOLDER(text):
+                self.refused.append(RefusedWord(word, str(problem), None, text))
+                return []
+            override, reasons = parse_override(f"{key}=0"), ("a placeholder",)
+        if reasons:
+            override.value = Unknown(reasons)
         self.words.append((override, word))
         return [override]
 
@@ -180,6 +185,8 @@ class VerlConfig(Config):
             return True
         value = self.value(failed.key)
         if failed.code == CHOICES and isinstance(value, str) and self.copy.names(value):
+            return False
+        if (failed.code, failed.exception) in OF_ENGINE_WORKERS and not self.copy.has_engine_workers:
             return False
         return self.copy.raises(failed.exception)
 

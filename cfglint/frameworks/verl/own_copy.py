@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 VERSION_FILE = "version/version"
+ENGINE_WORKERS = "workers/engine_workers.py"
+OF_ENGINE_WORKERS = (("VRL018", "AssertionError"), ("VRL025", "AssertionError"))  # their checks, which have no message
 # The files of verl that raise what cfglint predicts, in any release.
 CHECKING = (
     "protocol.py",
@@ -28,7 +30,7 @@ CHECKING = (
     "workers/config/optimizer.py",
     "workers/config/rollout.py",
     "workers/engine/utils.py",
-    "workers/engine_workers.py",
+    ENGINE_WORKERS,
     "workers/fsdp_workers.py",
 )
 EXCEPTION = re.compile(r".*\.\.\.: |\b[\w.]*(?:Error|Exception)\b[:(]?")
@@ -59,6 +61,11 @@ class OwnCopy:
             return True
         words = fixed_words(exception) if not exception.startswith(OF_PYTHON) else ""
         return words in self._source if words else None
+
+    @property
+    def has_engine_workers(self) -> bool:
+        """Whether it has the workers that train and generate with engines."""
+        return self._read(os.path.join(self.folder, ENGINE_WORKERS)) is not None
 
     def names(self, value: str) -> bool:
         """Whether its code has a string, so that it may accept it as a choice."""

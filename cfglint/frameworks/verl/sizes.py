@@ -23,7 +23,7 @@ GLOBAL_MICRO = f"{ACTOR}.ppo_micro_batch_size"
 SAMPLES = f"{ROLLOUT}.n"
 DYNAMIC = f"{ACTOR}.use_dynamic_bsz"
 STRATEGY = f"{ACTOR}.strategy"
-FSDP = ("fsdp", "fsdp2")
+FSDP, MEGATRON = ("fsdp", "fsdp2"), "megatron"
 
 
 class Sizes:
@@ -37,6 +37,7 @@ class Sizes:
         self.nodes = tree.integer("trainer.nnodes")
         self.gpus_per_node = tree.integer("trainer.n_gpus_per_node")
         self.is_fsdp = tree.value(STRATEGY) in FSDP
+        self.is_megatron = tree.value(STRATEGY) == MEGATRON
         self.is_dynamic = tree.is_true(DYNAMIC)
         self.engine = tree.since(0, 8)  # the workers on engines, without the older FSDP workers
 
@@ -52,10 +53,19 @@ class Sizes:
             return self.tree.integer(f"{section}.fsdp_config.ulysses_sequence_parallel_size", 1)
         return own
 
+    @property
+    def has_workers(self) -> bool:
+        """Whether the workers of the strategy are modelled."""
+        return self.is_fsdp or self.is_megatron
+
+    def replica(self, section: str = ACTOR) -> int | None:
+        """The GPUs that share one sample in a worker: those of a Ulysses group, or of a Megatron-LM replica."""
+        return self.sequence_parallel(section) if self.is_fsdp else megatron_size(self.tree, section) if self.is_megatron else None
+
     def data_parallel(self, section: str = ACTOR) -> int | None:
-        """The data-parallel size of an FSDP worker; None for other strategies, and where it would be 0."""
-        gpus, each = self.gpus, self.sequence_parallel(section)
-        return gpus // each if self.is_fsdp and gpus and each and gpus >= each else None
+        """The data-parallel size of a worker; None for strategies that are not modelled, and where it would be 0."""
+        gpus, each = self.gpus, self.replica(section)
+        return gpus // each if gpus and each and gpus >= each else None
 
     @property
     def step_samples(self) -> int | None:
@@ -122,8 +132,9 @@ class Sizes:
         epochs = self.tree.integer(f"{ACTOR}.ppo_epochs")
         if total is None or padding is None or not parallel or not mini or epochs is None:
             return None
-        own = (total + padding) // parallel if self.engine else total // (self.gpus or 1) * (self.sequence_parallel() or 1)
-        return (own // mini if self.engine else -(-own // mini)) * epochs
+        whole = self.engine or self.is_megatron
+        own = (total + padding) // parallel if whole else total // (self.gpus or 1) * (self.sequence_parallel() or 1)
+        return (own // mini if whole else -(-own // mini)) * epochs
 
     @property
     def steps_per_epoch(self) -> int | None:
@@ -154,6 +165,19 @@ class Sizes:
             return given if type(given) is int else None
         each, epochs = self.steps_per_epoch, self.tree.integer("trainer.total_epochs")
         return each * epochs if each is not None and epochs is not None else None
+
+
+def megatron_size(tree: Tree, section: str = ACTOR) -> int | None:
+    """The GPUs of one replica under Megatron-LM; None if it is unknown, or hangs on each batch."""
+    if tree.value(f"{section}.megatron.dynamic_context_parallel", False) is not False:
+        return None
+    product = 1
+    for name in ("tensor_model", "pipeline_model", "context"):
+        size = tree.integer(f"{section}.megatron.{name}_parallel_size", 1)
+        if not size:
+            return None
+        product *= size
+    return product
 
 
 def uses_critic(tree: Tree) -> bool | None:

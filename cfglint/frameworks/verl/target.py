@@ -40,13 +40,14 @@ def choose(config: VerlConfig, gpus: int, nodes: int | None, batch: int, max_mic
     layout = of_nodes(sizes, gpus, nodes)
     if layout is None:
         return ChosenSizes({}, [f"{gpus} GPUs do not divide among the nodes"])
-    found = Search(config, layout, max_micro).at(batch)
+    found = TargetSearch(config, layout, max_micro).at(batch)
     if isinstance(found, dict):
         return chosen(config, found)
     below = (each for each in range(batch - 1, max(batch - FARTHEST, 0), -1))
     above = (each for each in range(batch + 1, batch + FARTHEST))
     nearest = [
-        next((each for each in offers if isinstance(Search(config, layout, max_micro).at(each), dict)), None) for offers in (below, above)
+        next((each for each in offers if isinstance(TargetSearch(config, layout, max_micro).at(each), dict)), None)
+        for offers in (below, above)
     ]
     return ChosenSizes({}, [found], below=nearest[0], above=nearest[1], gpu_counts=tuple(other_counts(config, gpus, batch, max_micro)))
 
@@ -69,7 +70,7 @@ def other_counts(config: VerlConfig, gpus: int, batch: int, max_micro: int | Non
     for counts in (range(gpus - 1, 0, -1), range(gpus + 1, MOST_GPUS * gpus + 1)):
         for count in counts:
             layout = of_nodes(config.sizes, count, None) if fills_nodes(count, config.sizes.gpus_per_node or 1) else None
-            if layout is not None and isinstance(Search(config, layout, max_micro).at(batch), dict):
+            if layout is not None and isinstance(TargetSearch(config, layout, max_micro).at(batch), dict):
                 yield count
                 break
 
@@ -79,7 +80,7 @@ def fills_nodes(gpus: int, each: int) -> bool:
     return gpus % each == 0 or each % gpus == 0
 
 
-class Search:
+class TargetSearch:
     """Tries values for one layout of GPUs: each failing check names the size to change next."""
 
     def __init__(self, config: VerlConfig, layout: dict[str, int], max_micro: int | None) -> None:

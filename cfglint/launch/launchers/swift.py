@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 TRAINERS = ("sft", "pt", "rlhf")
 FILES = (".yaml", ".yml", ".json")
 CONFIG_OPTION = "--config"
+RAY, RAY_PROGRAM = "--use_ray", "swift.ray.megatron"
 
 
-class Swift(OfVariables):
+class SwiftLauncher(OfVariables):
     """`swift sft`: torchrun if one of the variables is set, else one process for all GPUs."""
 
     name = "swift"
@@ -65,7 +66,7 @@ class Swift(OfVariables):
                 line.files.append(NamedFile(word, CONFIG_OPTION, self.kind))
 
 
-class MegatronLauncher(Swift):
+class MegatronLauncher(SwiftLauncher):
     """`megatron sft`, always with torchrun."""
 
     name = "megatron"
@@ -75,5 +76,13 @@ class MegatronLauncher(Swift):
     kind = "megatron_swift"
     always_several = True
 
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse `megatron sft`; with `--use_ray`, another program reads the file of the arguments (swift/cli/_megatron/rlhf.py)."""
+        if not super().read(line, words, around):
+            return False
+        if any(word.value == RAY for word in line.arguments):
+            line.program, line.files = literal(RAY_PROGRAM), []
+        return True
 
-LAUNCHERS = (Swift(), MegatronLauncher())
+
+LAUNCHERS = (SwiftLauncher(), MegatronLauncher())

@@ -5,15 +5,20 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Set as AbstractSet
 
     from cfglint.launch.programs.scopes import Scope
 
 
 class BuiltCall:
-    """A call that builds what a run is configured with: `name` is what it calls, `node` the expression that a document stands for."""
+    """A call that builds what a run is configured with: `name` is what it calls, `node` the expression that a document stands for.
+
+    `settable` are the attributes of its result that are settings; None if any may be one.
+    """
 
     kind = ""
     package = ""  # whose release decides about the call, if its kind does not
+    settable: AbstractSet[str] | None = None
     trainer: str | None = None
 
     def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:

@@ -82,7 +82,7 @@ class MadeCall:
         self.results.extend(other.results)
 
 
-class Evaluation(Interpreter):
+class ProgramEvaluation(Interpreter):
     """The evaluation of a program under a context: the words of its launch line, its environment, its GPUs."""
 
     def __init__(self, modules: Modules, budget: Any, context: Context) -> None:

@@ -47,6 +47,7 @@ class Constructor(BuiltCall):
         self.complete = own.complete
         self.kind = kind_of_class(name)
         self.trainer = trainer_of_class(name)
+        self.settable = {*self.known(), *own.own}
 
     def known(self) -> set[str]:
         """The fields of the framework's class, in any release."""

@@ -13,6 +13,7 @@ from cfglint.source.python.literals import Offsets, node_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
     from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
@@ -27,15 +28,19 @@ NO_REASON = "the program computes it"
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> CallDocument:
     """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
     made = evaluated.call(call)
-    return document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program)
+    return document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
 
 
-def document_of_call(made: MadeCall, program: ProgramFacts) -> CallDocument:
-    """The document of a call, with the values that the code gives to fields of its result afterwards."""
+def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> CallDocument:
+    """The document of a call, with the values that the code gives to `fields` of its result afterwards; without them, to any attribute.
+
+    Another attribute of the result is the program's own: setting one never fails.
+    """
     module = made.module
     offsets = module.offsets
     document = CallDocument(module.path, module.text, made.name, *offsets.span(made.node))
-    final = set_later(made)
+    final = {name: value for name, value in set_later(made).items() if fields is None or name in fields}
+    document.set_later = frozenset(final)
     for name, (key, value) in made.arguments.items():
         add(document, name, key, final.pop(name, value), made, offsets, program)
     for name, value in final.items():

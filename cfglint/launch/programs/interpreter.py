@@ -92,7 +92,7 @@ QUIET = (Return, Left, Break, Quit)  # ends that are no failure
 
 
 class Interpreter(Expressions):
-    """The evaluation of statements; `Evaluation` adds what calls of libraries do."""
+    """The evaluation of statements; `ProgramEvaluation` adds what calls of libraries do."""
 
     def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
         super().__init__(modules, budget)
@@ -109,7 +109,7 @@ class Interpreter(Expressions):
         self.hydra_folder = NONE
         self.argv: Value | None = None
 
-    # -- what `Evaluation` adds
+    # -- what `ProgramEvaluation` adds
 
     def called(self, function: Value, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
         """The result of a call of something."""

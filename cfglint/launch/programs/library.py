@@ -68,7 +68,6 @@ BY_ATTRIBUTE = (
     *("EasyDict", "Box", "Munch", "AttrDict", "DotMap", "ConfigDict", "addict.Dict", "DictConfig", "DotDict"),
     *("munchify", "fromDict"),
 )
-PASSED_ON = ("asyncio.run", "copy.copy", "copy.deepcopy", "os.fspath", "os.path.expanduser", "os.path.expandvars", "typing.cast", "box.Box")
 ENVIRONMENT = "os.environ"
 
 

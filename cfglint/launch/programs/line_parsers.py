@@ -56,7 +56,7 @@ SIGNATURES = frozenset(
 OPEN_LINE = "the launch line may give it"
 
 
-class Argument:
+class ParserArgument:
     """An argument of a parser: the name of its result, its options, and what `add_argument` says about it."""
 
     def __init__(self, name: str, options: list[str], given: Named) -> None:
@@ -80,7 +80,7 @@ class LineParser:
     """An `argparse.ArgumentParser`."""
 
     def __init__(self) -> None:
-        self.arguments: list[Argument] = []
+        self.arguments: list[ParserArgument] = []
         self.defaults: dict[str, Value] = {}
         self.commands: dict[str, LineParser] = {}
         self.command_name = ""
@@ -173,7 +173,7 @@ def add(run: Interpreter, parser: LineParser, given: Given, named: Named) -> Non
     long = next((each for each in options if each.startswith("--")), options[0])
     dest = named.get("dest", NONE).data
     name = dest if isinstance(dest, str) else long.lstrip("-").replace("-", "_")
-    parser.arguments.append(Argument(name, options, named))
+    parser.arguments.append(ParserArgument(name, options, named))
 
 
 def parsed(run: Interpreter, parser: LineParser, line: tuple[Words, bool]) -> Value:
@@ -216,7 +216,7 @@ def assigned(parser: LineParser, words: Words) -> tuple[dict[str, list[str | Non
     """(the words of each argument, words of none, whether an unknown word may be an option)."""
     found: dict[str, list[str | None]] = {}
     rest: list[str] = []
-    current: Argument | None = None
+    current: ParserArgument | None = None
     unclear = refused = False  # refused: the last word is an option that the parser does not have, and takes the next as its value
     for word in words:
         if word is not None and word.startswith("-") and not is_number(word):
@@ -252,7 +252,7 @@ def is_number(word: str) -> bool:
     return converted("float", word) is not None
 
 
-def option_of(parser: LineParser, text: str) -> Argument | None:
+def option_of(parser: LineParser, text: str) -> ParserArgument | None:
     """The argument of an option, which may be abbreviated."""
     for each in parser.arguments:
         if text in each.options or (each.is_flag_pair and f"--{text.removeprefix('--no-')}" in each.options):
@@ -261,7 +261,7 @@ def option_of(parser: LineParser, text: str) -> Argument | None:
     return matching[0] if len(matching) == 1 else None
 
 
-def result_of(run: Interpreter, argument: Argument, words: list[str | None] | None, parser: LineParser, is_open: bool) -> Value:
+def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None] | None, parser: LineParser, is_open: bool) -> Value:
     """The value that the parser gives an argument."""
     name = argument.name
     if words is None:
@@ -291,7 +291,7 @@ def result_of(run: Interpreter, argument: Argument, words: list[str | None] | No
     return Value(Sequence(values), argument=name)
 
 
-def typed(run: Interpreter, argument: Argument, word: str | None) -> Value:
+def typed(run: Interpreter, argument: ParserArgument, word: str | None) -> Value:
     """A word converted as the type of its argument says."""
     kind = argument.kind
     if kind is None or kind.data is None or word is None:
@@ -455,7 +455,7 @@ def of_options(run: Interpreter, function: Function) -> Named:
         if options:
             long = next((each for each in options if each.startswith("--")), options[0])
             dest = next((each for each in names if not each.startswith("-")), long.lstrip("-").replace("-", "_"))
-            parser.arguments.append(Argument(dest, options, settings))
+            parser.arguments.append(ParserArgument(dest, options, settings))
     result = parsed(run, parser, (run.context.words, run.context.is_open)).data
     for name, value in result.slots.items():
         if name is not OPEN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.programs.calls import Evaluation
+from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope
 from cfglint.source.budget import STEPS, Budget, Exhausted
 
@@ -46,7 +46,7 @@ class Evaluated:
     def __init__(self, modules: Modules, main: Module, context: Context, budget: Budget) -> None:
         self.complete = True
         self._budget = budget
-        evaluation = Evaluation(modules, Budget(STEPS, budget), context)
+        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
         try:
             evaluation.run_main(main)
         except (Exhausted, RecursionError):

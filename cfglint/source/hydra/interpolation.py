@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.hydra.values import GrammarError, Parser, tokens
+from cfglint.source.hydra.values import GrammarError, ValueParser, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Resolver:
         if "${" in text:
             return self._string(text, path)
         try:
-            return Parser(tokens(text)).element() if text else ""
+            return ValueParser(tokens(text)).element() if text else ""
         except GrammarError as problem:
             raise ResolutionError(f"omegaconf.errors.GrammarParseError: {problem}") from None
 

@@ -87,7 +87,7 @@ def parse_value(text: str) -> Any:
     """The value of an override: the string behind its `=`; a Sweep for several values. Raises GrammarError."""
     if not text:
         return ""
-    parser = Parser(tokens(text))
+    parser = ValueParser(tokens(text))
     first = parser.element()
     count = 1
     while parser.kind == ",":
@@ -98,7 +98,7 @@ def parse_value(text: str) -> Any:
     return first if count == 1 else Sweep(True)
 
 
-class Parser:
+class ValueParser:
     """A recursive descent over tokens."""
 
     def __init__(self, found: list[tuple[str, str]]) -> None:

@@ -8,7 +8,7 @@ from cfglint.source.python import SYNTAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from cfglint.source.document import Path, Problem
@@ -21,10 +21,11 @@ class CallDocument(Document):
     `literal` are the keywords whose value is written as a literal, in the call or in the only assignment of a name. `borrowed` maps
     a keyword to the argument of the program that supplies its value; `elsewhere` has the places of values that another module or a
     config file has, `defaults` those of the defaults of the program's own fields, `ends` the ends of keywords with their values. `name`
-    is the called class or function, `number` its place among the calls of the program that build arguments. `others` are the other
-    ones; those of `partners` may change with it. `files` are the paths of all files that the values come from; `again_with` finds the
-    call in other versions of them, with the facts about that version of the `program`. `trace` gives the source of what an unknown value is
-    computed from, which begins with the expression in `traced`. `loop` is the training loop of the program, for its `Accelerator`.
+    is the called class or function, `set_later` are the fields that the code sets on its result, `number` is its place among the calls
+    of the program that build arguments. `others` are the other ones; those of `partners` may change with it. `files` are the paths of
+    all files that the values come from; `again_with` finds the call in other versions of them, with the facts about that version of the
+    `program`. `trace` gives the source of what an unknown value is computed from, which begins with the expression in `traced`. `loop` is
+    the training loop of the program, for its `Accelerator`.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class CallDocument(Document):
         "others",
         "partners",
         "program",
+        "set_later",
         "trace",
         "traced",
         "unknown",
@@ -61,6 +63,7 @@ class CallDocument(Document):
         self.roots = [Node(MAPPING, start, end, style="block")]
         self.number = 0
         self.loop: Any = None
+        self.set_later: Collection[str] = ()
         self.traced: dict[str, Any] = {}
         self.trace: Callable[[str], tuple[str, ...]] = lambda key: ()
         self.ends: dict[str, int] = {}

@@ -283,3 +283,15 @@ class Tree:
         if name not in module.assigned:
             raise SourceError(f"{module.path}: {name} is missing")
         return str(module.constant(module.assigned[name]))
+
+
+def finder(package: str, title: str, *marks: str) -> Callable[..., Tree]:
+    """A function that finds a package in site-packages, in a checkout, or in its own folder, which has one of some files."""
+
+    def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
+        for folder in (path / package, path / "src" / package, path):
+            if any((folder / mark).exists() for mark in marks):
+                return Tree(folder, lenient, opens)
+        raise SourceError(f"{path}: no {title} source ({marks[0]})")
+
+    return find

@@ -107,6 +107,7 @@ def test_refusals(line, release, exception, checked):
         (f"{SFT} --eval_strategy step", "4.6.0"),  # without an evaluation set it is replaced before it is read
         (f"{SFT} --no_add_version --lora_r 16 --gradient-checkpointing false", "4.6.0"),
         (f"{SFT} --streaming true --max_steps 10", "4.6.0"),
+        (f"{SFT} --dataloader_num_workers 0 --dataloader_persistent_workers true", "4.6.0"),
         (f"{SFT} --model_type mine --external_plugins plugin.py", "4.6.0"),
         (f"{SFT} --lora_rak 8 --ignore_args_error true", "4.6.0"),
     ],
@@ -177,3 +178,24 @@ def test_the_memory_of_adapters_is_estimated(tmp_path, capsys):
     memory = json.loads(capsys.readouterr().out)["memory"]
     assert (memory["class"], memory["verdict"]) == ("C", "fits")
     assert memory["terms"]["gradients"] < memory["terms"]["weights"] / 50
+
+
+@each_case(
+    ("release", "words", "found"),
+    [
+        # a name that only older releases register
+        ("4.6.0", "--loss_type listwise_generative_reranker", "SWF021"),
+        ("3.12.6", "--loss_type listwise_generative_reranker", ""),
+        ("3.12.6", "--train_type lora_llm", "SWF021"),
+        ("4.6.0", "--callbacks early_stop mine", "SWF021"),
+        ("4.6.0", "--callbacks mine --external_plugins plugin.py", ""),
+        ("4.6.0", "--task_type seq_cls", "SWF022"),
+        ("4.6.0", "--task_type seq_cls --num_labels 2", ""),
+        # persistent workers are the default, and off without workers from 4.6 on
+        ("4.6.0", "--dataloader_num_workers 0", ""),
+        ("4.5.3", "--dataloader_num_workers 0", "HFT048"),
+    ],
+)
+def test_names_and_defaults_of_a_release(checked, release, words, found):
+    codes = [code for code, severity in checked(f"{SFT} {words}", release).found if severity == "error"]
+    assert codes == ([found] if found else [])

@@ -56,6 +56,29 @@ def test_samples_and_updates_of_a_step(checked, release, numbers):
     assert (resolved["global_batch"], resolved["rollout_n"], resolved["samples_per_step"]) == (1024, 5, 5120)
 
 
+MEGATRON = f"{LINE} {ACTOR}.megatron.tensor_model_parallel_size=2 {ACTOR}.megatron.pipeline_model_parallel_size=2"
+
+
+@each_case(
+    ("release", "words", "found"),
+    [
+        ("0.9.1", "", []),
+        ("0.7.1", "", []),
+        # an expert group of tensor parallel x expert x pipeline has more GPUs than there are
+        ("0.9.1", f"{ACTOR}.megatron.expert_model_parallel_size=4", ["VRL013"]),
+        ("0.9.1", f"{ACTOR}.megatron.expert_model_parallel_size=4 {ACTOR}.megatron.expert_tensor_parallel_size=1", []),
+        # before 0.8 the iterator of Megatron's actor takes complete mini batches only, from 0.9 on a step is padded
+        ("0.7.1", f"{ACTOR}.ppo_mini_batch_size=320", ["VRL027"]),
+        ("0.9.1", f"{ACTOR}.ppo_mini_batch_size=320", []),
+        ("0.9.1", f"{ROLLOUT}.tensor_model_parallel_size=3", ["VRL023"]),
+    ],
+)
+def test_sizes_of_megatron(checked, release, words, found):
+    run = checked(f"{MEGATRON} {words} {'model_engine=megatron' if release != '0.7.1' else '--config-name=ppo_megatron_trainer'}", release)
+    assert [code for code, severity in run.found if severity == "error"] == found
+    assert (run.resolved["data_parallel"], run.resolved["tensor_parallel"], run.resolved["pipeline_parallel"]) == (2, 2, 2)
+
+
 def test_0_9_fills_the_last_mini_batch_with_padding(checked):
     line = LINE.replace("batch_size=1024", "batch_size=96").replace("n=5", "n=1").replace("size_per_gpu=16", "size_per_gpu=4")
     line = line.replace("mini_batch_size=256", "mini_batch_size=64")
@@ -137,6 +160,19 @@ def test_a_key_that_a_copy_of_verl_does_not_have(checked):
 def test_a_copy_fails_by_the_checks_that_its_code_has(checked, code, found, verdict):
     run = checked(f"{OWN_LINE} data.train_batch_size=33", "", files=own_copy(OWN, code))
     assert (run.found, run.verdict) == (found, verdict)
+
+
+def test_a_copy_without_the_workers_of_engines_has_none_of_their_checks(checked):
+    config = OWN.replace("ppo_micro_batch_size_per_gpu: 4", "ppo_micro_batch_size: 8\n    ppo_micro_batch_size_per_gpu: null")
+    files = own_copy(config, version="")
+    assert ("VRL018", "warning") not in checked(OWN_LINE, "", files=files).found
+    assert ("VRL018", "warning") in checked(OWN_LINE, "", files={**files, "verl/workers/engine_workers.py": ""}).found
+
+
+@each_case("value", ["{path_to_model}", "<path to the model>/actor"])
+def test_a_placeholder_is_an_unknown_value(checked, value):
+    run = checked(f"{OWN_LINE} 'actor_rollout_ref.model.path={value}' data.train_batch_size=32", "", files=own_copy(OWN))
+    assert (run.found, run.resolved["samples_per_step"]) == ([], 64)
 
 
 def test_a_check_without_a_message_is_not_certain_in_a_copy(checked):

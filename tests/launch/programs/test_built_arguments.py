@@ -458,6 +458,20 @@ def test_an_unknown_value_is_null_in_reports(check, capsys, keyword):
         assert "<?>" not in capsys.readouterr().out
 
 
+@each_case(
+    ("code", "found"),
+    [
+        ("args.my_own = 3", []),
+        ("args.evaluation_strategy = 'steps'", [("KEY202", "warning")]),  # no TypeError, and no effect
+        ("args.save_strategy = 'bogus'", [("HFT003", "warning")]),  # checked in __init__ only
+        ("args.save_strategy = 'no'", []),
+    ],
+)
+def test_an_attribute_that_is_set_later_is_no_keyword(check, code, found):
+    said = check(f"args = TrainingArguments('out')\n{code}")["diagnostics"]
+    assert [(each["code"], each["severity"]) for each in said] == found
+
+
 @pytest.mark.parametrize("value", ["None", "options.deepspeed", "False or None"])
 def test_no_deepspeed_file_is_none_that_is_missing(check, value):
     parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--deepspeed', default=None)\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.launch.programs.calls import Evaluation
+from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import UNCLEAR, plain
@@ -18,7 +18,7 @@ def values(code, words=(), files=(), name="per_device_train_batch_size", **conte
     """The values of a keyword of all calls that build arguments; None for unknown ones."""
     texts = {"train.py": IMPORTS + code, **dict(files)}
     modules = Modules(["."], texts.get)
-    evaluation = Evaluation(modules, Budget(), Context(tuple(words), read=texts.get, folders=(".",), **context))
+    evaluation = ProgramEvaluation(modules, Budget(), Context(tuple(words), read=texts.get, folders=(".",), **context))
     evaluation.run_main(modules.module_of("train.py"))
     calls = [made.arguments.get(name) for made in evaluation.made.values()]
     found = [plain(each[1]) if each is not None else UNCLEAR for each in calls]

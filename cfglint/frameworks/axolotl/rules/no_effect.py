@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.normalization import evaluates
@@ -107,7 +107,11 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL062",
     "axolotl-never-evaluates",
     WARNING,
-    bad=(BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n", BASE + "evals_per_epoch: 4\n"),
+    bad=(
+        BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n",
+        BASE + "evals_per_epoch: 4\n",
+        BASE + "evals_per_epoch: 4\nval_set_size: 0\n",
+    ),
     good=BASE + "val_set_size: 0.05\nevals_per_epoch: 4\nnum_epochs: 1\n",
     example={"kind": KIND, "at": "/evals_per_epoch"},
 )
@@ -115,7 +119,8 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
     """Evaluations are configured, but none takes place.
 
     `evals_per_epoch` becomes a fraction of the run only where that is below 1: one evaluation in one epoch is dropped silently.
-    Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either.
+    Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either; an info where the file says
+    `val_set_size: 0`, as the number of evaluations is then unused by design.
 
     Source: axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553.
     """
@@ -128,6 +133,7 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
             config.place(("evals_per_epoch",)),
             "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)",
             help="set `val_set_size: 0.05`, or remove `evals_per_epoch`",
+            severity=INFO if model.val_set_size == 0 and config.get("val_set_size") is not None else None,
         )
     elif count and not model.eval_steps and not model.eval_strategy and model.num_epochs and count * model.num_epochs <= 1:
         yield Finding(

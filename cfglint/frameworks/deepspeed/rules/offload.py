@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
@@ -83,6 +83,40 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
         setting = config.at("zero_optimization", "offload_optimizer", "ratio")
         text = f"`ratio` below 1 requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
         yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`")
+
+
+@rule(
+    "DSP116",
+    "partial-offload-to-nvme",
+    WARNING,
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer":'
+        ' {"device": "nvme", "nvme_path": "/local_nvme", "ratio": 0.5}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
+    ),
+    good=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}},'
+        ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
+    ),
+    example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/ratio"},
+)
+def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """An offload ratio below 1 with an optimizer that is offloaded to NVMe.
+
+    DeepSpeed updates the part of the parameter groups that it does not offload with an optimizer on the GPU, but a group that was
+    swapped to NVMe comes back to the memory of the CPU. A model of one group (`sub_group_size`) has no such part.
+
+    Run-time error: of torch, in the first step, if the model has several groups.
+
+    Source: deepspeed 0.19.8 runtime/zero/stage3.py:1100-1108, 1235-1258, 1330-1345.
+    """
+    section = config.zero["offload_optimizer"]
+    if config.stage == 3 and section is not None and section["device"] == "nvme" and section["ratio"] < 1.0:
+        yield Finding(
+            config.at("zero_optimization", "offload_optimizer", "ratio"),
+            "`ratio` below 1 keeps groups of parameters on the GPU, which is incompatible with `device: nvme`",
+            note="the groups are swapped to the memory of the CPU; with several groups the step on the GPU fails",
+            help='set `zero_optimization.offload_optimizer.device` to "cpu", or remove `zero_optimization.offload_optimizer.ratio`',
+        )
 
 
 @rule(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.rules.common import of, shown
 from cfglint.frameworks.remedies import choice, either, excludes
@@ -393,6 +394,38 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
             exception=text,
             help=f"remove `fsdp_config.activation_checkpointing`, or set `{key}: false`",
         )
+
+
+@rule(
+    "HFT069",
+    "redundant-all-gather",
+    INFO,
+    bad=(
+        "output_dir: out\nfsdp: full_shard auto_wrap\nactivation_checkpointing: true\n",
+        Example("output_dir: out\nfsdp: full_shard\ngradient_checkpointing: true\n", facts={"target": {"transformers": "4.57.1"}}),
+    ),
+    good="output_dir: out\nfsdp: full_shard auto_wrap\nfsdp_config: {activation_checkpointing: true}\n",
+    example={"gpus": 8, "at": "/activation_checkpointing"},
+    releases=Releases((4, 43)),
+)
+def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
+    """Activation checkpointing of the model, not of FSDP, gathers the sharded parameters once more in the backward pass.
+
+    transformers says so in the log or in the documentation of `fsdp_config`.
+
+    Source: transformers 4.43.0 training_args.py:1829, 5.23.0 training_args.py:692-695.
+    """
+    sharded = not {"full_shard", "hybrid_shard"}.isdisjoint(map(str, words(config))) or config.arguments["fsdp"] is True
+    if not config.uses_fsdp or not sharded or not config.arguments.checkpointing:
+        return
+    if FsdpSection(config).values.get("activation_checkpointing"):
+        return
+    key = config.arguments.checkpointing_key
+    yield Finding(
+        config.setting(key),
+        f"`{key}` gathers the parameters that FSDP shards once more in the backward pass",
+        help=f"set `fsdp_config.activation_checkpointing: true`, and remove `{key}`",
+    )
 
 
 @rule(

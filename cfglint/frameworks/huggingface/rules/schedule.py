@@ -257,12 +257,14 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
     "STP008",
     "no-checkpoints",
     WARNING,
-    bad="output_dir: out\nsave_steps: 0\n",
+    bad=("output_dir: out\nsave_steps: -1\n", "output_dir: out\nsave_steps: 0\n"),
     good='output_dir: out\nsave_strategy: "no"\n',
     example={"at": "/save_steps"},
 )
 def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     """With `save_steps` of 0 or less no checkpoint is saved before the end of the run.
+
+    An info for 0, which says so itself.
 
     Source: transformers 5.23.0 trainer_callback.py:584-604.
     """
@@ -271,6 +273,7 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "save_steps"),
             f"`save_steps` is {value}, so no checkpoint is saved before the end of the run",
+            severity=INFO if value == 0 else None,
             help='set `save_strategy: "no"` if that is meant, else a positive `save_steps`',
         )
 

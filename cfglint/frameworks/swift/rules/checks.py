@@ -217,23 +217,36 @@ def indivisible_generations() -> None:
 @check_of(
     "SWF021",
     "unregistered-name",
-    (f"{BASE} --model_type qwen3-8b\n", f"{BASE} --template qwen-7b\n", f"{BASE} --tuner_type qlora\n"),
+    (
+        f"{BASE} --model_type qwen3-8b\n",
+        f"{BASE} --template qwen-7b\n",
+        f"{BASE} --tuner_type qlora\n",
+        f"{BASE} --loss_type listwise_generative_reranker\n",
+    ),
     f"{BASE} --model_type qwen3\n",
 )
 def unregistered_name() -> None:
-    """The package does not register this type of model, template or tuner; a plugin (`--external_plugins`) might.
+    """The package does not register this name of a model type, template, tuner, loss, optimizer, callback or metric.
+
+    A plugin (`--external_plugins`) might.
 
     QLoRA is `--tuner_type lora` with `--quant_method bnb --quant_bits 4`.
 
-    Source: ms-swift 4.6.0 model/model_meta.py:238, template/register.py:50, pipelines/train/tuner.py:350.
+    Source: ms-swift 4.6.0 model/model_meta.py:238, template/register.py:50, pipelines/train/tuner.py:350,
+    trainers/mixin.py:90, 161, 1111, 1115.
     """
 
 
-@check_of("SWF022", "swift-value-out-of-range", f"{BASE} --warmup_ratio 5\n", f"{BASE} --warmup_ratio 0.05\n")
+@check_of(
+    "SWF022",
+    "swift-value-out-of-range",
+    (f"{BASE} --warmup_ratio 5\n", f"{BASE} --task_type seq_cls\n", f"{BASE} --rope_scaling ntk\n"),
+    f"{BASE} --warmup_ratio 0.05\n",
+)
 def value_out_of_range() -> None:
-    """A value is outside the range that ms-swift accepts.
+    """A value is outside the range that ms-swift accepts, or missing.
 
-    Fix: a fraction below 1, or `--warmup_steps` for a number of steps.
+    Fix: a fraction below 1, or `--warmup_steps` for a number of steps; a number of classes; a name, or JSON.
 
-    Source: ms-swift 4.6.0 trainers/arguments.py:233.
+    Source: ms-swift 4.6.0 trainers/arguments.py:233, model/model_meta.py:319, arguments/base_args/model_args.py:148.
     """

@@ -50,7 +50,12 @@ def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
     "VRL010",
     "size-not-an-integer",
     "config",
-    (f"{BASE} data.train_batch_size=1e3\n", f"{BASE} {ROLLOUT}.n=\n", f"{BASE} data.train_batch_size=0 {ACTOR}.use_dynamic_bsz=True\n"),
+    (
+        f"{BASE} data.train_batch_size=1e3\n",
+        f"{BASE} {ROLLOUT}.n=\n",
+        f"{BASE} data.train_batch_size=0 {ACTOR}.use_dynamic_bsz=True\n",
+        f"{BASE} {ACTOR}.ppo_micro_batch_size_per_gpu=four\n",
+    ),
     f"{BASE} data.train_batch_size=1000\n",
 )
 def size_not_an_integer() -> None:
@@ -71,6 +76,7 @@ def size_not_an_integer() -> None:
     (
         f"{BASE} {ACTOR}.loss_agg_mode=mean\n",
         f"{BASE} {ROLLOUT}.mode=sync\n",
+        f"{BASE} algorithm.use_kl_in_reward=True algorithm.kl_ctrl.type=linear actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1\n",
         Example(f"{BASE} {ACTOR}.strategy=fsdp3\n", facts=OLD),
         Example(f"{BASE} algorithm.adv_estimator=ppo\n", facts=OLD),
         Example(f"{BASE} reward_model.reward_manager=mine\n", facts=OLDER),
@@ -106,15 +112,22 @@ def strategies_differ() -> None:
     "VRL013",
     "indivisible-megatron-sizes",
     "config",
-    f"{BASE} model_engine=megatron {ACTOR}.use_dynamic_bsz=False {ACTOR}.megatron.tensor_model_parallel_size=3\n",
+    (
+        f"{BASE} model_engine=megatron {ACTOR}.use_dynamic_bsz=False {ACTOR}.megatron.tensor_model_parallel_size=3\n",
+        f"{BASE} model_engine=megatron {ACTOR}.use_dynamic_bsz=True {ACTOR}.megatron.tensor_model_parallel_size=3\n",
+        f"{BASE} model_engine=megatron {ACTOR}.megatron.tensor_model_parallel_size=2 {ACTOR}.megatron.expert_model_parallel_size=8\n",
+        f"{BASE} model_engine=megatron {ACTOR}.megatron.virtual_pipeline_model_parallel_size=2\n",
+    ),
     f"{BASE} model_engine=megatron {ACTOR}.use_dynamic_bsz=False {ACTOR}.megatron.tensor_model_parallel_size=2\n",
 )
 def indivisible_megatron_sizes() -> None:
-    """The GPUs are not a multiple of tensor x pipeline x context parallel size of the actor.
+    """The GPUs do not divide into groups of tensor x pipeline x context, or expert tensor x expert x pipeline, parallel size.
+
+    `expert_tensor_parallel_size` is `tensor_model_parallel_size` where it is null. Virtual pipeline stages require a pipeline.
 
     Fix: choose sizes whose product divides the number of GPUs.
 
-    Source: verl 0.9.1 utils/config.py:117-128.
+    Source: verl 0.9.1 utils/config.py:117-128; megatron-core 0.12.1 core/parallel_state.py:630-702.
     """
 
 

@@ -71,10 +71,17 @@ def invalid_override(config: VerlConfig) -> Iterator[Finding]:
                 f"`{each.text}` {what}" if each.text else "the config cannot be composed",
                 exception=each.exception.replace("\n", " "),
                 on_key=True,
-                help="write a list as `key=[a,b]`, or quote the value"
-                if several
-                else "write `key=value` without dashes, and quote special characters",
+                help=remedy(each, several),
             )
+
+
+def remedy(refused: RefusedWord, several: bool) -> str:
+    """What to write in place of a word that Hydra refuses; without a word, a file of the config is missing."""
+    if not refused.text:
+        return "add the config file to the search path, or name another one (`--config-path`, `--config-name`)"
+    return (
+        "write a list as `key=[a,b]`, or quote the value" if several else "write `key=value` without dashes, and quote special characters"
+    )
 
 
 @rule(

@@ -1,0 +1,83 @@
+"""A training log as a file or as lines, and what it says."""
+
+from __future__ import annotations
+
+import io
+import os
+
+from cfglint.explanation import failures, log_analysis, log_parser
+from cfglint.explanation.log_analysis import ExplainedLog
+from cfglint.source import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from cfglint.run.checked import CheckedRun
+
+LONGEST_LINE = 1_000_000  # characters; a progress bar writes all of its states into one
+ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+
+
+class Log:
+    """A log: its path, as it is shown, and its lines, which are read once for each question."""
+
+    def __init__(self, path: str, piped: list[str] | None = None) -> None:
+        self.path = path
+        self.piped = piped
+
+    def lines(self) -> Iterable[str]:
+        """The lines from the start."""
+        return read_lines(self.path) if self.piped is None else self.piped
+
+    @property
+    def recognised(self) -> bool:
+        """Whether the lines are those of a log: a training banner or the signs of a failure, which no config has."""
+        try:
+            return log_parser.is_log(self.lines()) or bool(failures.failures_in(self.lines()))
+        except files.FileProblem:
+            return False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has nothing but blanks."""
+        return not any(map(str.strip, self.lines()))
+
+    def explained(self) -> ExplainedLog:
+        """Its banners and failures, not compared with the files of a run."""
+        return ExplainedLog([log_analysis.explain(each) for each in log_parser.read(self.lines())], failures.failures_in(self.lines()))
+
+
+def read_lines(path: str) -> Iterator[str]:
+    """The lines of a log of any size, very long ones in parts; undecodable bytes are replaced. Raises FileProblem."""
+    with os.fdopen(files.open_regular(path), "rb") as file:
+        start = file.read(3)
+        encoding = next((name for mark, name in ENCODINGS if start.startswith(mark)), "utf-8")
+        file.seek(0)
+        with io.TextIOWrapper(file, encoding, "replace", "\n") as text:
+            yield from iter(lambda: text.readline(LONGEST_LINE), "")
+
+
+def compare(found: ExplainedLog, run_with: Callable[[dict[str, int], float | None], CheckedRun]) -> None:
+    """Compare a log with a run; `run_with` loads it with what the log tells, and the memory of a GPU in GiB."""
+    for each in found.banners:
+        run = run_with(log_analysis.hint(each), None)
+        log_analysis.compare(each, run.resolved, place_in(run))
+    if found.failures:
+        from cfglint.explanation.failed_run import attach
+
+        first = log_analysis.hint(found.banners[0]) if found.banners else {}
+        card = next((each.gpu_memory for each in found.failures if each.gpu_memory), None)
+        attach(found.failures, run_with(first, card))
+
+
+def place_in(run: CheckedRun) -> Callable[[str], str]:
+    """Return a function that gives the origin of a number of a run."""
+    from cfglint.explanation.summary import RunSummary, origin
+
+    account = RunSummary(run)
+    places = {str(item.setting.path[-1]): origin(item) for item in account.items}
+    for name in ("micro_batch", "accumulation", "global_batch"):
+        setting = getattr(run.batch, name)
+        places[name] = places.get(str(setting.path[-1]), setting.place)
+    return lambda name: places.get(name, "derived")
