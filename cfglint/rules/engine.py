@@ -138,9 +138,19 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         tuple((place_of(each.at_value, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
         finding.fix,
         clipped(finding.note) if finding.note else None,
-        clipped(finding.help) if finding.help else None,
+        clipped(remedy(finding.help, setting, config)) if finding.help else None,
         rule.about,
     )
+
+
+def remedy(text: str, setting: Setting, config: Config) -> str:
+    """A remedy in the spelling of the file that it is for."""
+    document = setting.document
+    if document is None or not document.is_call:
+        return text
+    from cfglint.findings.wording import in_python
+
+    return in_python(text, config.framework.is_engine)
 
 
 def is_of_missing_field(finding: Finding, config: Config) -> bool:

@@ -410,14 +410,19 @@ class LaunchReader:
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
-        trainer = takes_arguments(launch.consumer) or own_parser
+        if launch.consumer == "deepspeed" and launch.parser is not None and launch.parser.evaluations is not None:
+            from cfglint.run.program_runs import evaluation_of, passed_to_engine
+
+            launch.passed = passed_to_engine(evaluation_of(launch.parser, self.context(line, launch)))
+        own_parser = own_parser and not launch.passed
+        closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         return self.facts.replace(
             launch=launch,
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(trainer and not guessed and not launch.is_open) or self.facts.complete,
+            complete=(closed and not guessed and not launch.is_open) or self.facts.complete,
             kind_given=self.facts.kind_given or ((is_main or built is not None) and not guessed) or own_parser or has_own_files(line),
         )
 
