@@ -34,7 +34,7 @@ else:  # the same examples in every run, and no failure because a machine is bus
 SLOW = (
     *("browser", "fuzz", "hostile", "schemas/test_ajv.py", "schemas/test_editor.py"),
     *("server/test_language_server.py", "server/test_neovim.py", "test_action_runner.py", "test_benchmarks.py"),
-    *("test_ci_examples.py", "test_docs.py", "test_package.py", "test_precommit.py"),
+    *("test_ci_examples.py", "test_docs.py", "test_site.py", "test_package.py", "test_precommit.py"),
 )
 
 

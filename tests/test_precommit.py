@@ -21,15 +21,6 @@ GOOD = '{\n  "train_batch_size": 256,\n  "train_micro_batch_size_per_gpu": 4,\n 
 UNRELATED = "services:\n  web: {image: nginx}\n"
 DECLARED = "gpus = 8\n"
 PACKAGE = ("cfglint", "schemas", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
-CONFIG = """repos:
-  - repo: {repository}
-    rev: {revision}
-    hooks:
-      - id: cfglint-fix
-        stages: [manual]
-      - id: cfglint
-      - id: cfglint-review
-"""
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -41,7 +32,7 @@ class Repository:
         folder.mkdir()
         self.folder = folder
         self.environment = environment
-        self.git("init", "--quiet")
+        self.git("init", "--quiet", "-b", "main")
 
     def run(self, *command):
         command = [str(part) for part in command]
@@ -74,6 +65,15 @@ def plain(environment, tmp_path_factory):
     return {**kept, "PIP_NO_COMPILE": "1"}  # what is run is compiled then; the rest would only cost time
 
 
+def of_readme(root):
+    """The configuration that README shows, for a clone in the folder above; the fixing hook waits for a stage of its own."""
+    [text] = re.findall(
+        r"^```yaml\n# \.pre-commit-config\.yaml\n(.*?)^```", (root / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert "repo: ../cfglint " in text
+    return text.replace("- id: cfglint-fix\n", "- id: cfglint-fix\n        stages: [manual]\n")
+
+
 @pytest.fixture(scope="module")
 def hooked(root, plain, tmp_path_factory):
     """A user's repository with the hooks installed."""
@@ -83,7 +83,8 @@ def hooked(root, plain, tmp_path_factory):
         copy = shutil.copytree if (root / name).is_dir() else shutil.copy
         copy(root / name, ours.folder / name)
     users = Repository(folder / "project", plain)
-    users.write(".pre-commit-config.yaml", CONFIG.format(repository=ours.folder, revision=ours.commit()))
+    ours.commit()
+    users.write(".pre-commit-config.yaml", of_readme(root))
     users.write("cfglint.toml", DECLARED)
     users.write("good/ds_config.json", GOOD)
     users.write("compose.yaml", UNRELATED)

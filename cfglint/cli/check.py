@@ -22,7 +22,7 @@ from cfglint.cli.options import (
 )
 from cfglint.cli.output import check_outputs, reports, write
 from cfglint.cli.run_all import outcomes
-from cfglint.cli.terminal import rows
+from cfglint.cli.terminal import columns, rows
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
 from cfglint.findings.wording import counted
 from cfglint.report import FORMATS, render
@@ -106,8 +106,11 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
     lines = settings_shown(arguments, project) if arguments.show_settings else []
     if arguments.show_files:
         lines += files_shown(arguments, project, stats)
+    width = columns()
     for line in lines:
-        print(shown(line))
+        head, found, rest = line.partition(": ")
+        too_long = width is not None and len(line) > width and found
+        print(f"{shown(head)}:\n    {shown(rest)}" if too_long else shown(line))
     return 2 if report_unchecked(stats, skip_unrecognized=True) else 0
 
 

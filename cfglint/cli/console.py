@@ -12,11 +12,23 @@ if TYPE_CHECKING:
 
 
 def warn(text: str) -> None:
-    """Print one line on standard error; a closed standard error is ignored."""
+    """Print one line on standard error, folded on a terminal; a closed standard error is ignored."""
     try:
-        print(f"cfglint: {shown(text)}", file=sys.stderr)
+        print(folded(f"cfglint: {shown(text)}"), file=sys.stderr)
     except OSError:
         return
+
+
+def folded(line: str) -> str:
+    """A message, on a terminal in lines of its width."""
+    if not sys.stderr.isatty():
+        return line
+    from textwrap import fill
+
+    from cfglint.cli.terminal import width_of
+
+    width = width_of(sys.stderr)
+    return line if width is None or len(line) <= width else fill(line, width, subsequent_indent="  ", break_long_words=False)
 
 
 def warn_of(texts: Iterable[str]) -> None:

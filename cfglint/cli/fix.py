@@ -21,7 +21,7 @@ from cfglint.cli.options import (
     skipped_files,
 )
 from cfglint.cli.progress import counted_on_terminal
-from cfglint.cli.terminal import in_build_log
+from cfglint.cli.terminal import folded_lines, in_build_log
 from cfglint.findings.wording import counted
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command
@@ -415,7 +415,7 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
         warn(work.problem or work.withheld or "")
         if not work.changed and not work.skipped:
             return ""
-    explained = "".join(fixes.target_lines(work.retarget)) if work.retarget and not work.needs else ""
+    explained = "".join(folded_lines(fixes.target_lines(work.retarget))) if work.retarget and not work.needs else ""
     if explained and named:
         explained = f"{shown(work.run.written_at)}: {explained}"
     for each in work.skipped:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.cli.console import fail
 from cfglint.cli.options import unknown_rule
+from cfglint.cli.terminal import columns
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
 
@@ -23,12 +24,12 @@ def run(arguments: Namespace) -> int:
     """Print the page, or the list of all rules."""
     rules = every_rule()
     if arguments.code is None:
-        print(manual.book(rules) if arguments.format == "markdown" else manual.listing(rules, arguments.format), end="")
+        print(manual.book(rules) if arguments.format == "markdown" else manual.listing(rules, arguments.format, columns()), end="")
         return 0
     code, name = arguments.code.upper(), arguments.code.lower()
     found = next((each for each in rules if code == each.code or name in each.names), None)
     if found is None:
         family = [each.code for each in rules if each.code.startswith(code[:3])]
         return fail(unknown_rule(arguments.code) + (f"; codes: {', '.join(family)}" if family else ""))
-    print(manual.page(found, arguments.format), end="")
+    print(manual.page(found, arguments.format, columns()), end="")
     return 0

@@ -8,6 +8,7 @@ from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, skipped_files
 from cfglint.cli.output import write_text
 from cfglint.cli.run_all import outcomes
+from cfglint.cli.terminal import folded_lines
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
@@ -29,6 +30,7 @@ FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes
 SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
 REASONS = {"a placeholder": "to be filled in"}
 MOST_NAMES = 4
+INDENT = 16  # columns before a value
 BRANCH = "  (in a branch that may not be reached)"
 CALLER = "  (only with arguments, variables or files that the script expects)"
 
@@ -66,8 +68,8 @@ def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], out
 
 
 def as_text(found: list[Outcome]) -> str:
-    """A paragraph for each run."""
-    return "".join(map(described, found))
+    """A paragraph for each run, folded to the terminal."""
+    return "".join(folded_lines("".join(map(described, found)).splitlines(keepends=True), INDENT))
 
 
 def as_json(found: list[Outcome]) -> str:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
 NARROWEST = 60  # columns; a terminal that is narrower gets lines of this width
 
 
@@ -37,10 +41,26 @@ def columns() -> int | None:
     asked = os.environ.get("COLUMNS", "")
     if asked.isascii() and asked.isdigit() and int(asked[:6]):
         return max(NARROWEST, int(asked[:6]))
+    return width_of(sys.stdout)
+
+
+def width_of(stream: TextIO) -> int | None:
+    """The width of the terminal of a stream; None if it is not one."""
     try:
-        return max(NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
+        return max(NARROWEST, os.get_terminal_size(stream.fileno()).columns)
     except (OSError, ValueError):
         return None
+
+
+def folded_lines(lines: list[str], indent: int = 4) -> list[str]:
+    """Lines in the width of the terminal, if there is one; what is folded is indented."""
+    width = columns()
+    if width is None or max(map(len, lines), default=0) <= width:
+        return lines
+    from textwrap import TextWrapper
+
+    folder = TextWrapper(width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return [f"{folder.fill(line)}\n" for line in lines]
 
 
 def rows() -> int | None:

@@ -12,6 +12,13 @@ OTHER_WRITING = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")  # letters that do not
 LATIN_LOOK_ALIKES = "\u0131\u0251\u0261"  # dotless i, alpha, script g
 MOST_LOOK_ALIKES = 3  # that are named for one word
 
+MOMENTS = {  # the stages of a run, as they are written after "fails"
+    "load": "while reading the file",
+    "config": "while checking the config",
+    "init": "during initialization",
+    "first-step": "at the first step",
+}
+
 
 def spelled(value: Any) -> str:
     """A value as JSON and YAML spell it: `null`, `true`, `"auto"`, `[1, 2]`, never `None`, `True` or `'auto'`."""

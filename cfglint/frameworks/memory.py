@@ -46,6 +46,7 @@ MODEL_FLAG = "--model"
 CARD_FLAG = "--gpu-memory"
 ROWS_FLAG = "--seq-length"
 GPUS_FLAG = "--gpus"
+CERTAINTY = {"A": "close estimate", "B": "estimate", "C": "rough estimate"}
 
 
 class UnknownModel(Exception):
@@ -73,7 +74,7 @@ class RunMemory(Record):
             parts.append(f"largest micro batch {self.spelled_largest()}")
         if self.longest:
             parts.append(f"rows of up to {self.longest:,} tokens surely fit")
-        parts.append(f"class {found.classification}" + (f", shape of {self.model.name}" if self.model.name else ""))
+        parts.append(CERTAINTY[found.classification] + (f", shape of {self.model.name}" if self.model.name else ""))
         assumed = f" (assumed: {', '.join(self.inputs.assumed)})" if self.inputs.assumed else ""
         return "; ".join(parts) + assumed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import ARGUMENT, CODE, LAUNCH
+from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
@@ -19,12 +20,6 @@ CHANGES = "unsafe: it changes what the run does"
 GUESS = "unsafe: it is a guess"
 BY_RELEASE = "unsafe: it depends on the release, which `--target` specifies"
 LONGEST = 300  # characters of an exception
-MOMENTS = {
-    "load": "while reading the file",
-    "config": "while checking the config",
-    "init": "during initialization",
-    "first-step": "at the first step",
-}
 
 
 def details(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:

@@ -34,14 +34,15 @@ def families() -> dict[str, str]:
     return found
 
 
-def listing(rules: list[Rule], form: str = "text") -> str:
-    """One line per rule, or the same as JSON."""
+def listing(rules: list[Rule], form: str = "text", most: int | None = None) -> str:
+    """One line per rule, cut to a width in columns if one is given, or the same as JSON."""
     if form == "json":
         import json
 
         return json.dumps([entry(rule) for rule in rules]) + "\n"
     width = max((len(rule.name) for rule in rules), default=0) + 2
-    return "".join(f"{rule.code}  {rule.severity:<8}{rule.name:<{width}}{summary(rule)}\n" for rule in rules)
+    lines = (f"{rule.code}  {rule.severity:<8}{rule.name:<{width}}{summary(rule)}" for rule in rules)
+    return "".join(f"{line if most is None or len(line) <= most else line[: most - 3].rstrip() + '...'}\n" for line in lines)
 
 
 def entry(rule: Rule) -> RuleEntry:
@@ -69,8 +70,8 @@ def summary(rule: Rule) -> str:
     return rule.page.partition("\n")[0]
 
 
-def page(rule: Rule, form: str = "text") -> str:
-    """The manual page of a rule."""
+def page(rule: Rule, form: str = "text", width: int | None = None) -> str:
+    """The manual page of a rule; its paragraphs are folded to a width in columns if one is given."""
     if form == "json":
         import json
 
@@ -83,7 +84,18 @@ def page(rule: Rule, form: str = "text") -> str:
     held = "".join(f"Releases: {line}\n" for line in releases(rule))
     address = rule_uri(rule.code)
     link = f"Page: {address}\n" if address else ""
-    return head + rule.page + "\n\n" + kinds + stage + held + link + "".join(example(title, text) for title, text in examples(rule))
+    text = rule.page if width is None else "\n\n".join(refolded(each, width) for each in rule.page.split("\n\n"))
+    return head + text + "\n\n" + kinds + stage + held + link + "".join(example(title, text) for title, text in examples(rule))
+
+
+def refolded(paragraph: str, width: int) -> str:
+    """A paragraph folded to a width; one with a line of a list, a table or code stays as it is."""
+    lines = paragraph.split("\n")
+    if any(line[:1] in (" ", "-", "|", "`") for line in lines[1:]) or max(map(len, lines)) <= width:
+        return paragraph
+    from textwrap import fill
+
+    return fill(" ".join(lines), width, break_long_words=False, break_on_hyphens=False)
 
 
 def example(title: str, text: str) -> str:

@@ -43,7 +43,7 @@ HEADS = (
 CHOSEN = 1  # the column that is empty if no plan was found
 WIDTH = 80  # columns without a terminal
 MOST_SPLITS = 8  # maximum number of other splits listed per GPU count
-NARROWEST = 20  # minimum columns of a note
+NARROWEST = 24  # minimum columns of a note that stands beside its line
 
 
 def render(form: str, plan_table: PlanTable, colour: bool = False, width: int | None = None) -> str:
@@ -155,18 +155,24 @@ def wrap(line: str, width: int) -> list[str]:
 
 
 def as_text(rows: list[list[str]], used: list[int], width: int, colour: bool) -> str:
-    """Columns aligned by spaces, the notes folded within their column; in colour the head is bold, GPU counts without a plan are dim."""
+    """Columns aligned by spaces, the notes folded within their column, or below their line where that would be too narrow.
+
+    In colour the head is bold, and GPU counts without a plan are dim.
+    """
     *numbers, note = used
     heads = [[HEADS[index][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
     widths = [max(len(line[place]) for line in (*heads, *cells)) for place in range(len(numbers))]
-    room = max(width - sum(widths) - 2 * len(widths), NARROWEST)
-    drawn = [("bold", aligned(heads[0], widths)), ("bold", f"{aligned(heads[1], widths)}  note")]
+    column = sum(widths) + 2 * len(widths)
+    beside = width - column >= NARROWEST
+    indent = column if beside else widths[0] + 2
+    drawn = [("bold", aligned(heads[0], widths)), ("bold", aligned(heads[1], widths) + ("  note" if beside else ""))]
     for line, row_cells in zip(rows, cells, strict=True):
-        first, *more = textwrap.wrap(line[note], room) or [""]
+        folded = textwrap.wrap(line[note], width - indent)
+        first = folded.pop(0) if beside and folded else ""
         style = "" if line[CHOSEN] else "dim"
         drawn.append((style, f"{aligned(row_cells, widths)}  {first}"))
-        drawn += [(style, f"{' ' * (sum(widths) + 2 * len(widths))}{each}") for each in more]
+        drawn += [(style, " " * indent + each) for each in folded]
     return "".join(f"{painted(style, line.rstrip()) if colour else line.rstrip()}\n" for style, line in drawn)
 
 

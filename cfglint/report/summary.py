@@ -66,7 +66,7 @@ def lines(account: RunSummary) -> list[Paragraph]:
     """All lines."""
     run = account.run
     names = short_names([document.path for document in run.documents])
-    lines = [*paragraph("", ", ".join(document.path for document in run.documents)), *header(account)]
+    lines = [*verdict(account), *of_what(run)]
     for group in GROUPS:
         items = [item for item in account.items if item.group == group]
         if items and group != FILLED:
@@ -97,12 +97,17 @@ def unchecked_program(run: CheckedRun) -> str:
     return line.program.string if run.configs and run.configs[0].kind in ENGINES else ""
 
 
-def header(account: RunSummary) -> list[Paragraph]:
-    """Framework, versions and verdict."""
-    run = account.run
+def of_what(run: CheckedRun) -> list[Paragraph]:
+    """The files of the run, framework and versions."""
     sources = run.target_from
     targets = ", ".join(f"{package} {version} ({sources[package]})" for package, version in run.target.items())
-    lines = paragraph("", f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}")
+    files = paragraph("", ", ".join(document.path for document in run.documents))
+    return [*files, *paragraph("", f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}")]
+
+
+def verdict(account: RunSummary) -> list[Paragraph]:
+    """Whether the run starts, with the first errors."""
+    run = account.run
     if not account.errors:
         starts = "It would start" if run.facts.complete else "No errors found: this run should start"
         program = unchecked_program(run)
@@ -114,9 +119,9 @@ def header(account: RunSummary) -> list[Paragraph]:
             starts = "No errors found, but the run does not fit into the GPU memory"
         if run.verdict is None:
             starts = f"Whether it would start is not known{why_unknown(run)}"
-        return [*lines, *paragraph("", f"{starts}{more}.")]
+        return paragraph("", f"{starts}{more}.")
     count = len(account.errors)
-    lines += paragraph("", f"It would not start: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
+    lines = paragraph("", f"It would not start: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
     for each in account.errors[:MOST_ERRORS]:
         lines += paragraph("  ", f"{each.place.file}:{each.place.line} {each.code} {each.message}", "    ")
     return lines

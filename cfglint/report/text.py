@@ -42,7 +42,8 @@ def block(diagnostic: Diagnostic, outcome: Outcome, width: int | None = None, mo
     style = STYLES[diagnostic.severity]
     where, what = f"{shown(place.file)}:{place.line}:{place.column}", f"{diagnostic.severity} {diagnostic.code}"
     rest = f" {diagnostic.name}: {shown(diagnostic.message)}"
-    segments: Segments = [("bold", where), ("", ": "), (style, what), ("", folded(rest, len(where) + 2 + len(what), "    ", width))]
+    start, before = (": ", len(where) + 2) if width is None or len(where) + 2 + len(what) <= width else (":\n    ", 4)
+    segments: Segments = [("bold", where), ("", start), (style, what), ("", folded(rest, before + len(what), "    ", width))]
     segments += excerpt(place, style, width)
     for label, text in (*details(diagnostic, outcome), *more):
         segments += labelled(label, shown(text), width)
@@ -61,12 +62,13 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
         return text + "\n"
     from textwrap import TextWrapper
 
-    adjacent = column <= width - SHORTEST  # otherwise it begins on a line of its own, below a long path
-    folder = TextWrapper(width, " " * column if adjacent else indent, indent, break_long_words=False, break_on_hyphens=False)
+    start = " " if text.startswith(" ") else ""
+    adjacent = column + len(start) + max(len(text.split(maxsplit=1)[0]), SHORTEST) <= width  # otherwise it begins below a long path
+    before = " " * (column + len(start)) if adjacent else indent
+    folder = TextWrapper(width, before, indent, break_long_words=False, break_on_hyphens=False)
     lines = [without_runner_command(line) for line in folder.wrap(text.lstrip())]
     if not adjacent:
         return "\n" + "\n".join(lines) + "\n"
-    start = " " if text.startswith(" ") else ""
     return start + "\n".join([lines[0].lstrip(), *lines[1:]]) + "\n"
 
 

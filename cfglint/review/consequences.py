@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os.path import basename
 
+from cfglint.findings.wording import MOMENTS
 from cfglint.review.batch_consequences import batch, growth
 from cfglint.review.computed_values import computed
 from cfglint.review.consequence import (
@@ -26,6 +27,7 @@ from cfglint.review.settings import equal, missing_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.diagnostic import Outcome
     from cfglint.review.settings import SettingChange
     from cfglint.review.snapshot import Side
 
@@ -134,14 +136,18 @@ def start(old: Side, new: Side) -> list[Consequence]:
     if before.verdict != after.verdict and None in (before.verdict, after.verdict):
         return [Consequence("verdict", "whether it starts cannot be decided on both sides", before.verdict, after.verdict, known=False)]
     if before.verdict != after.verdict:
-        how = "starts now" if after.verdict == "accept" else "no longer starts"
-        stage = after.fails_at or before.fails_at
-        text = f"{how}{on_gpus(new)}: {before.verdict} -> {after.verdict}{f' (at {stage})' if stage else ''}"
+        how, failed, side = ("starts now", "failed", before) if after.verdict == "accept" else ("no longer starts", "fails", after)
+        text = f"{how}{on_gpus(new)}{f': {failed} {MOMENTS[side.fails_at]}' if side.fails_at else ''}"
         return [Consequence("verdict", text, before.verdict, after.verdict)]
     if before.fails_at != after.fails_at:
-        text = f"still does not start{on_gpus(new)}: fails at {after.fails_at}, before at {before.fails_at}"
+        text = f"still does not start{on_gpus(new)}: fails {moment(after)}, before {moment(before)}"
         return [Consequence("fails_at", text, before.fails_at, after.fails_at)]
     return []
+
+
+def moment(outcome: Outcome) -> str:
+    """When a run fails."""
+    return MOMENTS.get(outcome.fails_at or "", "at an unknown stage")
 
 
 def missing_references(old: Side, new: Side) -> list[Consequence]:

@@ -1,5 +1,5 @@
 // A picture of a page, for the docs: node screenshot.mjs CHROMIUM PAGE.html PICTURE.png WIDTH HEIGHT light|dark
-// docs/images/check.png is `check examples/bad/batch-mismatch.json --gpus 8` at 1000 x 900; diff.png is `diff examples/good/trainer.yaml
+// docs/images/check.png is `check examples/bad/batch-mismatch.json --gpus 8` at 1000 x 900; diff.png is `review examples/good/trainer.yaml
 // new.yaml --gpus 8 --num-examples 128770` at 1080 x 1000, new.yaml with 4 accumulation steps and a linear schedule. Both light.
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";

@@ -64,7 +64,7 @@ class TestText:
         write(folder, old__json=GOOD, new__json=BAD)
         status, out, err = diff("old.json", "new.json", "--gpus", "8")
         assert status == 1
-        assert "  no longer starts on 8 GPUs: accept -> reject (at config)\n" in out
+        assert "  no longer starts on 8 GPUs: fails while checking the config\n" in out
         assert "  new findings\n    new.json:1:22: error BAT001 batch-mismatch: " in out
         assert all(line.startswith("    ") for line in out.partition("new findings\n")[2].splitlines())
         assert "1 error new" in err
@@ -96,7 +96,7 @@ class TestStatus:
         status, out, _ = diff("old.json", "new.json", "--gpus", "8", "--ignore", "BAT")
         assert status == 0
         assert "BAT001" not in out
-        assert "accept -> reject" in out
+        assert "no longer starts" in out
 
     @each_case(
         ("arguments", "said"),
@@ -194,7 +194,7 @@ class TestFormats:
             "known": True,
             "before": "accept",
             "after": "reject",
-            "text": "no longer starts on 8 GPUs: accept -> reject (at config)",
+            "text": "no longer starts on 8 GPUs: fails while checking the config",
         }
         assert change["settings"] == [
             {

@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_refused(line, message, folder, capsys):
 
 @each_case(
     ("file", "start"),
-    [("run.json", '{"cfglint"'), ("run.html", "<!doctype html>"), ("run.txt", "a.json\n"), ("run.md", "a.json\n")],
+    [("run.json", '{"cfglint"'), ("run.html", "<!doctype html>"), ("run.txt", "No errors found"), ("run.md", "No errors found")],
 )
 def test_the_suffix_of_the_file_decides_the_format_of_explain(file, start, folder, tmp_path):
     assert main(["explain", "a.json", "--gpus", "8", "--output", file]) == 0

@@ -70,7 +70,7 @@ def test_hours_are_measured_or_scaled_and_say_what_they_rest_on(folder, capsys):
     assert [each["hours_from"] for each in told["plans"]] == ["scaled", "measured", "scaled"]
     main(["plan", "train.yaml", *arguments, "--from-gpus", "8"])
     printed = capsys.readouterr().out
-    assert " ~1.8 " in printed
+    assert " ~1.8\n" in printed
     assert "2.1 seconds per step measured on 8 GPUs" in printed
 
 

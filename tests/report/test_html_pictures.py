@@ -242,7 +242,7 @@ class TestChart:
         root = parsed(drawing)
         classes = [rect.get("class") for rect in root.findall("rect")]
         assert classes == ["cell chosen", "cell", "bar", "ground"]
-        assert {"\u00d78", "\u00d716", "\u2715 252 or 264", "2.5", "hours"} <= set(words(drawing))
+        assert {"\u00d78", "\u00d716", "\u2715 252 or 264", "2.5 h", "hours"} <= set(words(drawing))
         assert root.get("aria-label") == "plans"
 
     def test_nothing_reachable_and_no_length(self):

@@ -186,8 +186,8 @@ def test_a_schedule(told):
 def test_accept_to_reject(told):
     after = engine(steps=('_steps": 8', '_steps": 4'))
     sentences = told(engine(), after, gpus=8)
-    assert sentences[0] == "no longer starts on 8 GPUs: accept -> reject (at config)"
-    assert told(after, engine(), gpus=8)[0] == "starts now on 8 GPUs: reject -> accept (at config)"
+    assert sentences[0] == "no longer starts on 8 GPUs: fails while checking the config"
+    assert told(after, engine(), gpus=8)[0] == "starts now on 8 GPUs: failed while checking the config"
 
 
 def test_the_gpus_that_the_sizes_imply(told):
@@ -270,11 +270,11 @@ def test_a_side_that_cannot_be_read_has_no_numbers(told):
     broken = {"ds_config.json": ENGINE[:-4]}
     assert told(engine(), broken, gpus=8) == [
         "ds_config.json cannot be read any more",
-        "no longer starts on 8 GPUs: accept -> reject (at load)",
+        "no longer starts on 8 GPUs: fails while reading the file",
     ]
     assert told(broken, engine(), gpus=8) == [
         "ds_config.json could not be read before and can be read now",
-        "starts now on 8 GPUs: reject -> accept (at load)",
+        "starts now on 8 GPUs: failed while reading the file",
     ]
     other = {"ds_config.json": ENGINE[:-3]}
     assert told(broken, other, gpus=8) == ["ds_config.json could not be read before and cannot be read now"]

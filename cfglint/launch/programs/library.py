@@ -31,6 +31,7 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
+from cfglint.launch.programs.parser_arguments import LineParser
 from cfglint.source.dataclass_fields import annotated
 
 TYPE_CHECKING = False
@@ -458,7 +459,7 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
         return of_built(run, data, name)
     if isinstance(data, Opaque) and data.name == "accelerate.Accelerator":
         return accelerators.of_accelerator(name, given)
-    if isinstance(data, (line_parsers.LineParser, line_parsers.ClassParser)):
+    if isinstance(data, (LineParser, line_parsers.ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
     return unknown(f"`{name}()` is a call outside of the program")
 

@@ -30,6 +30,7 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
+from cfglint.launch.programs.parser_arguments import LineParser, ParserArgument
 from cfglint.launch.programs.scopes import Scope
 from cfglint.source.dataclass_fields import annotated
 
@@ -54,37 +55,6 @@ SIGNATURES = frozenset(
     )
 )
 OPEN_LINE = "the launch line may give it"
-
-
-class ParserArgument:
-    """An argument of a parser: the name of its result, its options, and what `add_argument` says about it."""
-
-    def __init__(self, name: str, options: list[str], given: Named) -> None:
-        self.name = name
-        self.options = options
-        self.default = given.get("default", NONE)
-        self.is_required = given.get("required", NONE).data is True
-        self.kind = given.get("type")
-        self.action = given["action"] if "action" in given else Value("store")
-        self.nargs = given.get("nargs", NONE)
-        self.const = given.get("const", NONE)
-        self.is_flag_pair = isinstance(self.action.data, External) and self.action.data.name.endswith("BooleanOptionalAction")
-
-    @property
-    def takes_none(self) -> bool:
-        """Whether no word follows it."""
-        return self.is_flag_pair or self.action.data in ("store_true", "store_false", "store_const", "append_const", "count")
-
-
-class LineParser:
-    """An `argparse.ArgumentParser`."""
-
-    def __init__(self) -> None:
-        self.arguments: list[ParserArgument] = []
-        self.defaults: dict[str, Value] = {}
-        self.commands: dict[str, LineParser] = {}
-        self.command_name = ""
-        self.is_open = False  # further arguments are unknown
 
 
 class ClassParser:
@@ -178,18 +148,16 @@ def add(run: Interpreter, parser: LineParser, given: Given, named: Named) -> Non
 
 def parsed(run: Interpreter, parser: LineParser, line: tuple[Words, bool]) -> Value:
     """The object that `parse_args` returns."""
+    from cfglint.launch.programs.word_assignment import assigned
+
     words, is_open = line
     data = Instance()
     if parser.is_open:
         data.slots[OPEN] = True
-    given, rest, unclear = assigned(parser, words)
+    given, chosen, unclear = assigned(parser, words)
     if unclear:  # it may be any options, those that are given included
         given = {}
-    chosen = chosen_command(parser, rest)
     parts = [parser] if chosen is None else [parser, parser.commands[chosen]]
-    if chosen is not None:
-        more, _, unclear_too = assigned(parser.commands[chosen], words[words.index(chosen) + 1 :])
-        given, unclear = {**given, **more}, unclear or unclear_too
     if parser.command_name:
         data.slots[parser.command_name] = Value(chosen) if chosen is not None else unknown()
     elif parser.commands and chosen is None:
@@ -207,60 +175,6 @@ def parsed(run: Interpreter, parser: LineParser, line: tuple[Words, bool]) -> Va
     return Value(data)
 
 
-def chosen_command(parser: LineParser, rest: list[str]) -> str | None:
-    """The subcommand that the words name."""
-    return next((each for each in rest if each in parser.commands), None)
-
-
-def assigned(parser: LineParser, words: Words) -> tuple[dict[str, list[str | None]], list[str], bool]:
-    """(the words of each argument, words of none, whether an unknown word may be an option)."""
-    found: dict[str, list[str | None]] = {}
-    rest: list[str] = []
-    current: ParserArgument | None = None
-    unclear = refused = False  # refused: the last word is an option that the parser does not have, and takes the next as its value
-    for word in words:
-        if word is not None and word.startswith("-") and not is_number(word):
-            text, mark, inline = word.partition("=")
-            current = option_of(parser, text)
-            if current is None:
-                refused = not mark
-                continue
-            if current.is_flag_pair or current.action.data != "append" or current.name not in found:
-                found[current.name] = [f"\0{text}"] if current.is_flag_pair else []
-            if mark:
-                found[current.name].append(inline)
-                current = None
-            elif current.takes_none:
-                current = None
-        elif current is not None:
-            found[current.name].append(word)
-            if current.nargs.data in (None, "?"):
-                current = None
-        elif word is None:
-            unclear = unclear or not refused
-        else:
-            rest.append(word)
-        refused = False
-    positional = [each for each in parser.arguments if not each.options[0].startswith("-")]
-    for argument, word in zip(positional, rest, strict=False):
-        found[argument.name] = [word]
-    return found, rest, unclear
-
-
-def is_number(word: str) -> bool:
-    """Whether a word is a negative number, which is a value."""
-    return converted("float", word) is not None
-
-
-def option_of(parser: LineParser, text: str) -> ParserArgument | None:
-    """The argument of an option, which may be abbreviated."""
-    for each in parser.arguments:
-        if text in each.options or (each.is_flag_pair and f"--{text.removeprefix('--no-')}" in each.options):
-            return each
-    matching = [each for each in parser.arguments if any(option.startswith(text) for option in each.options if text.startswith("--"))]
-    return matching[0] if len(matching) == 1 else None
-
-
 def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None] | None, parser: LineParser, is_open: bool) -> Value:
     """The value that the parser gives an argument."""
     name = argument.name
@@ -272,10 +186,12 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
             return Value(unknown().data, reason=f"`--{name}` is required: the launch line gives it", argument=name)
         if default is NONE and argument.action.data in FLAGS:
             default = Value(not FLAGS[argument.action.data])
+        if default is NONE and argument.is_positional and argument.nargs.data == "*":
+            default = Value(Sequence([]))
         made = typed(run, argument, default.data) if isinstance(default.data, str) else default
         return Value(made.data, made.node or default.node, made.module or default.module, made.reason or default.reason, name)
     if argument.is_flag_pair:
-        return Value(not (words[0] or "").startswith("\0--no-"), argument=name)
+        return Value(not (words[0] or "").startswith("--no-"), argument=name)
     if argument.action.data in FLAGS:
         return Value(FLAGS[argument.action.data], argument=name)
     if argument.action.data == "store_const":

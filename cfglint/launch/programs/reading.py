@@ -17,6 +17,7 @@ from cfglint.launch.programs.parsers import FROM_FILE, added_arguments, construc
 from cfglint.launch.programs.runs_of_program import Evaluations, scope_around
 from cfglint.launch.programs.scopes import reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
+from cfglint.launch.training import argument_classes
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -65,11 +66,6 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 def may_build(modules: Modules) -> bool:
     """Whether the text of a module names a class of arguments as if it calls it."""
     return any(module is not None and any(f"{name}(" in module.text for name in argument_classes()) for module in modules.known())
-
-
-def argument_classes() -> set[str]:
-    """The classes of the arguments of trainers."""
-    return {name for kind in kinds() for name in framework(kind).argument_classes()}
 
 
 def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[BuiltCall]:

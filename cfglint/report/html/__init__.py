@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cfglint.review.settings import SettingChange
 
 MOST_PLANS = 8  # maximum number of plans with diagrams
+MOST_TARGETS = 3  # releases that the line below the headline names; each run names its own
 FEW = 5  # up to this many runs are shown; of more, those without findings are folded
 
 
@@ -90,7 +91,8 @@ def summary(runs: list[views.RunView], findings: list[views.FindingView]) -> str
     found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
     files = pictures.many(sum(len(each.files) for each in runs), "file")
     targets = list(dict.fromkeys(target for each in runs for target in each.targets))
-    return f"{found or 'Nothing found'} in {files}; for {', '.join(targets)}." if runs else ""
+    releases = f"; for {', '.join(targets)}" if len(targets) <= MOST_TARGETS else ""
+    return f"{found or 'Nothing found'} in {files}{releases}." if runs else ""
 
 
 # ---- explain
@@ -125,7 +127,7 @@ def missing(settings: list[views.SummarySetting]) -> str:
 
 
 def log(path: str, found: ExplainedLog) -> str:
-    """The page of `explain` for a training log."""
+    """The page of `log`."""
     banners = [banner(each, f"banner-{number}") for number, each in enumerate(found.banners, 1)]
     differing = sum(len(each.differences) for each in found.banners)
     headline = f"{pictures.many(differing, 'number')} not as configured" if differing else f"Training log {path}"
@@ -139,7 +141,7 @@ def log(path: str, found: ExplainedLog) -> str:
         "log.html",
         [],
         [],
-        command="explain",
+        command="log",
         headline=headline,
         status="error" if failure is not None else "warning" if differing else "",
         lead=f"{pictures.many(len(banners), 'training banner')} in {path}.{said}",
@@ -219,23 +221,41 @@ def planned(each: PlanEntry, outcome: Outcome | None) -> views.PlanView:
 
 
 def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
-    """The page of `diff` and `review`; the facts about runs that only depend on a changed release are listed once."""
+    """The page of `review`; the facts about runs that only depend on a changed release are listed once."""
     groups, others = grouped_by_release(comparisons)
     worst_first = sorted((each for each in others if not each.empty), key=urgency)
-    altered = [change(each, f"run-{number}") for number, each in enumerate(worst_first, 1)]
+    altered = [change(alike, f"run-{number}") for number, alike in enumerate(equal_ones(worst_first), 1)]
     findings = [found for each in altered for found in (*each.new, *each.gone)]
     return page(
         "changes.html",
         findings,
         [each.anchor for each in altered],
-        command="changes",
+        command="review",
         headline=release_headline(groups) or changes_headline(comparisons, altered),
-        status="error" if broken(altered) or any(each.stopped for each in groups) else "",
+        status=changes_status(altered, groups, unused),
         lead=f"{pictures.many(len(comparisons), 'run')} compared.",
         changes=altered,
         releases=[views.ReleaseView(signs(", ".join(each.titles)), list(each.lines)) for each in groups],
         unused=lines_of(unused),
     )
+
+
+def equal_ones(comparisons: list[Comparison]) -> list[list[Comparison]]:
+    """The comparisons with the same consequences, settings and findings together."""
+    found: dict[object, list[Comparison]] = {}
+    for each in comparisons:
+        settings = tuple((setting.key, setting.before.text, setting.after.text) for setting in each.settings)
+        findings = tuple((side, found.code, found.message) for side in ("new", "gone") for found in getattr(each, side))
+        sides = tuple((side.verdict, side.fails_at, side.gpus) if side else None for side in (each.before, each.after))
+        found.setdefault((sides, tuple(sentence.text for sentence in each.sentences), settings, findings), []).append(each)
+    return [*found.values()]
+
+
+def changes_status(altered: list[views.ChangeView], groups: list[ReleaseGroup], unused: Sequence[NotCompared]) -> str:
+    """The shape next to the headline of a comparison; none for a change that is neither good nor bad."""
+    if any(each.after and not each.after.starts for each in altered) or any(each.stopped for each in groups):
+        return "error"
+    return "" if altered or groups or unused else "yes"
 
 
 def release_headline(groups: list[ReleaseGroup]) -> str:
@@ -251,27 +271,33 @@ def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeVi
     if not altered:
         return sentence(NOTHING).rstrip(".")
     stopping = broken(altered)
-    stopped = len(stopping)
+    stopped = sum(each.runs for each in stopping)
     only = altered[0].after if len(comparisons) == 1 else None
     if only and not only.starts:
         return with_cause(only).replace("Would not start", "Would not start after this change" if stopped else "Would still not start", 1)
     if stopped:
-        worst = stopping[0]
+        worst = stopping[0].after
+        assert worst is not None
         who = os.path.basename(worst.files[0]) if stopped == 1 else pictures.many(stopped, "run")
-        return f"{who} would not start after this change" + (f": {worst.cause}" if stopped == 1 and worst.cause else "")
+        return f"{who} would not start after this change" + (f": {worst.cause}" if len(stopping) == 1 and worst.cause else "")
     if len(comparisons) > 1:
-        return f"{len(altered)} of {len(comparisons)} runs changed in effect"
+        failing = sum(each.runs for each in altered if each.after and not each.after.starts)
+        if failing:
+            return f"{failing} of {len(comparisons)} runs would still not start"
+        first = altered[0].sentences[0][0] if altered[0].sentences else "other settings"
+        return f"{sum(each.runs for each in altered)} of {len(comparisons)} runs changed in effect: {first}"
     sentences = altered[0].sentences
     return sentence(sentences[0][0] if sentences else "other settings, the same numbers").rstrip(".")
 
 
-def broken(altered: list[views.ChangeView]) -> list[views.RunView]:
-    """The runs, as they are after the change, that start before it, or are new, and do not start after it."""
-    return [each.after for each in altered if each.after and not each.after.starts and (each.before is None or each.before.starts)]
+def broken(altered: list[views.ChangeView]) -> list[views.ChangeView]:
+    """The changes of runs that start before, or are new, and do not start after it."""
+    return [each for each in altered if each.after and not each.after.starts and (each.before is None or each.before.starts)]
 
 
-def change(comparison: Comparison, anchor: str) -> views.ChangeView:
-    """The template values of one run before and after."""
+def change(alike: list[Comparison], anchor: str) -> views.ChangeView:
+    """The template values of one run before and after; the others of its list changed in the same way."""
+    comparison, *others = alike
     before, after = (
         views.run(side, f"{anchor}-{name}", found, home=anchor, listed=False) if side else None
         for name, side, found in (("before", comparison.before, comparison.gone), ("after", comparison.after, comparison.new))
@@ -287,6 +313,7 @@ def change(comparison: Comparison, anchor: str) -> views.ChangeView:
         [setting(each, comparison) for each in comparison.settings],
         after.findings if after else [],
         before.findings if before else [],
+        [signs(title(each)) for each in others],
     )
 
 
@@ -316,7 +343,7 @@ def notebook_plan(plan_table: PlanTable) -> str:
 
 def notebook_changes(comparisons: list[Comparison]) -> str:
     """The changes, with the run before and after, as a fragment for another page."""
-    altered = [change(each, f"run-{number}") for number, each in enumerate(comparisons, 1)]
+    altered = [change([each], f"run-{number}") for number, each in enumerate(comparisons, 1)]
     sentences = [f"{head}{rest}" for each in altered for head, rest in each.sentences]
     sides = [side for each in altered for side in (each.before, each.after) if side]
     return fragment(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)

@@ -15,7 +15,7 @@ COLUMN = 46
 ROW = 40
 SIDE = 30
 TOP = 46
-BARS = 84  # width of the bars after the columns, with their numbers
+BARS = 420  # width of the bars after the columns, with their numbers
 BAR = 14
 
 
@@ -35,7 +35,7 @@ def draw(plans: list[PlanEntry], label: str) -> Markup:
         parts.append(svg.text(LEFT - 12, y + 5, f"{plan['gpus']:,}", class_="end strong"))
         parts += row(plan, sizes, y) if plan["options"] else unreachable_row(plan, (LEFT + right) / 2, y)
         if name:
-            parts += bar(name, values, place, right + 8, y)
+            parts += bar(name, values, place, plan.get("hours_from") == "scaled", right + 8, y)
     return svg.picture(width, TOP + ROW * len(plans), *parts, label=label)
 
 
@@ -73,13 +73,13 @@ def lengths(plans: list[PlanEntry]) -> tuple[str, list[float | None]]:
     return "", []
 
 
-def bar(name: str, values: list[float | None], place: int, x: float, y: float) -> list[str]:
-    """The bar for the length of one plan, with its number above it."""
+def bar(name: str, values: list[float | None], place: int, scaled: bool, x: float, y: float) -> list[str]:
+    """The bar for the length of one plan, with its number and unit above it; a number that was not measured is marked."""
     value = values[place]
     if value is None:
         return [svg.text(x, y + 5, "-", class_="left")]
     most = max(each for each in values if each is not None) or 1
-    words = f"{value:,.1f}" if name == "hours" else f"{value:,}"
+    words = f"{'~' if scaled else ''}{value:,.1f} h" if name == "hours" else f"{value:,} steps"
     return [
         svg.text(x, y - 4, words, class_="left"),
         svg.element("rect", class_="bar", x=x, y=y + 1, width=(BARS - 12) * value / most, height=BAR),

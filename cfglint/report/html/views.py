@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
-from cfglint.report.details import HELP, MOMENTS, NOTE, raises
+from cfglint.report.details import HELP, NOTE, raises
 from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
 from cfglint.report.html.figures import Numbers, numbers
@@ -357,3 +358,9 @@ class ChangeView:
     settings: list[SettingView]
     new: list[FindingView]
     gone: list[FindingView]
+    others: list[str] = field(default_factory=list)  # the titles of runs with the same change
+
+    @property
+    def runs(self) -> int:
+        """The number of runs that changed in this way."""
+        return 1 + len(self.others)

@@ -63,45 +63,43 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     if None in sizes.values():
         return
     error = incompatible_axes(config) or missing_fsdp(config) or wrong_product(config)
-    if error:
-        yield Finding(
-            config.setting("parallelism_config"),
-            error[0],
-            exception=error[1],
-            help="change the sizes so that their product is the number of processes" if "product" in error[0] else None,
-        )
+    if error is not None:
+        yield error
 
 
-def incompatible_axes(config: AccelerateConfig) -> tuple[str, str] | None:
-    """(message, exception) for axes that are incompatible."""
+def wrong(config: AccelerateConfig, message: str, exception: str, remedy: str | None = None) -> Finding:
+    """A finding about the sizes of the section."""
+    return Finding(config.setting("parallelism_config"), f"`parallelism_config`{message}", exception=exception, help=remedy)
+
+
+def incompatible_axes(config: AccelerateConfig) -> Finding | None:
+    """The finding about axes that are incompatible."""
     replicate, shard, tensor, context, sequence = (config.axis(name) or 1 for name in AXES)
     if context > 1 and sequence > 1 and config.version in CHECKS_BOTH:
         text = "ValueError: Context Parallelism (CP) and Sequence Parallelism (SP) are mutually exclusive."
-        return f"`parallelism_config`: cp {context} is incompatible with sp {sequence}", text
+        return wrong(config, f": cp {context} is incompatible with sp {sequence}", text)
     if (tensor > 1 or context > 1) and replicate > 1 and shard == 1:
         text = "ValueError: Tensor/Context parallelism (tp/cp_size > 1) cannot be used with pure data parallelism"
-        return f"`parallelism_config`: tp {tensor} or cp {context} with dp_replicate {replicate} requires dp_shard above 1", text
+        return wrong(config, f": tp {tensor} or cp {context} with dp_replicate {replicate} requires dp_shard above 1", text)
     return None
 
 
-def missing_fsdp(config: AccelerateConfig) -> tuple[str, str] | None:
-    """(message, exception) for axes that require FSDP 2, without it."""
+def missing_fsdp(config: AccelerateConfig) -> Finding | None:
+    """The finding about axes that require FSDP 2, without it."""
     if config.under_deepspeed or (config.trainer is not None and config.trainer.get("fsdp")):
         return None
     context, version = config.axis("cp") or 1, config.fsdp_version
     if context > 1 and not version:
-        return (
-            f"`parallelism_config`: cp {context} requires FSDP",
-            "ValueError: `cp_size > 1` specified in the `parallelism_config`, but no `fsdp_plugin` was provided.",
-        )
+        text = "ValueError: `cp_size > 1` specified in the `parallelism_config`, but no `fsdp_plugin` was provided."
+        return wrong(config, f": cp {context} requires FSDP", text)
     if context > 1 and version == "1":
         text = "ValueError: Using `cp_size>1` requires FSDP2, but the provided `fsdp_plugin` is using FSDP1."
-        return f"`parallelism_config`: cp {context} requires FSDP version 2", text
+        return wrong(config, f": cp {context} requires FSDP version 2", text)
     return None
 
 
-def wrong_product(config: AccelerateConfig) -> tuple[str, str] | None:
-    """(message, exception) for axes whose product is not the number of processes."""
+def wrong_product(config: AccelerateConfig) -> Finding | None:
+    """The finding about axes whose product is not the number of processes."""
     total = 1
     for name in AXES:
         total *= config.axis(name) or 1
@@ -110,33 +108,31 @@ def wrong_product(config: AccelerateConfig) -> tuple[str, str] | None:
         return None
     sequence = config.axis("sp") or 1
     if sequence > 1:
-        return indivisible(started, sequence) if config.under_deepspeed else None
-    counted = f"`parallelism_config`: the product of the sizes is {total}, but there are {started} processes"
-    if total > started:
-        return counted, f"RuntimeError: Mesh should not be bigger than default world size {started}, but found {total} ranks!"
-    if total < started:
-        return counted, f"ValueError: ParallelismConfig total_size ({total}) does not match num_processes ({started})."
+        return indivisible(config, started, sequence) if config.under_deepspeed else None
+    if total != started:
+        text = f"ValueError: ParallelismConfig total_size ({total}) does not match num_processes ({started})."
+        if total > started:
+            text = f"RuntimeError: Mesh should not be bigger than default world size {started}, but found {total} ranks!"
+        remedy = "change the sizes so that their product is the number of processes"
+        return wrong(config, f": the product of the sizes is {total}, but there are {started} processes", text, remedy)
     if config.under_deepspeed:
         return None
     if config.fsdp_version == "1":
-        return (
-            "`parallelism_config` requires FSDP version 2",
-            "ValueError: ParallelismConfig is only compatible DistributedType.FSDP (version 2)",
+        return wrong(
+            config, " requires FSDP version 2", "ValueError: ParallelismConfig is only compatible DistributedType.FSDP (version 2)"
         )
     if config.version in CHECKS_SHARDS and config.fsdp_version == "2" and (config.axis("dp_shard") or 1) * (config.axis("cp") or 1) == 1:
         text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
-        return "`parallelism_config`: FSDP requires dp_shard or cp above 1", text
+        return wrong(config, ": FSDP requires dp_shard or cp above 1", text)
     return None
 
 
-def indivisible(started: int, sequence: int) -> tuple[str, str] | None:
-    """(message, exception) for the sequence-parallel groups of DeepSpeed (runtime/sequence_parallel/parallel_state_sp.py:31)."""
+def indivisible(config: AccelerateConfig, started: int, sequence: int) -> Finding | None:
+    """The finding about the sequence-parallel groups of DeepSpeed (runtime/sequence_parallel/parallel_state_sp.py:31)."""
     if started < sequence:
-        return (
-            f"`parallelism_config`: sp is {sequence}, but there are {started} processes",
-            f"RuntimeError: world_size ({started}) is less than sequence_parallel_size {sequence}",
-        )
+        text = f"RuntimeError: world_size ({started}) is less than sequence_parallel_size {sequence}"
+        return wrong(config, f": sp is {sequence}, but there are {started} processes", text)
     if started % sequence:
         text = f"RuntimeError: world_size ({started}) is not divisible by sequence_parallel_size {sequence})"
-        return f"`parallelism_config`: sp {sequence} does not divide {started} processes", text
+        return wrong(config, f": sp {sequence} does not divide {started} processes", text)
     return None

@@ -1,0 +1,46 @@
+"""The parsers that a program makes, and the arguments that it adds to them."""
+
+from __future__ import annotations
+
+from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.objects import NONE, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class ParserArgument:
+    """An argument of a parser: the name of its result, its options, and what `add_argument` says about it."""
+
+    def __init__(self, name: str, options: list[str], given: dict[Any, Value]) -> None:
+        self.name = name
+        self.options = options
+        self.default = given.get("default", NONE)
+        self.is_required = given.get("required", NONE).data is True
+        self.kind = given.get("type")
+        self.action = given["action"] if "action" in given else Value("store")
+        self.nargs = given.get("nargs", NONE)
+        self.const = given.get("const", NONE)
+        self.is_flag_pair = isinstance(self.action.data, External) and self.action.data.name.endswith("BooleanOptionalAction")
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether it has no option."""
+        return not self.options[0].startswith("-")
+
+    @property
+    def takes_none(self) -> bool:
+        """Whether no word follows it."""
+        return self.is_flag_pair or self.action.data in ("store_true", "store_false", "store_const", "append_const", "count")
+
+
+class LineParser:
+    """An `argparse.ArgumentParser`."""
+
+    def __init__(self) -> None:
+        self.arguments: list[ParserArgument] = []
+        self.defaults: dict[str, Value] = {}
+        self.commands: dict[str, LineParser] = {}
+        self.command_name = ""
+        self.is_open = False  # further arguments are unknown
