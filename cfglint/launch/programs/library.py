@@ -91,7 +91,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         run.end(given)
     if package == "math" and last in MATH:
         return numeric(last, given)
-    if name == "asyncio.run" and given:
+    if (name == "asyncio.run" or package.partition(".")[0] == "tqdm") and given:
         return given[0]
     if package == "copy" and given:
         return copied(given[0])

@@ -86,12 +86,14 @@ def test_a_loader_by_the_launch_line(run):
     assert run(code, path="run.sh", line="accelerate launch --num_processes 2 train.py --rows 3")["sizes"] == [[3, 1, 6]]
 
 
-OWN_CLASS = """class Trains:
+OWN_CLASS = """from tqdm import tqdm
+class Trains:
     def __init__(self):
         self.accelerator = Accelerator(gradient_accumulation_steps=2)
         self.loader = self.accelerator.prepare(DataLoader(rows, batch_size=8))
     def train(self):
-        for batch in tqdm(self.loader, total=len(self.loader)):
+        bar = tqdm(self.loader, total=len(self.loader))
+        for step, batch in enumerate(bar):
             with self.accelerator.accumulate(self.model):
                 self.accelerator.backward(self.model(batch))
 Trains().train()
