@@ -56,7 +56,7 @@ ROOT = schema_merge.ROOT
 RECORDS = (
     *("tests/test_docs.py", "tests/test_example_files.py", "tests/test_rules_doc.py", "tests/rules", "tests/report/test_recorded.py"),
     *("tests/review/test_recorded.py", "tests/explanation/test_recorded.py", "tests/frameworks/test_memory_settings.py"),
-    *("tests/cli/test_transcripts.py", "tests/run/test_projects.py"),
+    *("tests/cli/test_transcripts.py", "tests/run/test_projects.py", "tests/schemas/test_draft7.py"),
 )
 SHOWN = 110  # characters of a message
 NOT_REACHED = (urllib.error.URLError, OSError)

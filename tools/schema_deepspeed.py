@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import schema_history
 from schema_following import Following, KeyPath, Raw, Section
-from schema_source import Module, SourceError, Tree, pairs
+from schema_source import Module, SourceError, Tree
 
+from cfglint.frameworks.deepspeed.source_fields import BASES, MODEL, literal_named, model_fields, own_models, read_field, without_none
 from cfglint.frameworks.history import NAME, UNTIL
 from cfglint.frameworks.versions import dotted
 
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.history import Row
 
-MODEL_FILE = "runtime/config_utils.py"
 START = ("runtime/config.py", "DeepSpeedConfig")
-MODEL = "DeepSpeedConfigModel"
-MODELS = {MODEL, "BaseModel"}  # pydantic's own class is the base of `comms_logger` before 0.15.0
 REMOVED: dict[str, KeyPath] = {"_REMOVED_TOP_LEVEL_CONFIG_KEYS": (), "_REMOVED_ZERO_CONFIG_KEYS": ("zero_optimization",)}
 COMPRESSED = ("weight_quantization", "activation_quantization", "sparse_pruning", "row_pruning", "head_pruning", "channel_pruning")
 NOT_FOLLOWED = {
@@ -52,9 +50,6 @@ VALIDATORS = {  # checks within models that the rules of this kind know
     "validate_enabled",  # of `compile`, which needs torch 2
     "validate_fields",
 }
-FIELD_OPTIONS = {"alias", "default", "default_factory", "description", "exclude", "ge", "gt", "json_schema_extra", "le", "lt"}
-DEPRECATION = {"deprecated", "new_param", "new_param_fn", "set_new_param"}  # in `json_schema_extra`, before pydantic 2 in `Field()` itself
-BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 ALIAS = UNTIL + 1  # in the row of a field: the name that files use
 AUTO = {"pattern": "^auto$"}  # a model drops every "auto" before it looks at the values
 PLAIN: dict[str, Raw] = {
@@ -72,15 +67,6 @@ PLAIN: dict[str, Raw] = {
     "Union[str, int]": {"type": ["integer", "boolean", "string"]},
     "object": {"x-any": True},
     "torch.dtype": {"const": "auto"},
-}
-READS: dict[str, Any] = {  # annotations, as `x-reads` has them
-    **{name: name for name in ("bool", "int", "float", "str", "Path", "list")},
-    "tuple": "list",
-    "List[str]": ["list", "str"],
-    **dict.fromkeys(("dict", "Dict", "Dict[str, Any]"), "dict"),
-    "Union[str, int]": ["|", "str", "int"],
-    "object": "Any",
-    "torch.dtype": "torch.dtype",
 }
 
 
@@ -171,7 +157,7 @@ class Keys(Following):
 
     def is_model(self, module: Module, definition: ast.ClassDef) -> bool:
         """Whether a class is one of DeepSpeed's pydantic models."""
-        return not MODELS.isdisjoint(module.bases(definition))
+        return not BASES.isdisjoint(module.bases(definition))
 
     def model(self, module: Module, definition: ast.ClassDef, path: KeyPath) -> None:
         """Note the fields of a pydantic model as keys of a section; at the top each field is a section."""
@@ -197,7 +183,7 @@ class Keys(Following):
 
     def _submodel(self, module: Module, annotation: ast.expr, path: KeyPath, raw: Raw) -> None:
         """Enter the model that a field holds."""
-        inner, optional = _without_none(annotation)
+        inner, optional = without_none(annotation)
         found = module.definition_of(inner)
         if found is None or not isinstance(found[1], ast.ClassDef) or not self.is_model(found[0], found[1]):
             return
@@ -222,82 +208,25 @@ def _model_section(types: list[str]) -> Raw:
 
 def _fields(module: Module, definition: ast.ClassDef) -> list[tuple[str, Module, ast.AnnAssign]]:
     """The fields of a model and of the models that it inherits; validators must be known ones."""
-    fields: dict[str, tuple[str, Module, ast.AnnAssign]] = {}
-    for base in definition.bases:
-        found = module.definition_of(base)
-        if found is not None and isinstance(found[1], ast.ClassDef) and found[1].name != MODEL and MODEL in found[0].bases(found[1]):
-            fields.update({name: (name, home, statement) for name, home, statement in _fields(found[0], found[1])})
-    for statement in definition.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            fields[statement.target.id] = (statement.target.id, module, statement)
-        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name) and not has_pydantic_2(module.tree):
-            name = statement.targets[0].id
-            fields[name] = (name, module, _annotated(module, statement, statement.targets[0]))
-        elif isinstance(statement, ast.FunctionDef) and _is_validator(statement) and statement.name not in VALIDATORS:
-            raise module.refuse(statement, "a validator that no rule knows")
-    return list(fields.values())
-
-
-def _annotated(module: Module, statement: ast.Assign, target: ast.Name) -> ast.AnnAssign:
-    """A field without an annotation, which pydantic 1 allows, with the type of its default."""
-    kind = type(module.constant(statement.value)).__name__
-    return ast.copy_location(ast.AnnAssign(target, ast.Name(kind), statement.value, 1), statement)
-
-
-def has_pydantic_2(tree: Tree) -> bool:
-    """Whether the models of a release are those of pydantic 2; before 0.15.0 they have an inner class `Config`."""
-    definition = tree.file(MODEL_FILE).definitions[MODEL]
-    return not any(isinstance(statement, ast.ClassDef) and statement.name == "Config" for statement in definition.body)
+    for home, each in own_models(module, definition):
+        for statement in each.body:
+            if isinstance(statement, ast.FunctionDef) and _is_validator(statement) and statement.name not in VALIDATORS:
+                raise home.refuse(statement, "a validator that no rule knows")
+    return [(name, home, statement) for name, (home, statement) in model_fields(module, definition).items()]
 
 
 def _is_validator(statement: ast.FunctionDef) -> bool:
     return any("validator" in ast.unparse(decorator) for decorator in statement.decorator_list)
 
 
-def _without_none(annotation: ast.expr) -> tuple[ast.expr, bool]:
-    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Optional":
-        return annotation.slice, True
-    return annotation, False
-
-
 def _field(module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:
     """A field's key and what the source says of it."""
-    options: dict[str, ast.expr] = {}
-    value = statement.value
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "Field":
-        options = {str(keyword.arg): keyword.value for keyword in value.keywords}
-        unknown = set(options) - FIELD_OPTIONS - DEPRECATION
-        if unknown:
-            raise module.refuse(value, f"Field options without a rule ({', '.join(sorted(unknown))})")
-        value = value.args[0] if value.args else options.get("default", options.get("default_factory"))
-    raw = _accepted(module, statement.annotation)
-    bounds = {keyword: module.constant(options[option]) for option, keyword in BOUNDS.items() if option in options}
-    raw.update(bounds)
-    reads = _reads(module, statement.annotation)
-    raw["default"] = _default_of(module, value) if value is not None else None
-    null = isinstance(value, ast.Constant) and value.value is None
-    if null and reads[0] != "|" and not has_pydantic_2(module.tree):
-        reads = ["|", reads, "None"]  # to pydantic 1 a default of null makes a field optional
-    raw["x-reads"] = ["bounded", reads, bounds] if bounds else reads
-    extra = options.get("json_schema_extra")
-    if isinstance(extra, ast.Dict):
-        options.update({str(module.constant(key)): value for key, value in pairs(extra)})
-    elif extra is not None:
-        raise module.refuse(extra, "not a dict")
-    if "deprecated" in options:
-        raw.update(_deprecation(module, options))
-    key = module.constant(options["alias"]) if "alias" in options else name
+    field = read_field(module, statement)
+    raw = {**_accepted(module, statement.annotation), **field.bounds, "default": field.default, "x-reads": field.reads}
+    if "deprecated" in field.options:
+        raw.update(_deprecation(module, field.options))
+    key = module.constant(field.options["alias"]) if "alias" in field.options else name
     return key, raw
-
-
-def _default_of(module: Module, value: ast.expr) -> Any:
-    if isinstance(value, ast.Lambda):
-        value = value.body
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "list":
-        value = value.args[0]
-    if module.definition_of(value) is not None or ast.unparse(value).startswith("torch."):
-        return None
-    return module.constant(value)
 
 
 def _deprecation(module: Module, options: dict[str, ast.expr]) -> Raw:
@@ -310,35 +239,17 @@ def _deprecation(module: Module, options: dict[str, ast.expr]) -> Raw:
 
 def _accepted(module: Module, annotation: ast.expr) -> Raw:
     """What a model takes for an annotation, in pydantic's lax mode, and "auto"."""
-    inner, optional = _without_none(annotation)
+    inner, optional = without_none(annotation)
     text = ast.unparse(inner)
     if text in PLAIN:
         raw = dict(PLAIN[text])
     elif isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "Literal":
         raw = {"enum": [*module.literal_values(inner), "auto"]}
     elif isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "List":
-        raw = {"type": ["array", "string"], "items": {"enum": _literal_named(module, inner.slice)}, **AUTO}
+        raw = {"type": ["array", "string"], "items": {"enum": literal_named(module, inner.slice)}, **AUTO}
     else:
         raw = _by_class(module, inner)
     return _or_null(raw) if optional else raw
-
-
-def _reads(module: Module, annotation: ast.expr) -> Any:
-    """An annotation in the form of `x-reads`: a name, or a list that begins with `|`, `list`, `literal`, `enum`, `bounded` or `model`."""
-    inner, optional = _without_none(annotation)
-    if optional:
-        return ["|", _reads(module, inner), "None"]
-    text = ast.unparse(inner)
-    if text in READS:
-        return READS[text]
-    if isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "Literal":
-        return ["literal", *module.literal_values(inner)]
-    if isinstance(inner, ast.Subscript):
-        return ["list", ["literal", *_literal_named(module, inner.slice)]]
-    found = module.definition_of(inner)
-    if found is None or not isinstance(found[1], ast.ClassDef):
-        raise module.refuse(inner, "an annotation without a rule")
-    return "Any" if MODEL in found[0].bases(found[1]) else ["enum", *found[0].enum_values(found[1])]
 
 
 def _or_null(raw: Raw) -> Raw:
@@ -348,13 +259,6 @@ def _or_null(raw: Raw) -> Raw:
         names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
         return {**raw, "type": [names[0], "null", *names[1:]]}
     return raw
-
-
-def _literal_named(module: Module, node: ast.expr) -> list[Any]:
-    found = module.find(node.id) if isinstance(node, ast.Name) else None
-    if found is None or not isinstance(found[1], ast.Subscript):
-        raise module.refuse(node, "an annotation without a rule")
-    return found[0].literal_values(found[1])
 
 
 def _by_class(module: Module, node: ast.expr) -> Raw:

@@ -13,6 +13,8 @@ import schema_deepspeed
 from history_rows import Facts, present_at, rows, sections_at, spans, spans_of, table
 from schema_merge import NOTES, OTHER_PACKAGE
 
+from cfglint.frameworks.deepspeed.source_fields import has_pydantic_2, tupled
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -82,7 +84,7 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
         CHOICES: {each: values for each, values in all_choices(properties, notes).items() if ".".join(each[:-1]) in looked_up},
         REPLACED: {name: made for name, raw in models.items() if (made := replaced(raw["properties"]))},
     }
-    return Facts(sections, own_classes(tree), {PYDANTIC: "2" if schema_deepspeed.has_pydantic_2(tree) else "1"}, lasting)
+    return Facts(sections, own_classes(tree), {PYDANTIC: "2" if has_pydantic_2(tree) else "1"}, lasting)
 
 
 def own_classes(tree: Tree) -> dict[str, set[str]]:
@@ -270,14 +272,6 @@ def all_choices(properties: dict[str, Raw], notes: dict[str, Raw]) -> dict[tuple
     found = {(*path, key): choices(raw) for path, key, raw in every(properties)}
     found.update({tuple(path.split(".")): choices(note) for path, note in notes.items() if choices(note)})
     return {path: values for path, values in found.items() if values}
-
-
-def tupled(value: Any) -> Any:
-    """Nested lists as tuples, the bounds of a value as pairs: constants, which take no time to build."""
-    if isinstance(value, dict):
-        made = {key: tupled(each) for key, each in value.items()}
-        return tuple(made.items()) if made and set(made) <= set(schema_deepspeed.BOUNDS.values()) else made
-    return tuple(tupled(part) for part in value) if isinstance(value, (list, tuple)) else value
 
 
 def lines_of(items: list[str]) -> str:

@@ -144,9 +144,10 @@ def requirements(path: Path) -> dict[str, list[Requirement]]:
 
 
 def config_files(package: Path) -> dict[str, Fact]:
-    """Name -> ('', content) of the config files that arguments name: `zero2`, `fsdp2`."""
+    """Name -> ('', content) of the config files that arguments name: `zero2`, `fsdp2`; without remarks such as `_description`."""
     files = [file for folder in FOLDERS if (package / folder).is_dir() for file in sorted((package / folder).glob("*.json"))]
-    return {file.stem: ("", json.dumps(json.loads(file.read_text(encoding="utf-8")))) for file in files}
+    contents = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    return {name: ("", json.dumps({key: value for key, value in each.items() if key[0] != "_"})) for name, each in contents.items()}
 
 
 def fields_of(tree: Tree, name: str, files: tuple[str, ...], former: Mapping[str, str]) -> dict[str, Fact]:

@@ -153,6 +153,10 @@ class Parser(Record):
             if name not in names:
                 option.topic = HIDDEN
 
+    def hide(self, *names: str) -> None:
+        """Leave options out of the help; they are accepted."""
+        self.hide_all_but(*(name for name in self.options if name not in names))
+
     def add_example(self, command: str, what: str) -> None:
         """Show a command line below the options in the help text, with what it does."""
         self.examples.append((command, what))

@@ -141,10 +141,10 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def answered(ask: Callable[[str | None, str], Asked], arguments: Namespace) -> Asked:
+def answered(ask: Callable[[str | None, str, int | None], Asked], arguments: Namespace) -> Asked:
     """The answers of the user; Ctrl-C ends the command and reports that nothing was written."""
     try:
-        return ask(arguments.kind, arguments.framework)
+        return ask(arguments.kind, arguments.framework, load_configuration(arguments).gpus)
     except KeyboardInterrupt:
         sys.stdout.write("\n")
         warn("nothing was written")

@@ -96,44 +96,49 @@ class Dialogue(Record):
         return read(self.answers[self.place - 1])
 
 
-def ask(kind: str | None, framework: str) -> Asked:
+def ask(kind: str | None, framework: str, gpus: int | None = None) -> Asked:
     """Ask for the facts, and show what is possible on these GPUs until the batch is settled; raises Stopped if the user leaves."""
     print("Enter accepts the value in brackets; b goes back to the previous question; q ends without writing.")
     dialogue = Dialogue()
     asked = None
     try:
         while asked is None:
-            asked = attempt(dialogue, kind, framework)
+            asked = attempt(dialogue, kind, framework, gpus or GPUS)
     except EOFError:
         print()
         raise Stopped(f"the input ended: {LEAVING}") from None
     return asked
 
 
-def attempt(dialogue: Dialogue, kind: str | None, framework: str) -> Asked | None:
+def attempt(dialogue: Dialogue, kind: str | None, framework: str, gpus: int) -> Asked | None:
     """The answers to all questions; None if the user goes back."""
     try:
-        return interview(dialogue, kind, framework)
+        return interview(dialogue, kind, framework, gpus)
     except Back:
         dialogue.start_over()
         return None
 
 
-def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
+def interview(dialogue: Dialogue, kind: str | None, framework: str, gpus: int) -> Asked:
     """Ask all questions, in order."""
     if kind is None:
-        dialogue.show(f"  {RUN}: all files of a run, which refer to each other")
+        for name in kinds():
+            dialogue.show(f"  {name:<14}{generator_of(name).makes}")
+        dialogue.show(f"  {RUN:<14}all files of a run, which refer to each other")
         kind = dialogue.choice("What to make", "KIND", (*kinds(), RUN), RUN)
         if kind == RUN:
             framework = dialogue.choice("Of which framework", "--framework", tuple(set_frameworks()), framework)
     neox = kind == "neox" or (kind == RUN and framework == "neox")
-    facts: Answers = {"gpus": dialogue.number("GPUs", "--gpus", GPUS)}
+    facts: Answers = {"gpus": dialogue.number("GPUs", "--gpus", gpus)}
     if kind != "accelerate":
         facts.update(length(dialogue, neox))
-    facts.update(memory(dialogue, neox, kind))
+    taken = takes(kind, framework)
+    if "zero" in taken:
+        facts.update(memory(dialogue, neox, kind))
     if kind != "accelerate":
         facts.update(training(dialogue, kind, framework, facts))
-    facts["precision"] = dialogue.choice("Precision", "--precision", PRECISIONS, PRECISIONS[0])
+    if "precision" in taken:
+        facts["precision"] = dialogue.choice("Precision", "--precision", PRECISIONS, PRECISIONS[0])
     return Asked(kind, framework, {**facts, **batch(dialogue, kind, framework, facts)})
 
 
@@ -176,7 +181,7 @@ def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> A
     if "lora" in takes(kind, framework) and dialogue.choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
         found["lora"] = True
     offered = optimizers(kind, framework, bool(facts.get("offload")))
-    if len(offered) > 1:
+    if "optimizer" in takes(kind, framework) and len(offered) > 1:
         found["optimizer"] = dialogue.choice("Optimizer", "--optimizer", offered, offered[0])
     rate, why = usual_rate(kind, framework, {**facts, **found})
     dialogue.show(f"  {rate:g}: {why}")

@@ -49,6 +49,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--base", metavar="REV", help="compare with where the branch left REV (default: the main branch)")
     parser.add_argument("--state", choices=STATES, help="what to compare (default: the files in the working tree)")
     diff.add_comparison_options(parser)
+    parser.hide("--stdin-filename")
     parser.add_example("cfglint review", "this branch")
     parser.add_example("cfglint review --base origin/main --output comment.md", "as a comment of a pull request")
     parser.add_example("cfglint review old.yaml new.yaml --gpus 8", "an edit, on 8 GPUs")

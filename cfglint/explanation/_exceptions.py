@@ -164,6 +164,7 @@ HFT020 ValueError: `--fsdp offload` can't work on its own.
 HFT020 ValueError: `fsdp=hybrid_shard` is only available with FSDP1.
 HFT021 KeyError: 'FULL'
 HFT021 TypeError: 'int' object is not iterable
+HFT021 TypeError: str expected, not bool
 HFT021 ValueError: 'SOMETIMES' is not in list
 HFT021 ValueError: `auto_wrap_policy` must be one of ['TRANSFORMER_BASED_WRAP', 'SIZE_BASED_WRAP', 'NO_WRAP'], got transformer_based_wrap.
 HFT021 ValueError: `min_num_params` and `transformer_layer_cls_to_wrap` are mutually exclusive.
@@ -200,6 +201,7 @@ HFT051 ValueError: not enough values to unpack (expected 2, got 1)
 HFT052 NotImplementedError: Layer-wise galore_adamw_layerwise does not support DDP at this time
 HFT052 ValueError: Layerwise galore_adamw_layerwise does not support gradient accumulation!
 HFT052 ValueError: You need to define `optim_target_modules` to use galore_adamw optimizers
+HFT052 ValueError: You need to define a `optim_target_modules` in order to properly use GaLore optimizers
 HFT053 RuntimeError: uniform_ expects to return a [from, to) range
 HFT054 OSError: [Errno 9] Bad file descriptor
 HFT055 TypeError: 'str' object is not callable

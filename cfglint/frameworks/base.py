@@ -313,6 +313,7 @@ class Framework(Described["Own"]):
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
     parses_command = False  # whether it parses the arguments of a command by rules of its own: files by name, lists of words
     programs: Collection[str] = ()  # modules of its package that take their whole config from the arguments of a line
+    takes_overrides = False  # whether these arguments are Hydra's overrides
     reads_arguments = False  # whether arguments of a launch line override the file that the line names
     rule_families: dict[str, str] = {}  # the prefixes of the codes of its rules -> the title in the manual
     file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
@@ -390,6 +391,10 @@ class Framework(Described["Own"]):
     def argument_classes(self) -> dict[str, str]:
         """The classes that a program creates from files and arguments of this kind, each with its trainer; an empty trainer means any."""
         return {}
+
+    def has_class(self, name: str, facts: LaunchFacts) -> bool:
+        """Whether a class of this name configures a trainer at the targeted release."""
+        return True
 
     def script_classes(self) -> Collection[str]:
         """Further classes of the framework that such a parser may be given."""

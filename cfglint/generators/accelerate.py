@@ -98,6 +98,7 @@ def standard_launcher(keys: Keys, job: JobSpec) -> None:
 class AccelerateFiles(Generator):
     """Configs for `accelerate launch`."""
 
+    makes = "the file of `accelerate launch`: processes, machines, DeepSpeed or FSDP"
     takes = TAKES
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:

@@ -184,6 +184,7 @@ def launcher(job: JobSpec) -> str:
 class AxolotlFiles(Generator):
     """Files of axolotl."""
 
+    makes = "the file of `axolotl train`"
     takes = TAKES
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:

@@ -159,6 +159,7 @@ def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
 class DeepSpeedFiles(Generator):
     """DeepSpeed configs."""
 
+    makes = "the DeepSpeed config of a script with `deepspeed.initialize`"
     takes = TAKES
     optimizers = OPTIMIZERS
 

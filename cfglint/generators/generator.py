@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 class Generator:
     """Generates files of one kind from a job, and extracts the facts of a job from such files.
 
+    `makes` says in a phrase what the files are.
     `takes` are the facts that it supports, `optimizers` the names that `JobSpec.optimizer` may have, `trainers` the values
     of `JobSpec.trainer`; `makes_sets`: there is a `matching_set` too.
     """
 
     takes: frozenset[str]
+    makes: str
     optimizers: Iterable[str] = OPTIMIZERS
     trainers: tuple[str, ...] = ()
     makes_sets = False

@@ -195,6 +195,7 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 class TrainerGenerator(Generator):
     """Trainer configs."""
 
+    makes = "TrainingArguments for a script with `HfArgumentParser`"
     takes = TAKES
     optimizers = OPTIMIZERS
     makes_sets = True

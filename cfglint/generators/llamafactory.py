@@ -96,6 +96,7 @@ def launcher(job: JobSpec) -> str:
 class LlamaFactoryFiles(Generator):
     """Training files of LLaMA-Factory."""
 
+    makes = "the file of `llamafactory-cli train`"
     takes = TAKES
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:

@@ -280,6 +280,7 @@ def cluster_keys(keys: Keys, job: JobSpec, shape: NeoXShape) -> None:
 class NeoXFiles(Generator):
     """GPT-NeoX configs."""
 
+    makes = "the file of GPT-NeoX: model, data and training"
     takes = TAKES
     optimizers = OPTIMIZERS
     makes_sets = True

@@ -218,6 +218,7 @@ def command(job: JobSpec, name: str, split: Split, per_prompt: int | None, path:
 class TrlFiles(Generator):
     """Configs for TRL."""
 
+    makes = "the file of `trl sft` and TRL's other trainers"
     takes = TAKES
     trainers = TRAINERS
 

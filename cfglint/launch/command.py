@@ -59,8 +59,8 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
 
 
 def takes_overrides(line: LaunchLine) -> bool:
-    """Whether the program of a line takes Hydra's overrides: a module of a framework that is fed by arguments alone."""
-    return any(framework(kind).runs(line) for kind in kinds())
+    """Whether the program of a line takes Hydra's overrides."""
+    return any(framework(kind).takes_overrides and framework(kind).runs(line) for kind in kinds())
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:

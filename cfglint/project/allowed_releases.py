@@ -15,7 +15,7 @@ MONTHS = 18  # without a lower bound, releases that are older than this when the
 def newest_allowed(package: str, specs: Iterable[str]) -> str:
     """The newest modelled release that one of the specifiers allows, else the newest release of the index; empty if there is none."""
     from cfglint.frameworks._release_dates import RELEASES
-    from cfglint.project.statements.bounds import allowed
+    from cfglint.frameworks.version_bounds import allowed
 
     every = [each.partition("@")[0] for each in RELEASES.get(package, "").split()]
     for releases in (modelled_releases(package), every):
@@ -36,7 +36,7 @@ def allowed_releases(package: str, specs: tuple[str, ...]) -> list[str]:
     modelled = modelled_releases(package)
     if not specs:
         return released_since(package, modelled, MONTHS)
-    from cfglint.project.statements.bounds import allowed, has_lower_bound
+    from cfglint.frameworks.version_bounds import allowed, has_lower_bound
 
     found: set[str] = set()
     for spec in specs:

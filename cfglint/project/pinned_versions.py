@@ -259,7 +259,7 @@ def satisfies(exact: Statement, bound: Statement) -> bool:
     """Whether an exact version satisfies the bound of another statement."""
     if not exact.release or exact.elsewhere:
         return False
-    from cfglint.project.statements.bounds import allows
+    from cfglint.frameworks.version_bounds import allows
 
     return allows(bound.spec, exact.release)
 

@@ -108,7 +108,7 @@ def reached(found: Retarget) -> list[str]:
     change = f"{after}" if before in (None, after) else f"{before} -> {after}"
     terms = f"{chosen.micro_batch} x {chosen.accumulation} x {chosen.data_parallel}"
     factors = "(micro batch x accumulation x data parallel)"
-    if found.values:  # the global batch is not their product
+    if found.values and found.run.resolved.get("rollout_n") is not None:  # the global batch counts prompts
         per_update = f"; {terms} samples per update {factors}" if chosen.accumulation else ""
         lines = [f"global batch {change} prompts per step{per_update}\n"]
     else:

@@ -1,4 +1,4 @@
-"""Brings a run to a target whose framework chooses the values of its keys itself: verl's prompts per step, mini and micro batches."""
+"""Brings a run to a target whose framework chooses the values of its keys itself, as verl does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.batch import solver
 from cfglint.findings.setting import OVERRIDE
 from cfglint.launch.launcher import Size
 from cfglint.launch.resizing import of_devices, of_slurm
-from cfglint.rewrite.resize import Resized, edit_places
+from cfglint.rewrite.resize import Resized, edit_places, resize
 from cfglint.rewrite.retarget import MissingFactError, Retarget, final_changes, refuse_lost_arguments, refuse_unreadable, retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.source import edit
@@ -96,9 +96,13 @@ def split(sizes: ChosenSizes, batch: int) -> solver.Split:
 
 
 def rewrite(found: Retarget, run: CheckedRun, sizes: ChosenSizes) -> None:
-    """Edit the values that differ, on the line or in the file where they are written; raises EditRefused."""
+    """Edit the values that differ, on the line or in the file where they are written; raises EditRefused.
+
+    Where the launcher starts the processes, it is brought to the number of GPUs first.
+    """
+    resized = resize(run, found.gpus) if run.configs[0].own_gpus is None and found.gpus is not None else Resized(run)
+    run = resized.run
     config = run.configs[0]
-    resized = Resized(run)
     changed = {key: value for key, value in sizes.values.items() if config.setting(key).value != value}
     command = of_script(resized, run, sizes) if changed else None
     edits: dict[str, tuple[Document, list[Change]]] = {}

@@ -247,9 +247,12 @@ class Discovery:
             self._count_unrecognized(path, [])
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])
+            run = self._run(documents, kinds, each.facts(self.facts))
+            if not framework(each.kind).has_class(each.document.name, run.facts):
+                continue
             self.taken.update(document.path for document in documents[1:] if document.path != name)
             self.taken.update(own_configs(documents))
-            yield self._run(documents, kinds, each.facts(self.facts))
+            yield run
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
         """The run of `--args`, with the files of a launcher or the engine; None if a file takes the arguments itself."""

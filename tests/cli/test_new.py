@@ -210,6 +210,13 @@ class TestTerminal:
         assert (read["per_device_train_batch_size"], read["gradient_accumulation_steps"], read["learning_rate"]) == (4, 8, 1e-5)
         assert all("--" in question or "KIND" in question or "Write it" in question for question in asked)
 
+    def test_each_kind_is_explained_and_the_gpus_are_those_of_the_configuration(self, new, folder, terminal):
+        (folder / "cfglint.toml").write_text("gpus = 4\n")
+        asked = terminal("deepspeed", "q")
+        _, out, _ = new()
+        assert "  trl           the file of `trl sft` and TRL's other trainers\n" in out
+        assert asked[1] == "GPUs, --gpus [4]: "
+
     def test_neox_asks_for_the_model(self, new, folder, terminal):
         terminal("8", "pythia-70m", "1000", "", "", "", "", "64", "8", "n", "128", "", "")
         assert new("neox")[0] == 0
@@ -291,4 +298,4 @@ class TestTerminal:
         monkeypatch.setattr(builtins, "input", pytest.fail)
         status, _, err = new("huggingface")
         assert (status, err) == (2, "cfglint: --gpus is required\n")
-        assert new()[2] == "cfglint: what kind of config? accelerate, axolotl, deepspeed, huggingface, llamafactory, neox, trl, run\n"
+        assert new()[2] == f"cfglint: what kind of config? {', '.join((*kinds(), 'run'))}\n"

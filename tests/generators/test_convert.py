@@ -168,6 +168,14 @@ class TestTrl:
         assert yaml.safe_load(made.files[0].text)["learning_rate"] == 1e-6
 
 
+def test_a_file_of_ms_swift_keeps_its_facts():
+    text = "model: m\ndataset: [d]\ntuner_type: lora\ndeepspeed: zero2_offload\nmax_length: 2048\ntorch_dtype: bfloat16\n"
+    made, left = over(existing(train_yaml=text), "swift")
+    read = yaml.safe_load(made.files[0].text)
+    assert (read["tuner_type"], read["deepspeed"], read["max_length"], read["torch_dtype"]) == ("lora", "zero2_offload", 2048, "bfloat16")
+    assert left == ["model", "dataset"]
+
+
 class TestLaunchLine:
     def test_gives_the_facts_of_its_consumer(self):
         found = existing(train_sh="torchrun --nproc_per_node 2 train.py --output_dir out --per_device_train_batch_size 4 --max_steps 50\n")

@@ -11,7 +11,7 @@ from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import RUN, generate
 from cfglint.generators.generated import GeneratedFile, Keys
-from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.generators.neox import fraction
 from cfglint.generators.neox_shapes import PYTHIA, SHAPES, nearest
 from cfglint.run.discovery import Discovery
@@ -169,3 +169,35 @@ def test_the_command_for_a_trl_file_starts_it(facts, expected):
     source = FileSource({"run.sh": line + "\n", "train.yaml": made.files[0].text})
     run = Discovery(LaunchFacts(gpus=8, target=facts.get("target") or {}), source=source).one(["run.sh"])
     assert (run.verdict, run.resolved["data_parallel"]) == ("accept", 8)
+
+
+@each_case(
+    ("kind", "facts", "numbers"),
+    [
+        ("swift", {"gpus": 8, "global_batch": 64, "max_micro_batch": 4, "zero": 3}, (4, 2, 8, 64)),
+        ("swift", {"gpus": 16, "global_batch": 64, "lora": True}, (1, 4, 16, 64)),
+        ("verl", {"gpus": 8, "global_batch": 64, "max_micro_batch": 4}, (4, 16, 8, 64)),
+        ("verl", {"gpus": 16, "global_batch": 100, "lora": True}, (1, 25, 16, 100)),
+    ],
+)
+def test_the_command_for_a_file_of_arguments_starts_it(kind, facts, numbers):
+    made = generate(kind, JobSpec(**facts))
+    [line] = [note.removeprefix("start it with: ") for note in made.notes if note.startswith("start it with")]
+    source = FileSource({"run.sh": line + "\n", made.files[0].name: made.files[0].text})
+    run = Discovery(LaunchFacts(gpus=8), source=source).one(["run.sh"])
+    assert run.verdict == "accept"
+    assert tuple(run.resolved[name] for name in ("micro_batch", "accumulation", "data_parallel", "global_batch")) == numbers
+
+
+@each_case(
+    ("kind", "facts", "reason"),
+    [
+        ("swift", {"target": {"ms-swift": "3.12.6"}}, "a file of arguments from 4.0.0 on"),
+        ("swift", {"zero": 1, "offload": "optimizer"}, "no such DeepSpeed file"),
+        ("verl", {"gpus": 16, "global_batch": 3}, "do not divide among 16 GPUs"),
+        ("verl", {"num_examples": 100}, "less than a step of 256 prompts"),
+    ],
+)
+def test_files_of_arguments_that_would_not_start_are_refused(kind, facts, reason):
+    with pytest.raises((Contradiction, Unreachable), match=reason):
+        generate(kind, JobSpec(**{"gpus": 8, **facts}))

@@ -51,7 +51,7 @@ class TestFactsThatAKindCannotSay:
                 {"learning_rate": 1e-5, "steps": 10},
                 "--lr, --steps: not available for `accelerate`, but for `axolotl`, `deepspeed`",
             ),
-            ("neox", {"lora": True, **MODEL}, "--lora: not available for `neox`, but for `axolotl`, .* and `trl`"),
+            ("neox", {"lora": True, **MODEL}, "--lora: not available for `neox`, but for `axolotl`, .* `trl` and `verl`"),
             ("deepspeed", {"optimizer": "adafactor"}, "not available for DeepSpeed .valid: adamw, lion, sgd"),
             ("deepspeed", {"optimizer": "sgd", "zero": 2, "offload": "optimizer"}, "CPU optimizers are adamw, lion"),
             ("huggingface", {"optimizer": "lion", "zero": 2, "offload": "optimizer"}, "only adamw has a DeepSpeed CPU implementation"),
@@ -150,6 +150,8 @@ def test_no_fact_is_dropped(kind, name, length):
     base = {"gpus": 8, "global_batch": 256, "zero": 1, "warmup": 10, **(length if kind != "accelerate" else {})}
     if kind == "accelerate":
         del base["warmup"]
+    if kind == "verl":
+        del base["warmup"], base["zero"]
     if kind == "neox":
         base = {**base, "model": "pythia-160m", "steps": None if "epochs" in length else 1000, "num_examples": 10_000}
     if name in ("epochs", "steps", "tokens"):

@@ -20,6 +20,7 @@ OF_KIND = {
     "deepspeed": {"epochs": None, "steps": 1000},
     "accelerate": {"epochs": None, "global_batch": None, "max_micro_batch": None, "num_examples": None},
     "trl": {"trainer": "sft"},
+    "verl": {"epochs": 2.0},
 }
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")
 ADAM = {"beta1": 0.9, "beta2": 0.999}

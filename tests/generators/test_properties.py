@@ -16,7 +16,7 @@ VERSIONS = {
     "deepspeed": ("0.17.2", "0.19.2", "0.19.8"),
     "accelerate": ("1.15.0",),
 }
-OF_ONE_RELEASE = ("axolotl", "llamafactory", "trl")
+OF_ONE_RELEASE = ("axolotl", "llamafactory", "swift", "trl", "verl")
 SILENT = ("info",)
 
 
@@ -127,7 +127,10 @@ class TestEveryCombination:
 def holds(resolved, job, made, kind, framework):
     """What was asked is what the run comes to."""
     neox = "neox" in (kind, framework)
-    if kind != "accelerate":
+    if kind == "verl":
+        assert job.global_batch in (None, resolved["global_batch"])  # prompts
+        assert resolved["micro_batch"] <= (job.micro_batch or job.max_micro_batch or resolved["micro_batch"])
+    elif kind != "accelerate":
         batch = (resolved["micro_batch"], resolved["accumulation"], resolved["data_parallel"], resolved["global_batch"])
         split = made.split
         assert batch == (split.micro_batch, split.accumulation, split.data_parallel, split.global_batch)

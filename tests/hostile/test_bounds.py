@@ -7,10 +7,10 @@ import json
 import pytest
 
 from cfglint.cli import main
+from cfglint.frameworks.version_bounds import MOST_CLAUSES, allows, specifiers
 from cfglint.launch.launch_words import may_launch
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.reader import WORTH_A_LOOK, Reader
-from cfglint.project.statements.bounds import MOST_CLAUSES, allows, specifiers
 from cfglint.run.templates import BARE
 from cfglint.source.budget import STEPS, Budget, Exhausted
 from cfglint.source.project_files import Project

@@ -26,6 +26,7 @@ TRAIN = "output_dir: out\npacking: false\n"
 def _as_before():
     """The releases that a test learns are unknown to the others."""
     from cfglint.frameworks import framework, kinds
+    from cfglint.frameworks.deepspeed.models import forget
     from cfglint.frameworks.huggingface.fields import FIELDS
 
     before = {**FIELDS}
@@ -35,6 +36,7 @@ def _as_before():
     for history in (each for kind in kinds() for each in framework(kind).histories()):
         history._learned.clear()
         history._by_name.clear()
+    forget()
 
 
 @pytest.fixture
@@ -267,3 +269,34 @@ def test_the_keys_and_types_of_an_installed_accelerate(project, tmp_path):
     path.write_text(text + "machine_rank: 0\n")
     found = check([str(path)], kind="accelerate", target="installed").diagnostics
     assert [(each.code, each.severity, each.key) for each in found] == [("ACC002", "warning", "/machine_rank")]
+
+
+ZERO_CONFIG = """from deepspeed.runtime.config_utils import DeepSpeedConfigModel, Field
+
+class DeepSpeedZeroConfig(DeepSpeedConfigModel):
+    stage: int = 0
+    brand_new: int = Field(3, ge=1)
+    overlap_comm: Optional[bool] = None
+"""
+
+
+def test_the_fields_of_an_installed_deepspeed(project, tmp_path):
+    """A new key of a model is known with its limits; a key that the source lacks is refused, as a warning."""
+    root = tmp_path / SITE / "deepspeed"
+    files = {"runtime/config_utils.py": "class DeepSpeedConfigModel(BaseModel):\n    pass\n", "runtime/zero/config.py": ZERO_CONFIG}
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    for folder in ("", "runtime", "runtime/zero"):
+        (root / folder / "__init__.py").touch()
+    (tmp_path / SITE / "deepspeed-99.1.0.dist-info").mkdir()
+    path = tmp_path / "ds_config.json"
+
+    def told(section):
+        path.write_text(f'{{"train_batch_size": 8, "zero_optimization": {section}}}\n')
+        found = check([str(path)], kind="deepspeed", target="installed").diagnostics
+        return [(each.code, each.severity, each.key) for each in found]
+
+    assert told('{"stage": 2, "brand_new": 4}') == []
+    assert told('{"stage": 2, "brand_new": 0}') == [("TYP101", "warning", "/zero_optimization/brand_new")]
+    assert told('{"stage": 2, "reduce_bucket_size": 5}') == [("KEY102", "warning", "/zero_optimization/reduce_bucket_size")]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cases import each_case
+from cfglint.frameworks.version_bounds import allowed, has_lower_bound
 from cfglint.project.allowed_releases import allowed_releases, newest_allowed
 from cfglint.project.pinned_versions import is_environment, is_option, may_name_versions
-from cfglint.project.statements.bounds import allowed, has_lower_bound
 from cfglint.project.statements.requirement import pep440
 from cfglint.project.statements.statement import is_side_group
 from cfglint.project.statements.tables import of_poetry

@@ -75,3 +75,13 @@ def test_a_config_file_that_a_program_reads_is_no_run_of_its_own(runs):
 
 def test_a_config_file_that_no_program_reads_is_a_run(runs):
     assert runs(own__yaml=TRAINER_KEYS, other__py="import transformers\n") == [(["own.yaml"], 16)]
+
+
+@pytest.mark.parametrize(("release", "runs"), [("0.8.6", 0), ("0.12.2", 1)])
+def test_a_class_that_does_not_configure_a_trainer_yet_is_no_run(tmp_path, monkeypatch, capsys, release, runs):
+    """Before TRL 0.12.0 `PPOConfig` is no subclass of `TrainingArguments`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text(f"trl=={release}\n")
+    (tmp_path / "train.py").write_text('from trl import PPOConfig\nconfig = PPOConfig(output_dir="out", mini_batch_size=1)\n')
+    main(["check", ".", "--format", "json"])
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == runs

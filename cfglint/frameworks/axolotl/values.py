@@ -31,7 +31,7 @@ class AxolotlValues(TrainerConfig):
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.own_version: Version = facts.version(PACKAGE, NEWEST)
         accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
-        super().__init__(documents, kinds, facts.replace(target={**accepted, **facts.target}))
+        super().__init__(documents, kinds, facts.within(accepted))
 
     def default(self, path: Path, missing: Any) -> Any:
         """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""

@@ -99,6 +99,7 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     title = "DeepSpeed"
     estimates_memory = True
     package = "deepspeed"
+    learns_in = "deepspeed.models"
     newest = NEWEST
     repository_owners = ("deepspeedai", "microsoft")
     oldest = OLDEST["deepspeed"]

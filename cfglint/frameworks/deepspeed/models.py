@@ -50,10 +50,13 @@ class ModelField:
 
     def row(self, version: Version) -> Row:
         """The row of a release; of one that does not have the field, the row of the release next to it."""
-        return next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
+        own = MODEL_HISTORY.of_source(self.section, self.name, version)
+        return own if own is not None else next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
 
     def is_in(self, version: Version) -> bool:
         """Whether a release has the field."""
+        if MODEL_HISTORY.has_source(version):
+            return MODEL_HISTORY.of_source(self.section, self.name, version) is not None
         return any(holds(row[SINCE], row[UNTIL], version) for row in self.rows)
 
     def comes_after(self, version: Version) -> bool:
@@ -103,6 +106,10 @@ class PydanticModel:
             self._names = {field.alias: name for name, field in self._fields.items() if field.alias}
         return self._fields
 
+    def clear(self) -> None:
+        """Read the fields again."""
+        self._fields, self._names = {}, {}
+
     @property
     def names(self) -> dict[str, str]:
         """The Python name of each field that has an alias."""
@@ -120,6 +127,27 @@ def reading_of(version: Version) -> Reading:
     from cfglint.frameworks.pydantic1 import EarlierReading
 
     return EarlierReading()
+
+
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of the models of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.deepspeed.source_fields import learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        MODEL_HISTORY.learn(release, learned(Path(folder), opens))
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    forget()
+    return True
+
+
+def forget() -> None:
+    """Build all models anew: another release brought fields."""
+    for model in _models.values():
+        model.clear()
 
 
 def model_of(name: str) -> PydanticModel:

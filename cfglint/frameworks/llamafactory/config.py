@@ -39,8 +39,7 @@ class LlamaFactoryConfig(TrainerConfig):
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
         accepted = {package: library(package, self.own_version) for package in (PACKAGE, "deepspeed")}
-        target = {**accepted, **facts.target}
-        super().__init__(documents, kinds, facts.replace(target=target))
+        super().__init__(documents, kinds, facts.within(accepted))
 
     def parsed_arguments(self) -> Arguments:
         """The values that are fields of the Trainer."""

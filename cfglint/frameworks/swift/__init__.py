@@ -50,9 +50,8 @@ class Swift(Framework["SwiftConfig"]):
     reads_arguments = True
     parses_command = True
     rule_families = {"SWF": title}
-    replaced_rules = ("HFT001", "HFT002", "HFT044", "KEY200", "KEY201", "KEY202", "TYP201")
+    replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     programs = MODULES
-    no_generator = "a run is a command line, with what differs from the defaults"
 
     def detect(self, document: Document) -> int:
         """Detect by the top-level keys; files for Megatron-SWIFT do not count."""

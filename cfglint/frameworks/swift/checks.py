@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.swift.arguments import PLUGINS
 from cfglint.frameworks.swift.batch import GENERATING, GRPO, SIZE, STEPS, generation
 from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
 from cfglint.frameworks.unknown import Unknown
@@ -177,7 +178,7 @@ def may_be_complete(config: SwiftConfig) -> bool:
 
 def names(config: SwiftConfig) -> Iterator[Refusal]:
     """Names that the package does not register; plugins may register others."""
-    if any(config.own(name) for name in ("external_plugins", "custom_register_path") if name in config.known) or not config.is_whole:
+    if any(config.own(name) for name in PLUGINS if name in config.known) or not config.is_whole:
         return
     for field, shown, section in (("model_type", "model_type", MODELS), ("template", "template_type", TEMPLATES)):
         value = config.own(field)

@@ -89,7 +89,7 @@ def take(parsed: Parsed, option: str, name: str, words: Words, arguments: Argume
         parsed.refused.append(RefusedWords(LEFT, option, tuple(words[len(taken) :])))
     if not taken and not argument.is_flag:
         number = "at least one argument" if argument.is_list else "one argument"
-        parsed.refused.append(RefusedWords(INVALID, option, (), f"argument {spellings(name)}: expected {number}"))
+        parsed.refused.append(RefusedWords(INVALID, name, (), f"argument {spellings(name)}: expected {number}"))
         return
     values = [value_of(name, argument, word) for word in taken]
     refused = [each for each in values if isinstance(each, RefusedWords)]

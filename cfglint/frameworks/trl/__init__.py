@@ -292,6 +292,17 @@ class Trl(Framework["TrlConfig"]):
 
         return CLASSES
 
+    def has_class(self, name: str, facts: LaunchFacts) -> bool:
+        """Whether a class that can be imported configures a trainer; before 0.12.0 `PPOConfig` is no subclass of `TrainingArguments`."""
+        from cfglint.frameworks.history import holds
+        from cfglint.frameworks.trl.classes import CLASSES
+        from cfglint.frameworks.trl.fields import trainers_of
+
+        release = facts.version(PACKAGE, NEWEST)
+        if name not in CLASSES or CLASSES[name] in trainers_of(release):
+            return True
+        return not any(holds(since, until, release) for since, until in self.importable(PACKAGE, name))
+
     def script_classes(self) -> Collection[str]:
         """The classes of script, model and datasets arguments."""
         from cfglint.frameworks.trl.classes import OTHER_CLASSES

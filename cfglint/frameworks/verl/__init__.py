@@ -33,7 +33,7 @@ class Verl(LineFramework["VerlConfig"]):
     repository_owners = ("volcengine", "verl-project")
     rule_families = {"VRL": "verl"}
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
-    no_generator = "the config files are those of the package; a launch line has only what differs from them"
+    takes_overrides = True
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader of Hydra for a config file, else that for the words of a command."""
@@ -91,7 +91,11 @@ class Verl(LineFramework["VerlConfig"]):
         return numbers(config)
 
     def choose_sizes(self, config: VerlConfig, gpus: int, nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes:
-        """The values that give a number of prompts per step on so many GPUs."""
+        """The values that give a number of prompts per step, or of rows, on so many GPUs."""
+        if not config.has_rollout:
+            from cfglint.frameworks.verl import sft
+
+            return sft.choose(config, gpus, batch, max_micro)
         from cfglint.frameworks.verl.target import choose
 
         return choose(config, gpus, nodes, batch, max_micro)

@@ -7,6 +7,7 @@ Source: verl 0.3.0 to 0.7.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz, 
 from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
+from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
@@ -89,7 +90,6 @@ class SftSizes:
 class SftConfig(VerlConfig):
     """The composed config of an SFT trainer, whose processes torchrun starts."""
 
-    chooses_sizes = False
     has_rollout = False
 
     @property
@@ -140,6 +140,27 @@ def account(config: VerlConfig) -> Summary:
     summary.derive(BATCH_GROUP, "rows per GPU", "rows_per_gpu", sizes.per_rank, "global batch / data parallel, rounded down")
     summary.derive(LAUNCH, "packed by tokens", "use_dynamic_bsz", sizes.is_dynamic, "data.use_dynamic_bsz")
     return summary
+
+
+def choose(config: VerlConfig, gpus: int, batch: int, max_micro: int | None) -> ChosenSizes:
+    """The values for a global batch on so many GPUs: complete rows on each rank, and the largest micro batch that divides them."""
+    sizes = sizes_of(config)
+    each = sizes.sequence_parallel or 1
+    if gpus % each:
+        return ChosenSizes({}, [f"{gpus} GPUs do not divide among groups of {each} (sequence parallel size)"])
+    parallel = gpus // each
+    if batch % parallel or batch < parallel:
+        below = batch - batch % parallel
+        reasons = [f"a global batch of {batch} does not divide among {parallel} data-parallel ranks"]
+        return ChosenSizes({}, reasons, below=below or None, above=below + parallel)
+    rows, now = batch // parallel, sizes.micro
+    if sizes.is_dynamic:
+        return ChosenSizes({BATCH: batch}, ["batches are packed by tokens"], data_parallel=parallel)
+    if now is None and max_micro is None:
+        return ChosenSizes({}, [], missing="the current micro batch is unknown: pass --max-micro-batch")
+    micro = max(size for size in range(1, min(max_micro or now or 1, rows) + 1) if rows % size == 0)
+    kept = ["micro batch unchanged"] if micro == now else []
+    return ChosenSizes({BATCH: batch, MICRO: micro}, kept, micro, rows // micro, parallel)
 
 
 def derived(name: str, value: int | None, because: str) -> Setting:

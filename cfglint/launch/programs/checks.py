@@ -34,7 +34,8 @@ class Known:
 
     def __init__(self, program: ProgramFacts, fields: dict[str, str]) -> None:
         self.program = program
-        self.takes = {**fields, **{name: field.takes for name, field in program.fields.items()}}
+        self.own = {**program.defaults, **program.fields}
+        self.takes = {**fields, **{name: field.takes for name, field in self.own.items()}}
 
     def expanded(self, name: str) -> str:
         """The argument that a name abbreviates; the name itself if it abbreviates none, or several."""
@@ -51,7 +52,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
     if program.is_strict and line.call.cut is not None:
         drop_blank(line, arguments, before, known)
     for argument in arguments:
-        field = program.fields.get(argument.name)
+        field = known.own.get(argument.name)
         takes = known.takes.get(argument.name)
         if any(joined_at(word) is not None for word in argument.texts):
             continue

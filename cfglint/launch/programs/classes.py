@@ -37,15 +37,20 @@ class Dataclass:
     """A class that a parser fills.
 
     `own` are the fields that the project defines, `base` is the framework's class that it is or
-    derives from, empty without one. `complete`: every class that it derives from is known. `assigned` are fields
-    that a method of the project's classes sets, as `__post_init__` does before it calls the framework's.
+    derives from, empty without one. `complete`: every class that it derives from is known. `defined` are its definition
+    and those of its bases in the project.
     """
 
     def __init__(self) -> None:
         self.own: dict[str, Field] = {}
         self.base = ""
         self.complete = True
-        self.assigned: set[str] = set()
+        self.defined: list[ast.ClassDef] = []
+
+    @property
+    def assigned(self) -> set[str]:
+        """The fields that a method of the project's classes sets, as `__post_init__` does before it calls the framework's."""
+        return {name for each in self.defined for name in assigned_fields(each)}
 
 
 def read_class(modules: Modules, found: Definition | External | None) -> Dataclass:
@@ -59,7 +64,7 @@ def read_class(modules: Modules, found: Definition | External | None) -> Datacla
             result.base = result.base or name
         elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
             take_fields(result, each.node, Scope(modules, each.module, each.module.tree))
-            result.assigned |= assigned_fields(each.node)
+            result.defined.append(each.node)
         else:
             result.complete = False
     return result

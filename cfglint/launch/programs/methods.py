@@ -24,11 +24,18 @@ def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
     """
     found = list(scopes)
     seen = {scope.node for scope in scopes}
-    count = -1
-    while count != len(found):
-        count = len(found)
-        names = {node.attr for scope in found for node in scope.nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
-        for each in [*methods(found, names), *functions(found)]:
+    names = set(UNASKED)
+    classes: dict[ast.AST, list[tuple[str, Definition]]] = {}
+    read = 0
+    while read < len(found):
+        added, read = found[read:], len(found)
+        for scope in added:
+            names.update(node.attr for node in scope.nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load))
+            for made in instantiated(scope):
+                if made.node not in classes:
+                    classes[made.node] = methods_of(made, modules)
+        called = [method for methods in classes.values() for name, method in methods if name in names]
+        for each in [*called, *functions(added)]:
             if each.node not in seen:
                 seen.add(each.node)
                 found.append(Scope(modules, each.module, each.node))
@@ -46,26 +53,25 @@ def functions(scopes: list[Scope]) -> Iterator[Definition]:
                 yield Definition(definition.module, node)
 
 
-def methods(scopes: list[Scope], names: set[str]) -> Iterator[Definition]:
-    """The methods of the classes that some scopes call, of the given names."""
-    for scope in scopes:
-        for call in scope.calls():
-            made = scope.resolve(call.func)
-            if isinstance(made, Definition) and isinstance(made.node, ast.ClassDef):
-                yield from methods_of(made, scope, names)
+def instantiated(scope: Scope) -> Iterator[Definition]:
+    """The classes that a scope calls."""
+    for call in scope.calls():
+        made = scope.resolve(call.func)
+        if isinstance(made, Definition) and isinstance(made.node, ast.ClassDef):
+            yield made
 
 
-def methods_of(made: Definition, scope: Scope, names: set[str]) -> Iterator[Definition]:
-    """The methods of a class and of its base classes, without overridden ones."""
+def methods_of(made: Definition, modules: Modules) -> list[tuple[str, Definition]]:
+    """The methods of a class and of its base classes by name, without overridden ones."""
+    found: list[tuple[str, Definition]] = []
     overridden: set[str] = set()
-    for each in reversed(linearized(scope.modules, made)):
+    for each in reversed(linearized(modules, made)):
         if not isinstance(each, Definition) or not isinstance(each.node, ast.ClassDef):
             continue
         own = [line for line in each.node.body if isinstance(line, FUNCTIONS) and line.name not in overridden]
-        for method in own:
-            if method.name in names or method.name in UNASKED:
-                yield Definition(each.module, method)
+        found.extend((method.name, Definition(each.module, method)) for method in own)
         overridden.update(method.name for method in own if not calls_super(method))
+    return found
 
 
 def calls_super(method: ast.AST) -> bool:

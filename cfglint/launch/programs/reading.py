@@ -146,7 +146,8 @@ def replace_defaults(parser: Construction, known: set[str], fields: dict[str, Fi
             if each.arg in fields:
                 fields[each.arg] = changed(fields[each.arg], default=value_of(each.value, parser.scope))
             elif each.arg in known:
-                defaults[each.arg] = Field("", value_of(each.value, parser.scope), parser.scope.module.path, each.value.lineno)
+                takes = defaults[each.arg].takes if each.arg in defaults else ""
+                defaults[each.arg] = Field("", value_of(each.value, parser.scope), parser.scope.module.path, each.value.lineno, takes)
 
 
 def known_fields(base: str) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cfglint
 from cases import each_case
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory.releases import HISTORY, default, is_required, library
 from cfglint.frameworks.versions import parse_version
 
@@ -84,3 +85,12 @@ def test_a_default_that_a_factory_makes_and_a_field_without_a_default():
     found = {each: default("resources_per_worker", parse_version(each)) for each in ("0.9.1", "0.9.2", "0.9.4", "0.9.5")}
     assert found == {"0.9.1": None, "0.9.2": {"GPU": 1}, "0.9.4": {"GPU": 1}, "0.9.5": None}
     assert [is_required("model_name_or_path", parse_version(each)) for each in ("0.8.3", "0.9.0")] == [True, False]
+
+
+def test_a_bound_of_a_library_means_the_newest_release_that_llamafactory_accepts():
+    """`transformers>=4.46` allows 5.23.0, which LLaMA-Factory 0.9.5 does not: it requires 5.6.0 at most."""
+    facts = LaunchFacts(target={"transformers": "5.23.0"}, bounds={"transformers": (">=4.46",)})
+    assert facts.within({"transformers": "5.6.0"}).target == {"transformers": "5.6.0"}
+    assert facts.within({"transformers": "4.40.2"}).target == {"transformers": "5.23.0"}
+    stated = LaunchFacts(target={"transformers": "5.23.0"})
+    assert stated.within({"transformers": "5.6.0"}).target == {"transformers": "5.23.0"}

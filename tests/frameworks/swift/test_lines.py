@@ -72,6 +72,7 @@ def test_numbers(line, numbers, checked):
         (f"{SFT} --tuner_type lora", "3.12.6", "ValueError: remaining_argv: ['--tuner_type', 'lora']"),
         (f"{SFT} --system You are helpful", "4.6.0", "ValueError: remaining_argv: ['are', 'helpful']"),
         (f"{SFT} --eval 1", "4.6.0", "SystemExit: 2 (error: ambiguous option: --eval could match"),
+        (f"{SFT} --lora_ran", "4.6.0", "SystemExit: 2 (error: argument --lora_rank/--lora-rank: expected one argument"),
         (f"{SFT} --torch_dtype bf16", "4.6.0", "SystemExit: 2 (error: argument --torch_dtype/--torch-dtype: invalid choice: 'bf16'"),
         (
             f"{FOUR} {SFT} --deepspeed zero2",
@@ -139,6 +140,13 @@ def test_the_file_of_a_line_is_read(checked):
     assert any("mismatch" in (each["exception"] or "") for each in result.diagnostics), result.diagnostics
 
 
+@pytest.mark.parametrize("launcher", ["torchrun --nproc_per_node 4", "python -m torch.distributed.run --nproc_per_node 4"])
+@pytest.mark.parametrize("program", ["-m swift.cli.sft", "swift/cli/sft.py"])
+def test_the_options_of_a_worker_have_their_values_in_the_next_word(launcher, program, checked):
+    found = checked(f"{launcher} {program} --model org/model --dataset data.jsonl --per_device_train_batch_size 3")
+    assert (found.found, found.resolved["micro_batch"], found.resolved["global_batch"]) == ([], 3, 24)
+
+
 def test_a_module_is_the_worker_itself(checked):
     line = f"torchrun --nproc_per_node 4 swift/cli/sft.py {SFT.removeprefix('swift sft ')}"
     assert checked(line).resolved["global_batch"] == 16
@@ -191,6 +199,8 @@ def test_the_memory_of_adapters_is_estimated(tmp_path, capsys):
         ("4.6.0", "--callbacks mine --external_plugins plugin.py", ""),
         ("4.6.0", "--task_type seq_cls", "SWF022"),
         ("4.6.0", "--task_type seq_cls --num_labels 2", ""),
+        ("4.6.0", "--report_to wandbb", "HFT044"),
+        ("3.0.0", "--report_to swanlab", ""),
         # persistent workers are the default, and off without workers from 4.6 on
         ("4.6.0", "--dataloader_num_workers 0", ""),
         ("4.5.3", "--dataloader_num_workers 0", "HFT048"),

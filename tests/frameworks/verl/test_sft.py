@@ -72,3 +72,22 @@ def test_batch_and_steps(checked, line, release, numbers):
 def test_what_is_refused(checked, line, release, code):
     verdict, _, codes = checked(line, release)
     assert (verdict, codes) == ("reject", [code])
+
+
+@each_case(
+    ("target", "status", "processes", "batch", "micro"),
+    [
+        (("--global-batch", "128"), 0, 8, 128, 4),
+        (("--gpus", "16"), 0, 16, 256, 4),
+        # the largest micro batch that divides the rows of a rank
+        (("--gpus", "4", "--global-batch", "100"), 0, 4, 100, 1),
+        (("--global-batch", "256", "--max-micro-batch", "2"), 0, 8, 256, 2),
+        (("--gpus", "6"), 1, 8, 256, 4),
+    ],
+)
+def test_a_target_changes_launcher_batch_and_micro_batch(tmp_path, monkeypatch, target, status, processes, batch, micro):
+    monkeypatch.chdir(tmp_path)
+    line = "torchrun --nproc_per_node {} -m verl.trainer.fsdp_sft_trainer data.train_batch_size={} data.micro_batch_size_per_gpu={}\n"
+    (tmp_path / "run.sh").write_text(line.format(8, 256, 4))
+    assert main(["fix", "run.sh", "--target", "verl==0.5.0", *target]) == status
+    assert (tmp_path / "run.sh").read_text() == line.format(processes, batch, micro)

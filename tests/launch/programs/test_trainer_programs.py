@@ -196,3 +196,23 @@ def test_only_a_string_names_a_deepspeed_file(tmp_path, monkeypatch, capsys, val
     )
     main(["check", "train.py", "--format", "json"])
     assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == codes
+
+
+@pytest.mark.parametrize(
+    ("definition", "words", "codes"),
+    [
+        ("deepspeed: bool = False", "--deepspeed", ["HFT054"]),
+        ("bf16: str = 'no'", "--bf16", ["LCH013"]),
+        ("other: bool = False", "--bf16", []),
+    ],
+)
+def test_a_subclass_changes_what_an_option_takes(tmp_path, monkeypatch, capsys, definition, words, codes):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(
+        "from dataclasses import dataclass\nfrom transformers import HfArgumentParser, TrainingArguments\n"
+        f"@dataclass\nclass Own(TrainingArguments):\n    {definition}\n"
+        "parser = HfArgumentParser(Own)\nparser.set_defaults(bf16=False)\n(args,) = parser.parse_args_into_dataclasses()\n"
+    )
+    (tmp_path / "run.sh").write_text(f"python train.py --output_dir out {words}\n")
+    main(["check", "run.sh", "--format", "json"])
+    assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == codes

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
     from cfglint.frameworks.refusal import Refusal
 
-TRAINER_SCHEDULER = (4, 33)  # with an optimizer of the DeepSpeed config, the Trainer builds the scheduler itself
+TRAINER_SCHEDULER = (4, 33, 3)  # with an optimizer of the DeepSpeed config, the Trainer builds the scheduler itself
 # The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
 SCHEDULES = {
     "WarmupDecayLR": ("linear",),
@@ -145,9 +145,9 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/optimizer", "target": {"transformers": "4.30.2"}},
 )
 def optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
-    """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33 does not support.
+    """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33.3 does not support.
 
-    Source: transformers 4.30.2 deepspeed.py:305-310, 4.32.1; 4.33.3 builds the Trainer's own scheduler.
+    Source: transformers 4.30.2 deepspeed.py:305-310, 4.33.2 integrations/deepspeed.py:306; 4.33.3 builds the Trainer's own scheduler.
     """
     launch = config.deepspeed
     if launch is None or config.section("deepspeed") is None or config.version >= TRAINER_SCHEDULER:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RATIOS_COMPARED = (4, 53)
 BEST_SAVES_NAMED = (5, 4)
 MILLION = 1_000_000  # ratios are compared in millionths
-EMPTY_CACHE_CHECKED = (4, 47)  # changed between 4.46.3, whose check accepts every integer, and 4.51.3
+EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 
 
 @rule("HFT001", "not-a-mapping", ERROR, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
@@ -346,12 +346,12 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
         Example(
             "output_dir: out\ntorch_empty_cache_steps: 0\n",
             exception="ZeroDivisionError: ",
-            facts={"target": {"transformers": "4.46.3"}},
+            facts={"target": {"transformers": "4.49.0"}},
         ),
         Example(
             'output_dir: out\ntorch_empty_cache_steps: "x"\n',
             exception="TypeError: '>' not supported",
-            facts={"target": {"transformers": "4.46.3"}},
+            facts={"target": {"transformers": "4.49.0"}},
         ),
         Example("output_dir: out\ntorch_empty_cache_steps: 2.5\n", exception="ValueError: `torch_empty_cache_steps` must be"),
     ),
@@ -361,8 +361,8 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
 def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
     """`torch_empty_cache_steps` is not a positive integer.
 
-    Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.46.3 training_args.py:1599-1603 lets every
-    integer pass, and 0 ends the first step (`global_step % 0`); 4.51.3 training_args.py:1611 is as strict as 5.23.0.
+    Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.49.0 training_args.py:1609 lets every
+    integer pass, and 0 ends the first step (`global_step % 0`); 4.50.0 is as strict as 5.23.0.
     """
     value = config.arguments["torch_empty_cache_steps"]
     if value is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.rules.common import of, shown
 from cfglint.frameworks.remedies import choice, either, excludes
 
@@ -16,9 +17,18 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.versions import Version
 
 NULL_IS_OFF = (4, 57)  # from here on null is treated as an empty string
 ZERO_IS_OFF = (5, 0)  # from here on so is every false value
+PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
+TEXT_OF_BOOLEANS = (4, 41)  # a boolean is made a string from here on; before, only a string can be put into the environment
+BOOLEANS: dict[str, Releases] = {
+    "forward_prefetch": Releases((4, 39, 0)),  # misspelt before
+    "use_orig_params": Releases(PLAIN_KEYS),
+    "sync_module_states": Releases(PLAIN_KEYS),
+    "cpu_ram_efficient_loading": Releases(TEXT_OF_BOOLEANS),
+}
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
 STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2")
@@ -68,7 +78,10 @@ class FsdpSection:
         self.spelling: dict[Any, Any] = {}
         strips = config.version >= SECTION_RULES or "fsdp_config" in config.files
         for key, value in written.items():
-            name = key[5:] if strips and isinstance(key, str) and key.startswith("fsdp_") else key
+            is_prefixed = isinstance(key, str) and key.startswith("fsdp_")
+            if config.version < PLAIN_KEYS and not is_prefixed and key != "xla":
+                continue
+            name = key[5:] if is_prefixed and (strips or config.version < PLAIN_KEYS) else key
             self.values[name] = value
             self.spelling[name] = key
 
@@ -202,6 +215,12 @@ def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
         Example(
             "output_dir: out\nfsdp: full_shard\nfsdp_config: {forward_prefetch: maybe}\n", facts={"target": {"transformers": "4.42.4"}}
         ),
+        Example(
+            "output_dir: out\nfsdp: full_shard\nfsdp_config: {use_orig_params: true}\n",
+            "/fsdp_config/use_orig_params",
+            "TypeError: str expected, not bool",
+            facts={"target": {"transformers": "4.40.2"}},
+        ),
     ),
     good="output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: TRANSFORMER_BASED_WRAP}\n",
     example={"gpus": 8, "at": "/fsdp_config/auto_wrap_policy"},
@@ -217,7 +236,8 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use one of the values in the message.
 
-    Source: transformers 5.23.0 training_args.py:2775-2888 (from 5.10), 4.42.4 training_args.py:1798-1900,
+    Source: transformers 5.23.0 training_args.py:2775-2888 (from 5.10), 4.42.4 training_args.py:1798-1900, 4.40.2
+    training_args.py:1816-1820,
     accelerate 1.15.0 utils/dataclasses.py:1846-2010.
     """
     value = config.arguments["fsdp_config"]
@@ -295,12 +315,13 @@ def _old_values(section: FsdpSection, given: list[Any], config: TrainerConfig) -
         size = max(size, least)
     named = layers is not None or config.arguments["fsdp_transformer_layer_cls_to_wrap"] is not None
     if isinstance(size, (int, float)) and size > 0 and named:
-        text = "ValueError: `min_num_params` and `transformer_layer_cls_to_wrap` are mutually exclusive."
+        prefix = "--fsdp_" if config.version < PLAIN_KEYS else ""
+        text = f"ValueError: `{prefix}min_num_params` and `{prefix}transformer_layer_cls_to_wrap` are mutually exclusive."
         message = "`fsdp_config.min_num_params` is incompatible with `transformer_layer_cls_to_wrap`"
         remedy = either("fsdp_config.min_num_params", "fsdp_config.transformer_layer_cls_to_wrap")
         yield Finding(section.place("min_num_params"), message, exception=text, help=remedy)
     sync = str(values.get("sync_module_states", "true")).lower()
-    if sync == "false" and str(values.get("cpu_ram_efficient_loading", "false")).lower() == "true":
+    if config.version >= TEXT_OF_BOOLEANS and sync == "false" and str(values.get("cpu_ram_efficient_loading", "false")).lower() == "true":
         text = 'ValueError: `sync_module_states` must be `"True"` if `cpu_ram_efficient_loading` is `"True"`'
         message = "`fsdp_config.sync_module_states` is false, but `cpu_ram_efficient_loading` requires it"
         yield Finding(section.place("sync_module_states"), message, exception=text, help="set `fsdp_config.sync_module_states: true`")
@@ -310,8 +331,18 @@ def _old_values(section: FsdpSection, given: list[Any], config: TrainerConfig) -
         message = f"`fsdp_config.backward_prefetch` is {shown(prefetch)}; it must be one of {', '.join(PREFETCHES)}"
         remedy = choice("fsdp_config.backward_prefetch", prefetch, PREFETCHES)
         yield Finding(section.place("backward_prefetch"), message, exception=text, fails_at="init", help=remedy)
-    for key in ("forward_prefetch", "use_orig_params", "sync_module_states", "cpu_ram_efficient_loading"):
-        if key in values and str(values[key]).lower() not in TRUTHS:
+    yield from _booleans(section, config.version)
+
+
+def _booleans(section: FsdpSection, version: Version) -> Iterator[Finding]:
+    values = section.values
+    for key in (each for each, releases in BOOLEANS.items() if each in values and version in releases):
+        if version < TEXT_OF_BOOLEANS and not isinstance(values[key], str):
+            text = f"TypeError: str expected, not {type(values[key]).__name__}"
+            message = f"`fsdp_config.{key}` is {shown(values[key])}; this release requires a string"
+            quoted = f"set `fsdp_config.{key}` to {spelled(str(values[key]).lower())}"
+            yield Finding(section.place(key), message, exception=text, fails_at="config", help=quoted)
+        elif str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
             message = f"`fsdp_config.{key}` is {shown(values[key])}, not a boolean"
             yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")

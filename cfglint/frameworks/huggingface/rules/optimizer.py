@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Conversions = dict[str, Callable[[str], float]]
 
 LOW_RANK = ("galore", "apollo")
+APOLLO = (4, 49)  # from here on the exceptions name the optimizer, not only GaLore
 TORCH_ARGUMENTS = (5, 3)  # sgd, adagrad and rmsprop read optim_args from here on
 LOW_RANK_NUMBERS: Conversions = {"rank": int, "update_proj_gap": int, "scale": float}
 # The arguments that the Trainer converts, by a part of the optimizer's name: the first part that fits.
@@ -150,10 +152,12 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
     "HFT052",
     "missing-target-modules",
     ERROR,
+    releases=(Releases((4, 39, 0)),),
     old_names=("target-modules",),
     fails_at="init",
     bad=(
         "output_dir: out\noptim: galore_adamw\n",
+        Example("output_dir: out\noptim: galore_adamw\n", facts={"target": {"transformers": "4.48.3"}}),
         Example("output_dir: out\noptim: galore_adamw_layerwise\noptim_target_modules: [attn]\n", facts={"gpus": 8}),
         Example(
             "output_dir: out\noptim: galore_adamw_layerwise\noptim_target_modules: [attn]\ngradient_accumulation_steps: 4\n",
@@ -171,9 +175,9 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     optimizer = config.arguments.optimizer
     if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not config.makes_optimizer:
         return
-    setting = of(config, "optim")
+    setting, galore = of(config, "optim"), config.version < APOLLO
     if optimizer.endswith("layerwise") and config.launched:
-        text = f"NotImplementedError: Layer-wise {optimizer} does not support DDP at this time"
+        text = f"NotImplementedError: Layer-wise {'GaLore' if galore else optimizer} does not support DDP at this time"
         yield Finding(
             setting,
             f"`optim: {optimizer}` does not support multiple processes (DDP)",
@@ -182,6 +186,8 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
         )
     if config.arguments["optim_target_modules"] is None:
         text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
+        if galore:
+            text = "ValueError: You need to define a `optim_target_modules` in order to properly use GaLore optimizers"
         severity = certainty(config, "optim_target_modules")
         yield Finding(
             setting,
@@ -193,6 +199,8 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     accumulation = accumulation_steps(config).value
     if optimizer.endswith("layerwise") and accumulation != 1:
         text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
+        if galore:
+            text = "ValueError: Layerwise GaLoRE optimizer do not support gradient accumulation !"
         message = f"`optim: {optimizer}` does not support gradient accumulation, but `gradient_accumulation_steps` is {shown(accumulation)}"
         yield Finding(
             setting,

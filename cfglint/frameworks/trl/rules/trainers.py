@@ -119,13 +119,14 @@ def zero_stage(config: TrlConfig) -> object:
     return section.get("stage") if isinstance(section, dict) else None
 
 
+INFERS_STEPS = (5, 14)  # transformers says so in its exception
+
+
 @rule(
     "TRL044",
     "streaming-without-steps",
     ERROR,
     fails_at="init",
-    raises="ValueError: The train_dataset does not implement __len__, so the number of training steps cannot be inferred; "
-    "max_steps has to be specified.",
     bad=HEAD + "packing: true\ndataset_streaming: true\n",
     good=HEAD + "packing: true\ndataset_streaming: true\nmax_steps: 1000\n",
     example={"trainer": "sft", "at": "/dataset_streaming"},
@@ -141,10 +142,12 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
         return
     key = "dataset_streaming" if args["dataset_streaming"] else "streaming"
     severity = certain(config, "max_steps")
+    inferred = "so the number of training steps cannot be inferred; " if config.version >= INFERS_STEPS else ""
     if config.facts.kind_given or config.facts.trainer is not None:
         yield Finding(
             of(config, key),
             "`max_steps` is required: streamed data has no length",
+            exception=f"ValueError: The train_dataset does not implement __len__, {inferred}max_steps has to be specified.",
             related=(of(config, "max_steps"),),
             severity=severity,
             help="set `max_steps: 1000`, or another number of steps",
@@ -246,10 +249,6 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
 )
 def unknown_truncation_mode(config: TrlConfig) -> Iterator[Finding]:
     """DPO truncates every batch to `max_length`, in one of two ways only; before 0.29 only where a sequence is too long.
-
-    Run-time error: ValueError: Unsupported truncation mode: left, expected 'keep_start' or 'keep_end'
-
-    Fix: use `keep_start`.
 
     Source: trl 1.16.0 trainer/dpo_trainer.py:152-161; 0.29.0 trainer/dpo_trainer.py:959-978.
     """

@@ -63,24 +63,25 @@ def invalid_override(config: VerlConfig) -> Iterator[Finding]:
     Source: hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal).
     """
     for each in config.refused:
-        several = has_several(each)
-        if not is_about_key(each) or several:
-            what = "has several values" if several else "is not an override of the form `key=value`"
-            yield Finding(
-                config.word_setting(each),
-                f"`{each.text}` {what}" if each.text else "the config cannot be composed",
-                exception=each.exception.replace("\n", " "),
-                on_key=True,
-                help=remedy(each, several),
-            )
+        if is_about_key(each) and not has_several(each):
+            continue
+        message, remedy = described(each)
+        yield Finding(config.word_setting(each), message, exception=each.exception.replace("\n", " "), on_key=True, help=remedy)
 
 
-def remedy(refused: RefusedWord, several: bool) -> str:
-    """What to write in place of a word that Hydra refuses; without a word, a file of the config is missing."""
-    if not refused.text:
-        return "add the config file to the search path, or name another one (`--config-path`, `--config-name`)"
+def described(refused: RefusedWord) -> tuple[str, str]:
+    """What is wrong with a word that Hydra refuses, and what to do; without a word, a file of the composition is missing or wrong."""
+    if has_several(refused):
+        return f"`{refused.text}` has several values", "write a list as `key=[a,b]`, or quote the value"
+    if refused.text:
+        return (
+            f"`{refused.text}` is not an override of the form `key=value`",
+            "write `key=value` without dashes, and quote special characters",
+        )
+    reason = refused.exception.partition(": ")[2]
     return (
-        "write a list as `key=[a,b]`, or quote the value" if several else "write `key=value` without dashes, and quote special characters"
+        f"the config cannot be composed: {reason}",
+        "add the file that is named, or correct what names it (`--config-path`, `--config-name`, a defaults list)",
     )
 
 

@@ -1,0 +1,198 @@
+"""The fields of DeepSpeed's pydantic models as the source of a release has them.
+
+All other keys are looked up in the configuration one by one: a check takes these from the nearest modelled release.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.deepspeed._tables import MODELS
+from cfglint.source.python.package import Module, SourceError, Tree, pairs
+from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import Any
+
+    Raw = dict[str, Any]
+
+MODEL_FILE = "runtime/config_utils.py"
+MODEL = "DeepSpeedConfigModel"
+BASES = {MODEL, "BaseModel"}  # pydantic's own class is the base of `comms_logger` before 0.15.0
+FIELD_OPTIONS = {"alias", "default", "default_factory", "description", "exclude", "ge", "gt", "json_schema_extra", "le", "lt"}
+DEPRECATION = {"deprecated", "new_param", "new_param_fn", "set_new_param"}  # in `json_schema_extra`, before pydantic 2 in `Field()` itself
+BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+READS: Raw = {  # annotations, as `x-reads` has them
+    **{name: name for name in ("bool", "int", "float", "str", "Path", "list")},
+    "tuple": "list",
+    "List[str]": ["list", "str"],
+    **dict.fromkeys(("dict", "Dict", "Dict[str, Any]"), "dict"),
+    "Union[str, int]": ["|", "str", "int"],
+    "object": "Any",
+    "torch.dtype": "torch.dtype",
+}
+
+
+class Field(Record):
+    """A field: the options of its `Field()`, the limits among them, its default, and how its value is read.
+
+    The reading is a name, or a list that begins with `|`, `list`, `literal`, `enum`, `bounded` or `model`.
+    """
+
+    options: dict[str, ast.expr]
+    bounds: dict[str, Any]
+    default: Any
+    reads: Any
+
+
+def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tuple[Any, ...]]]:
+    """Section -> field -> (how it is read, default, the name that files use) of a release whose source is in a folder."""
+    tree = Tree(next((each for each in (path / "deepspeed", path) if (each / MODEL_FILE).exists()), path), lenient=True, opens=opens)
+    classes = dict(model_classes(tree))
+    return {section: dict(facts(*classes[title])) for section, (title, _) in MODELS.items() if title in classes}
+
+
+def model_classes(tree: Tree) -> Iterator[tuple[str, tuple[Module, ast.ClassDef]]]:
+    """(name, its place) of the classes in files of this name, among which all models are."""
+    for path in sorted(tree.root.rglob("*config*.py")):
+        module = tree.file(path.relative_to(tree.root).as_posix()) if tree.may_open(path) else None
+        for name, definition in module.definitions.items() if module is not None else ():
+            if module is not None and isinstance(definition, ast.ClassDef):
+                yield name, (module, definition)
+
+
+def facts(module: Module, definition: ast.ClassDef) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The fields of a model by their Python names."""
+    sections = {title: section for section, (title, _) in MODELS.items()}
+    for name, (home, statement) in model_fields(module, definition).items():
+        inner, optional = without_none(statement.annotation)
+        section = sections.get(ast.unparse(inner))
+        field = read_field(home, statement)
+        alias = str(home.constant(field.options["alias"])) if "alias" in field.options else ""
+        if section:
+            yield name, (("|", ("model", section), "None"), None, alias) if optional else (("model", section), {}, alias)
+        else:
+            yield name, (tupled(field.reads), tupled(field.default), alias)
+
+
+def own_models(module: Module, definition: ast.ClassDef) -> Iterator[tuple[Module, ast.ClassDef]]:
+    """A model after the models that it inherits."""
+    for base in definition.bases:
+        found = module.definition_of(base)
+        if found is not None and isinstance(found[1], ast.ClassDef) and found[1].name != MODEL and MODEL in found[0].bases(found[1]):
+            yield from own_models(found[0], found[1])
+    yield module, definition
+
+
+def model_fields(module: Module, definition: ast.ClassDef) -> dict[str, tuple[Module, ast.AnnAssign]]:
+    """The fields of a model and of the models that it inherits."""
+    fields: dict[str, tuple[Module, ast.AnnAssign]] = {}
+    for home, each in own_models(module, definition):
+        for statement in each.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                fields[statement.target.id] = home, statement
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name) and not has_pydantic_2(home.tree):
+                fields[statement.targets[0].id] = home, annotated(home, statement, statement.targets[0])
+    return fields
+
+
+def annotated(module: Module, statement: ast.Assign, target: ast.Name) -> ast.AnnAssign:
+    """A field without an annotation, which pydantic 1 allows, with the type of its default."""
+    kind = type(module.constant(statement.value)).__name__
+    return ast.copy_location(ast.AnnAssign(target, ast.Name(kind), statement.value, 1), statement)
+
+
+def has_pydantic_2(tree: Tree) -> bool:
+    """Whether the models of a release are those of pydantic 2; before 0.15.0 they have an inner class `Config`."""
+    definition = tree.file(MODEL_FILE).definitions.get(MODEL)
+    if definition is None:
+        raise SourceError(f"{tree.root / MODEL_FILE}: class {MODEL} is missing")
+    return not any(isinstance(statement, ast.ClassDef) and statement.name == "Config" for statement in definition.body)
+
+
+def without_none(annotation: ast.expr) -> tuple[ast.expr, bool]:
+    """What an annotation takes besides null, and whether it takes null."""
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Optional":
+        return annotation.slice, True
+    return annotation, False
+
+
+def read_field(module: Module, statement: ast.AnnAssign) -> Field:
+    """What the source says of a field."""
+    options: dict[str, ast.expr] = {}
+    value = statement.value
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "Field":
+        options = {str(keyword.arg): keyword.value for keyword in value.keywords}
+        unknown = set(options) - FIELD_OPTIONS - DEPRECATION
+        if unknown and not module.tree.lenient:
+            raise module.refuse(value, f"Field options without a rule ({', '.join(sorted(unknown))})")
+        value = value.args[0] if value.args else options.get("default", options.get("default_factory"))
+    extra = options.get("json_schema_extra")
+    if isinstance(extra, ast.Dict):
+        options.update({str(module.constant(key)): given for key, given in pairs(extra)})
+    elif extra is not None:
+        raise module.refuse(extra, "not a dict")
+    bounds = {keyword: module.constant(options[option]) for option, keyword in BOUNDS.items() if option in options}
+    reads = readable(module, statement.annotation)
+    if isinstance(value, ast.Constant) and value.value is None and reads[0] != "|" and not has_pydantic_2(module.tree):
+        reads = ["|", reads, "None"]  # to pydantic 1 a default of null makes a field optional
+    default = default_of(module, value) if value is not None else None
+    return Field(options, bounds, default, ["bounded", reads, bounds] if bounds else reads)
+
+
+def default_of(module: Module, value: ast.expr) -> Any:
+    """The default of a field; null for a model and a type of torch."""
+    if isinstance(value, ast.Lambda):
+        value = value.body
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "list":
+        value = value.args[0]
+    if module.definition_of(value) is not None or ast.unparse(value).startswith("torch."):
+        return None
+    return module.constant(value)
+
+
+def readable(module: Module, annotation: ast.expr) -> Any:
+    """How a value is read; in a lenient reading as anything, if its annotation has no rule."""
+    try:
+        return reads_of(module, annotation)
+    except SourceError:
+        if module.tree.lenient:
+            return "Any"
+        raise
+
+
+def reads_of(module: Module, annotation: ast.expr) -> Any:
+    """How a value is read, by its annotation."""
+    inner, optional = without_none(annotation)
+    if optional:
+        return ["|", reads_of(module, inner), "None"]
+    text = ast.unparse(inner)
+    if text in READS:
+        return READS[text]
+    if isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "Literal":
+        return ["literal", *module.literal_values(inner)]
+    if isinstance(inner, ast.Subscript):
+        return ["list", ["literal", *literal_named(module, inner.slice)]]
+    found = module.definition_of(inner)
+    if found is None or not isinstance(found[1], ast.ClassDef):
+        raise module.refuse(inner, "an annotation without a rule")
+    return "Any" if MODEL in found[0].bases(found[1]) else ["enum", *found[0].enum_values(found[1])]
+
+
+def literal_named(module: Module, node: ast.expr) -> list[Any]:
+    """The values of a `Literal` that has a name."""
+    found = module.find(node.id) if isinstance(node, ast.Name) else None
+    if found is None or not isinstance(found[1], ast.Subscript):
+        raise module.refuse(node, "an annotation without a rule")
+    return found[0].literal_values(found[1])
+
+
+def tupled(value: Any) -> Any:
+    """Nested lists as tuples, the bounds of a value as pairs: constants, which take no time to build."""
+    if isinstance(value, dict):
+        made = {key: tupled(each) for key, each in value.items()}
+        return tuple(made.items()) if made and set(made) <= set(BOUNDS.values()) else made
+    return tuple(tupled(part) for part in value) if isinstance(value, (list, tuple)) else value
