@@ -214,7 +214,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
                     fixable[each.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
         return "; ".join(["no training configs found", *skipped_files(stats)])
-    parts = [files_checked(stats.checked, len(outcomes)) + in_runs(stats)]
+    parts = [files_checked(stats.checked, sum(not each.is_further_alternative for each in outcomes)) + in_runs(stats)]
     found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if stats.checked or not stats.unrecognized_named:
         parts.append(", ".join(found) or "no findings")

@@ -58,7 +58,7 @@ def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], out
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     failed = write_text(render(found), output)
-    firsts = [each for each in found if each.launch is None or each.launch.get("alternative", {}).get("number", 1) == 1]
+    firsts = [each for each in found if not each.is_further_alternative]
     launches = sum(each.launch is not None for each in firsts)
     parts = [f"{counted(len(firsts), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *skipped_files(stats)]
     warn("; ".join(parts))

@@ -84,6 +84,31 @@ SIGNAL_REMEDIES = {
     -7: "give the container more shared memory (`--shm-size`, `--ipc=host`), or use fewer data loader workers",
     -11: "look for mismatched versions of torch, CUDA and compiled extensions such as flash-attn",
 }
+# What to do about exceptions that no file of a run decides.
+REMEDIES_OF_OTHERS = tuple(
+    (re.compile(pattern), remedy)
+    for pattern, remedy in (
+        (
+            r"Could not find the transformer layer class",
+            "set `fsdp_config.transformer_layer_cls_to_wrap` to a layer class of the model, such as LlamaDecoderLayer; without FSDP in the"
+            " files, look for an accelerate config in ~/.cache/huggingface/accelerate",
+        ),
+        (r"can't allocate memory|Cannot allocate memory", SIGNAL_REMEDIES[-9]),
+        (
+            r"mark a variable ready only once|element 0 of tensors does not require grad",
+            "set `gradient_checkpointing_kwargs: {use_reentrant: false}`, or turn gradient checkpointing off",
+        ),
+        (r"Expected to have finished reduction", "set `ddp_find_unused_parameters: true`, or freeze the parameters that take no part"),
+        (
+            r"device-side assert triggered",
+            "look for token ids or labels outside the vocabulary (added tokens need resized embeddings); with CUDA_LAUNCH_BLOCKING=1 the"
+            " traceback shows the call",
+        ),
+        (r"doesn't support bf16", "check that the process sees a GPU (`CUDA_VISIBLE_DEVICES`); one before Ampere needs fp16"),
+        (r"EADDRINUSE|Address already in use", "choose another port (`--main_process_port`, `--master_port`), or end the run that has it"),
+        (r"No space left on device", "free disk space, or the shared memory (/dev/shm) that data loader workers use"),
+    )
+)
 FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
 
 
@@ -225,7 +250,9 @@ def of_exception(raised: Raised, *, follows: bool = False) -> Failure:
     remedy = ""
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
-    elif not rules:
+    else:
+        remedy = next((each for pattern, each in REMEDIES_OF_OTHERS if not rules and pattern.search(raised.text)), "")
+    if not follows and not rules and not remedy:
         details.append("it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause")
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
     return Failure(EXCEPTION, raised.line, f"{who} {shortened(raised.text)}", details, remedy, shortened(raised.text), rules, raised.rank)

@@ -214,6 +214,11 @@ class Outcome:
     def __repr__(self) -> str:
         return f"<Outcome of {', '.join(self.files)}: {self.verdict or 'undecided'}, findings: {len(self.diagnostics)}>"
 
+    @property
+    def is_further_alternative(self) -> bool:
+        """Whether another outcome is of the same run, whose program builds its arguments in another branch of a condition."""
+        return self.launch is not None and self.launch.get("alternative", {}).get("number", 1) > 1
+
     def entry(self) -> RunEntry:
         """The entry of `runs`, without the findings."""
         entry: RunEntry = {

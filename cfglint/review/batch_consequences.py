@@ -74,6 +74,9 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
     if terms:
         stays = f"global batch unchanged at {after:,}" if after is not None else "global batch unchanged on any number of GPUs"
         return [Consequence("global_batch", f"{stays}{terms}", after, after, 1.0, after is not None)]
+    split_changed = any(old.number(name) != new.number(name) for name in ("micro_batch", "accumulation"))
+    if after is not None and split_changed and old.outcome.verdict == new.outcome.verdict:
+        return [Consequence("global_batch", f"global batch unchanged at {after:,}", after, after, 1.0)]
     return []
 
 
@@ -86,10 +89,22 @@ def batch_factor(old: Side, new: Side) -> float | None:
 def part_of_batch(old: Side, new: Side) -> list[Consequence]:
     """The consequence of the accumulation alone, if the micro batch is set elsewhere."""
     before, after = old.number("accumulation"), new.number("accumulation")
+    whose = ""
+    if before is None and after is None:
+        before, after, whose = launcher_accumulation(old), launcher_accumulation(new), " of the launcher, unless the Trainer sets its own"
     if not before or not after or before == after or old.number("micro_batch") != new.number("micro_batch"):
         return []
-    text = f"global batch {ratio(before, after)} for the same micro batch: accumulation {before:,} -> {after:,}"
+    text = f"global batch {ratio(before, after)} for the same micro batch: accumulation {before:,} -> {after:,}{whose}"
     return [Consequence("global_batch", text, factor=quotient(after, before), known=False)]
+
+
+def launcher_accumulation(side: Side) -> int | None:
+    """The accumulation that an accelerate config sets for DeepSpeed; accelerate prefers it to that of the script."""
+    for config in side.run.configs:
+        value = config.get("deepspeed_config", "gradient_accumulation_steps")
+        if type(value) is int and value > 0:
+            return value
+    return None
 
 
 def per_gpu(side: Side) -> int | None:

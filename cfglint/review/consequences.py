@@ -20,7 +20,7 @@ from cfglint.review.consequence import (
     relation,
     spelled,
 )
-from cfglint.review.effects import EFFECTS, LENGTHS, length_key
+from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, length_key
 from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
 from cfglint.review.settings import equal, missing_files
@@ -64,7 +64,7 @@ OWN_SENTENCE = frozenset(
     )
 )
 
-NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping")  # consequences whose values are numbers
+NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping", "beta")  # consequences whose values are numbers
 
 
 def consequences_of(old: Side | None, new: Side | None, settings: list[SettingChange]) -> list[Consequence]:
@@ -216,7 +216,7 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
             found[what] = Consequence(what, f"{what.replace('_', ' ')} change with {text}", factor=factor, known=False)
         else:
             numeric = (number(before), number(after)) if what in NUMERIC else (before, after)
-            found[what] = Consequence(what, text, *numeric)
+            found[what] = Consequence(what, text + (f": {MEANINGS[what]}" if what in MEANINGS else ""), *numeric)
     return list(found.values())
 
 

@@ -36,6 +36,15 @@ EFFECTS = {
     "max_grad_norm": "gradient_clipping",
     "num_processes": "gpus",
     "optim": "optimizer",
+    "beta": "beta",
+    "save_steps": "checkpoints",
+    "save_strategy": "checkpoints",
+    "saves_per_epoch": "checkpoints",
+}
+# What a setting means, where its name does not say it.
+MEANINGS = {
+    "beta": "the weight of the reference model in the loss of DPO and GRPO",
+    "checkpoints": "when checkpoints are saved, and how much is lost if the run ends early",
 }
 TOKEN_LENGTHS = frozenset(
     ("max_length", "max_seq_length", "max_seq_len", "cutoff_len", "sequence_len", "model_max_length", "seq_length", "block_size")

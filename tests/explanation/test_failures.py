@@ -117,6 +117,21 @@ def test_other_failures(lines, kind, said):
     assert said in found.summary
 
 
+@each_case(
+    ("exception", "said"),
+    [
+        ("RuntimeError: [enforce fail at alloc_cpu.cpp:114] DefaultCPUAllocator: can't allocate memory", "offloaded to the CPU"),
+        ("RuntimeError: Expected to mark a variable ready only once. This error is caused by", "use_reentrant: false"),
+        ("RuntimeError: CUDA error: device-side assert triggered", "outside the vocabulary"),
+        ("Exception: Could not find the transformer layer class to wrap in the model.", "transformer_layer_cls_to_wrap"),
+    ],
+)
+def test_what_to_do_about_exceptions_that_no_rule_predicts(exception, said):
+    found = failure(*traceback(("train.py", "main")), exception)
+    assert said in found.remedy
+    assert not any("rules predict" in each for each in found.details)
+
+
 def test_an_exception_after_which_the_training_went_on_is_not_the_cause():
     found = failure("ValueError: could not upload", "{'loss': 2.1, 'grad_norm': 1.0}", "KeyError: 'labels'")
     assert found.exception == "KeyError: 'labels'"

@@ -383,3 +383,23 @@ def test_names_and_paths_have_no_effect(compare):
 def test_what_keeps_a_run_from_starting_before_and_after(compare):
     before, after = engine(size=("512", "500")), engine(size=("512", "500"), rate=("2e-5}}", "3e-5}}"))
     assert compare(before, after, gpus=8).still == ["BAT001"]
+
+
+def test_a_batch_that_the_file_fixes_stays(told):
+    before = {"ds_config.json": '{"train_batch_size": 512, "train_micro_batch_size_per_gpu": 8, "bf16": {"enabled": true}}'}
+    after = {"ds_config.json": before["ds_config.json"].replace('gpu": 8', 'gpu": 4')}
+    assert told(before, after, complete=False)[0] == "global batch unchanged at 512"
+
+
+def test_the_accumulation_of_the_launcher(told):
+    config = "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n  zero_stage: 2\n"
+    [sentence] = told(config, config.replace("steps: 4", "steps: 16"), kind="accelerate")
+    assert sentence.startswith("global batch 4 times as much for the same micro batch: accumulation 4 -> 16 of the launcher")
+
+
+def test_settings_that_no_number_shows(told):
+    before = TRAINER + "beta: 0.1\nsave_steps: 500\n"
+    after = before.replace("0.1", "0.01").replace("500", "5000")
+    said = told(before, after, kind="trl", trainer="dpo")
+    assert "`beta` 0.1 -> 0.01: the weight of the reference model in the loss of DPO and GRPO" in said
+    assert any(each.startswith("`save_steps` 500 -> 5000") for each in said)

@@ -303,6 +303,8 @@ def test_branches_of_one_condition_are_alternatives_of_one_run(check, capsys):
     text = capsys.readouterr()
     assert "alternative   1 of 2, built at train.py:9 in a branch of a condition" in text.out
     assert "1 run, 1 launch line" in text.err
+    main(["check", "run.sh"])
+    assert "2 files checked (1 training run)" in capsys.readouterr().err
     main(["explain", "run.sh"])
     assert "run.sh: alternative 1 of 2 (train.py:9)" in capsys.readouterr().err
     main(["check", "run.sh", "--show-files"])

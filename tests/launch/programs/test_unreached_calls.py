@@ -1,0 +1,49 @@
+"""Calls that build arguments and that the evaluation of the program does not reach: each is evaluated by itself."""
+
+from __future__ import annotations
+
+from cases import each_case
+from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.documents import call_document
+from cfglint.launch.programs.reading import read_program
+from cfglint.source.budget import Budget
+
+IMPORTS = "from transformers import Trainer, TrainingArguments\n"
+
+
+def read(code):
+    program = read_program("train.py", "", ["."], {"train.py": IMPORTS + code}.get)
+    return program, program.built[0], program.evaluations.under(Context())
+
+
+@each_case(
+    ("code", "steps"),
+    [
+        ("def train():\n    steps = 8\n    TrainingArguments('out', max_steps=steps)\nregister(train)", 8),
+        ("def train(steps=8):\n    TrainingArguments('out', max_steps=steps)\nregister(train)", None),  # another caller may give it
+        ("def main():\n    raise ValueError\n    steps = 8\n    TrainingArguments('out', max_steps=steps)\nmain()", 8),
+        ("def main():\n    assert False\n    steps = 8\n    TrainingArguments('out', max_steps=steps)\nmain()", 8),
+        ("steps = 4\ndef each():\n    steps = compute()\n    yield TrainingArguments('out', max_steps=steps)\nlist(each())", None),
+        ("steps = 4\ndef each():\n    yield TrainingArguments('out', max_steps=steps)\nlist(each())", 4),
+        ("import sys\nsys.exit()\nTrainingArguments('out', max_steps=8)", 8),
+        (
+            "class Run:\n    def steps(self):\n        return 8\n"
+            "    def train(self):\n        TrainingArguments('out', max_steps=self.steps())\n"
+            "run = load(Run())\nrun.train()",
+            8,
+        ),
+    ],
+)
+def test_its_values_are_those_that_its_function_gives_it(code, steps):
+    program, call, evaluated = read(code)
+    assert evaluated.reached(call) is None
+    value = call_document(call, program, evaluated).values["max_steps"]
+    assert (None if isinstance(value, Unknown) else value) == steps
+
+
+def test_nothing_is_known_of_a_call_beyond_the_limit_of_steps():
+    _, call, evaluated = read("def train():\n    TrainingArguments('out', max_steps=8)\nregister(train)")
+    made = evaluated._evaluation.alone(call.call, call.name, call.scope, Budget(0))
+    assert not made.arguments
+    assert not made.every
