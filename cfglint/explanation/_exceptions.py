@@ -139,6 +139,7 @@ DSP081 TypeError: unsupported operand type(s) for %: 'int' and 'str'
 DSP081 ZeroDivisionError: integer modulo by zero
 DSP082 AttributeError: the optimizer has no attribute 'zenflow_need_update'
 DSP083 TypeError: multi_tensor_adam(): incompatible function arguments.
+DSP118 ZeRORuntimeException: You are using ZeRO-Offload with a client provided optimizer (<class 'torch.optim.Adam'>)
 HFT001 AttributeError: 'list' object has no attribute 'keys'
 HFT002 TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'
 HFT003 ValueError: Cosine is not a valid SchedulerType, please select one of ['linear', 'cosine', 'cosine_with_restarts', 'polynomial', 'constant', 'constant_with_warmup', 'inverse_sqrt', 'reduce_lr_on_plateau', 'cosine_with_min_lr', 'cosine_warmup_with_min_lr', 'warmup_stable_decay', 'greedy']
@@ -244,8 +245,10 @@ LCH018 AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes=2, 
 LCH018 ValueError: Unsupported nproc_per_node value: false
 LCH018 ValueError: invalid literal for int() with base 10: '2.0'
 LCH018 error: argument --num_gpus: invalid int value: 'all'
+LCH020 TypeError: Accelerator.__init__() got an unexpected keyword argument 'even_batches'
 LCH020 TypeError: Accelerator.__init__() got an unexpected keyword argument 'mixed_precison'
 LCH020 ValueError: Unknown mixed_precision mode: bfloat16. Choose between ['no', 'fp8', 'fp16', 'bf16']
+LCH020 ValueError: You can only pass one of `gradient_accumulation_steps` and `gradient_accumulation_plugin`. Please only pass in the created `GradientAccumulationPlugin` object.
 LLF001 ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']
 LLF001 ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']
 LLF002 TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'

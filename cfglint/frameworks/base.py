@@ -416,6 +416,10 @@ class Framework(Described["Own"]):
         """The field, with its class, that has what a keyword of a trainer's constructor was for; empty if there is none."""
         return ""
 
+    def title_of(self, document: Document) -> str:
+        """The title of a run that begins with a document."""
+        return self.title
+
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """(key path, file named there, kind of that file) for the files that a file adds to its run."""
         return []

@@ -45,10 +45,11 @@ class Launch(Record):
     the arguments, or the file that they name;
     `is_main`: it takes the arguments themselves. `guessed`: the consumer is only likely, so nothing about the arguments is an error.
     `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
-    those of `accelerate launch`, by the keys of its config file. `machine`: the number of GPUs is that of the machine. `program_path` is
-    the file of the program, empty if the project does not contain it; `project` are the files around the script. `extra_files` are
-    named by the line and of an unknown kind. `entry` are the known properties for reports. `again` is the launch of another version of
-    its script, `relaunched` the run with other contents of some files, on a machine with so many GPUs.
+    those of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to
+    `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
+    machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
+    script. `extra_files` are named by the line and of an unknown kind. `entry` are the known properties for reports. `again` is the
+    launch of another version of its script, `relaunched` the run with other contents of some files, on a machine with so many GPUs.
     """
 
     command: CommandDocument | None = None
@@ -61,6 +62,7 @@ class Launch(Record):
     guessed: bool = False
     is_open: bool = False
     undecided: tuple[str, ...] = ()
+    passed: Mapping[str, str] | None = None
     flags: tuple[Override, ...] = ()
     machine: bool = False
     program_path: str = ""

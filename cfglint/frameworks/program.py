@@ -78,6 +78,17 @@ class ImportedNames(Record):
         return self.module.partition(".")[0]
 
 
+class OwnLoop(Record):
+    """The training loop of a program with an `Accelerator`: the calls that make its data loader and its plugins, as `CallDocument`s.
+
+    `accumulates`: gradients are accumulated by `accumulate()`; None if the loop may do so by itself.
+    """
+
+    loader: Any
+    plugins: dict[str, Any]
+    accumulates: bool | None
+
+
 class ProgramFacts(Record):
     """The facts about a program that follow from its syntax tree.
 
@@ -115,7 +126,8 @@ class ProgramFacts(Record):
     @property
     def checked_packages(self) -> tuple[str, ...]:
         """The packages whose release decides whether the code of the program itself is accepted."""
-        return tuple(dict.fromkeys((*(each.package for each in self.trainer_calls), *(each.package for each in self.imports))))
+        every = (*self.trainer_calls, *self.imports, *self.built)
+        return tuple(dict.fromkeys(each.package for each in every if each.package))
 
     @property
     def opens_config(self) -> bool:

@@ -121,7 +121,7 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
         return started_by(diagnostic, outcome.launch)
     kind = outcome.kind_of(diagnostic.place.file)
     kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line has no package
-    return " with ".join(titled(each, outcome) for each in kinds)
+    return " with ".join(titled(each, outcome) for each in kinds) or diagnostic.place.file
 
 
 def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:

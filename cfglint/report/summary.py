@@ -102,7 +102,7 @@ def of_what(run: CheckedRun) -> list[Paragraph]:
     sources = run.target_from
     targets = ", ".join(f"{package} {version} ({sources[package]})" for package, version in run.target.items())
     files = paragraph("", ", ".join(document.path for document in run.documents))
-    return [*files, *paragraph("", f"{framework(run.kinds[0]).title}{f': {targets}' if targets else ''}")]
+    return [*files, *paragraph("", f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}")]
 
 
 def verdict(account: RunSummary) -> list[Paragraph]:

@@ -253,6 +253,15 @@ def refuse_lost_arguments(run: CheckedRun) -> None:
 def refuse_unknown_batch(run: CheckedRun) -> None:
     """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
     line = run.launch.line
+    if line is None and run.configs and run.documents[0].is_call and "micro_batch" not in run.configs[0].batch_keys:
+        written = (
+            [f"`{each.name}` ({each.place})" for each in (run.batch.micro_batch, run.batch.accumulation) if each.written]
+            if run.batch
+            else []
+        )
+        raise MissingFactError(
+            f"the program has a training loop of its own, which is not edited: set {' and '.join(written) or 'its batch size'}"
+        )
     if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))

@@ -138,9 +138,19 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         tuple((place_of(each.at_value, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
         finding.fix,
         clipped(finding.note) if finding.note else None,
-        clipped(finding.help) if finding.help else None,
+        clipped(remedy(finding.help, setting, config)) if finding.help else None,
         rule.about,
     )
+
+
+def remedy(text: str, setting: Setting, config: Config) -> str:
+    """A remedy in the spelling of the file that it is for."""
+    document = setting.document
+    if document is None or not document.is_call:
+        return text
+    from cfglint.findings.wording import in_python
+
+    return in_python(text, config.framework.is_engine)
 
 
 def is_of_missing_field(finding: Finding, config: Config) -> bool:
@@ -188,7 +198,8 @@ def depends_on_parser(rule: Rule, finding: Finding, config: Config) -> bool:
 
 def may_not_reach(stage: Stage | None, rule: Rule, config: Config) -> bool:
     """Whether the run may build another trainer than the framework's, so that a later check may not run."""
-    return stage in ("init", "first-step") and config.may_build_own_trainer() and not is_of_engine(rule, config)
+    in_trainer = stage in ("init", "first-step") and rule.about != CODE  # the code of a program calls the constructor itself
+    return in_trainer and config.may_build_own_trainer() and not is_of_engine(rule, config)
 
 
 def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = False) -> bool:

@@ -341,7 +341,8 @@ class LaunchReader:
         reached = [which for which, each in enumerate(program.built) if evaluated is not None and each.node in evaluated.made]
         chosen = reached if reached and evaluated is not None and evaluated.complete else range(len(program.built))
         every = (built_arguments(program, which, reread, context) for which in chosen)
-        return [each for each in every if each is not None and each.kind != LAUNCH]
+        calls = [each for each in every if each is not None]
+        return [each for each in calls if each.kind != LAUNCH or each.document.loop.loader is not None or path in self.named]
 
     def context_without_line(self, path: str, found: Found) -> Context:
         """The circumstances of a program that no line starts: no arguments, started from the top of its project or its own folder."""
@@ -409,14 +410,19 @@ class LaunchReader:
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
-        trainer = takes_arguments(launch.consumer) or own_parser
+        if launch.consumer == "deepspeed" and launch.parser is not None and launch.parser.evaluations is not None:
+            from cfglint.run.program_runs import evaluation_of, passed_to_engine
+
+            launch.passed = passed_to_engine(evaluation_of(launch.parser, self.context(line, launch)))
+        own_parser = own_parser and not launch.passed
+        closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         return self.facts.replace(
             launch=launch,
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(trainer and not guessed and not launch.is_open) or self.facts.complete,
+            complete=(closed and not guessed and not launch.is_open) or self.facts.complete,
             kind_given=self.facts.kind_given or ((is_main or built is not None) and not guessed) or own_parser or has_own_files(line),
         )
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
+from cfglint.launch.programs.built_call import AcceleratorCall
 from cfglint.launch.programs.constructors import Constructor, built_calls
 from cfglint.launch.programs.documents import call_document, place_of_literal
 from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
+from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.tracing import trace
@@ -32,13 +35,17 @@ if TYPE_CHECKING:
     Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
 
 
+BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
+PASSED = ("optimizer", "lr_scheduler", "mpu")
+
+
 class BuiltArguments:
     """A call that builds the arguments of a run: its document and kind, and the facts about the program for it.
 
     `guessed`: the program may not reach the call, or build others.
     """
 
-    __slots__ = ("document", "guessed", "kind", "program", "trainer")
+    __slots__ = ("document", "guessed", "kind", "passed", "program", "trainer")
 
     def __init__(self, program: ProgramFacts, which: int, reread: Reread, context: Context) -> None:
         call = built_calls(program)[which]
@@ -50,6 +57,7 @@ class BuiltArguments:
         facts = call.facts(program, evaluated) if isinstance(call, Constructor) else program
         self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(program, evaluated))
         self.trainer = call.trainer
+        self.passed = passed_to_engine(evaluated)
         self.document = document_of(program, which, reread, context)
 
     @property
@@ -60,8 +68,13 @@ class BuiltArguments:
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run with these arguments, whose launch is unknown."""
+        if self.kind == LAUNCH:
+            facts = facts.replace(kind_given=facts.kind_given or not self.guessed)
+            return facts.replace(launch=Launch(parser=self.program, code=self.program, guessed=self.guessed))
         if self.kind == "deepspeed":  # the program may pass an optimizer
-            return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=Launch(guessed=self.guessed))
+            launch = Launch(guessed=self.guessed, passed=self.passed)
+            complete = facts.complete or (self.passed == {} and not self.guessed)
+            return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=launch, complete=complete)
         return facts.replace(
             trainer=facts.trainer or self.trainer,
             launch=Launch(program=self.program, code=self.program, guessed=self.guessed, undecided=self.undecided),
@@ -80,7 +93,7 @@ class ParsedArguments(BuiltArguments):
         parser = next(each for each in constructions(list(program.scopes)) if each.kind in HF_PARSERS)
         module = parser.scope.module
         self.kind = kind_of_class(program.arguments)
-        self.guessed = True
+        self.guessed, self.passed = True, None
         self.program = with_trainers(program, context)
         self.trainer = trainer_of_class(program.arguments)
         self.document = CallDocument(module.path, module.text, parser.kind, *module.offsets.span(parser.call))
@@ -95,6 +108,17 @@ def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
     """The program, evaluated in its circumstances."""
     found: Evaluated = program.evaluations.under(context)
     return found
+
+
+def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
+    """The objects that a program passes to its only engine, with the names of their classes; None if they are not known."""
+    [call] = evaluated.engines.values() if len(evaluated.engines) == 1 else [None]
+    if call is None or not call.every or not evaluated.complete or len(call.positional) > BEFORE_OPTIMIZER:
+        return None
+    values = {name: call.arguments[name][1] for name in PASSED if name in call.arguments}
+    if not all(each.known for each in values.values()):
+        return None
+    return {name: getattr(each.data, "name", "") for name, each in values.items() if each.data is not None}
 
 
 def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: Context) -> BuiltArguments | None:
@@ -137,8 +161,10 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     """The document of one of the calls that build arguments, with the values of the others."""
     evaluated = evaluation_of(program, context)
     documents = [call_document(call, program, evaluated) for call in built_calls(program)]
-    found = documents[which]
+    found, call = documents[which], built_calls(program)[which]
     found.number = which
+    if isinstance(call, AcceleratorCall):
+        found.loop = own_loop(evaluated.call(call), evaluated, program)
     found.trace = lambda key: traced(found, key, program)
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)

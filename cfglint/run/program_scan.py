@@ -10,6 +10,7 @@ from cfglint.source.root import leads_out
 
 LARGEST = 5_000_000  # bytes of a program or notebook
 PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
+ACCELERATE, ACCELERATOR, BACKWARD = b"accelerate", b"Accelerator(", b".backward("  # a training loop of its own
 PARSERS = (b"HfArgumentParser(", b"TrlParser(", b"deepspeed.initialize(")
 
 _marks: list[bytes] = []
@@ -28,6 +29,8 @@ def may_build(path: str) -> bool:
 
 def has_marks(content: bytes) -> bool:
     """Whether a program names a package of trainers, and calls something that makes the arguments of one."""
+    if ACCELERATOR in content and BACKWARD in content and ACCELERATE in content:
+        return True
     return any(each in content for each in PACKAGES) and any(each in content for each in marks())
 
 

@@ -23,7 +23,7 @@ args = parser.parse_args()
 made = config(2)
 made["train_micro_batch_size_per_gpu"] = {micro}
 made["train_batch_size"] = args.rows * torch.distributed.get_world_size() * 2
-engine, *_ = deepspeed.initialize(model=load(), config=made)
+engine, *_ = deepspeed.initialize(model=load(), optimizer=load(), config=made)
 engine.backward(engine(batch))
 """
 

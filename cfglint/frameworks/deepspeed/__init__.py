@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 NEWEST = RELEASES["deepspeed"]
 RULE_MODULES = (
-    "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel removed_sections first_step no_effect"
+    "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel passed_objects removed_sections"
+    " first_step no_effect"
 )
 
 # Top-level keys that only DeepSpeed configs have.

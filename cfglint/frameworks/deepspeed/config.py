@@ -35,7 +35,9 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     @property
     def optimizer(self) -> Optimizer | None:
-        """The optimizer that the file sets."""
+        """The optimizer that the file sets, if the program passes none."""
+        if self.passes("optimizer"):
+            return None
         if self._optimizer is Unset:
             from cfglint.frameworks.deepspeed.optimizers import chosen
 
@@ -44,5 +46,5 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     @property
     def has_optimizer(self) -> bool:
-        """Whether there is an optimizer at all: the file's, or the one that a trainer passes."""
-        return self.optimizer is not None or self.trainer is not None
+        """Whether there is an optimizer at all: the file's, or the one that a trainer or the program passes."""
+        return self.optimizer is not None or self.trainer is not None or self.passes("optimizer")

@@ -212,7 +212,11 @@ class DeepSpeedSections(Config):
     @property
     def open(self) -> bool:
         """Whether a trainer may still resolve "auto": the file may be only a part of the run."""
-        return not self.facts.complete and self.trainer is None
+        return not self.facts.complete and self.trainer is None and self.facts.launch.passed is None
+
+    def passes(self, name: str) -> bool:
+        """Whether the program passes an object to `deepspeed.initialize`, in the place of what the file has."""
+        return name in (self.facts.launch.passed or ())
 
     def at(self, name: str, *path: str | int) -> Setting:
         """The setting at a path inside a section."""

@@ -26,6 +26,10 @@ class LaunchFramework(LineFramework["LaunchConfig"]):
     no_generator = "a launch line is a command of a script; `cfglint new` prints the launch command for the files that it generates"
     rule_families = {"LCH": "Launch lines"}
 
+    def title_of(self, document: Document) -> str:
+        """The title of a line, or of a program that no line starts."""
+        return "training loop with Accelerator" if document.is_call else self.title
+
     def packages(self) -> dict[str, str]:
         """Return no packages: those of the consumer count."""
         return {}
@@ -38,13 +42,13 @@ class LaunchFramework(LineFramework["LaunchConfig"]):
 
     def batch(self, config: LaunchConfig) -> Batch:
         """The batch of a launch: the number of processes; the rest is decided by the program."""
-        from cfglint.frameworks.launch.config import batch
+        from cfglint.frameworks.launch.accelerator import batch
 
         return batch(config)
 
     def account(self, config: LaunchConfig) -> Summary:
         """The lines about launcher and processes."""
-        from cfglint.frameworks.launch.config import account
+        from cfglint.frameworks.launch.accelerator import account
 
         return account(config)
 

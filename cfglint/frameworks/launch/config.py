@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, WRITTEN, Setting
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND
-from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.frameworks.summary import launched
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.document import Written
 from cfglint.source.python.call import CallDocument
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Node
 
 ACCELERATOR = "Accelerator"
@@ -28,17 +24,20 @@ VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
 
 
 class LaunchConfig(Config):
-    """The launch line itself: its words, its sizes, and the refusals of its launcher."""
+    """The launch line itself: its words, its sizes, and the refusals of its launcher. `accelerator` is the call of a program that has a
+    training loop of its own; `command` is None for such a program without a line.
+    """
 
     framework = FRAMEWORK
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
         command = documents[0]
-        assert isinstance(command, CommandDocument)
-        self.command = command
-        calls = (each for each in documents[1:] if isinstance(each, CallDocument))
+        calls = (each for each in documents if isinstance(each, CallDocument))
         self.accelerator = next((each for each in calls if each.name == ACCELERATOR), None)  # the call that sets up the program
+        self.command = command if isinstance(command, CommandDocument) else None
+        if not isinstance(command, CommandDocument):  # a program that no line starts
+            return
         self.values = {key: " ".join(words) if words else None for key, words in command.words.items()}
         node = command.find((command.size_key,))[1] if command.size_key else None
         if node is not None and node.raw.isdigit():
@@ -135,37 +134,3 @@ def passed(launch: Launch, argument: str) -> tuple[Any, tuple[Node, Node] | None
     if any(word.startswith(short) for short in fields[argument].short for word in words):
         return Unknown(("a short option may set it",)), None, []
     return None, None, []
-
-
-def batch(config: LaunchConfig) -> Batch:
-    """The batch of a launch whose program sets the batch itself: the processes, and the accumulation of its accelerator."""
-    nothing = Setting(("batch",), None, DERIVED, because="the program's own")
-    data_parallel = Setting(("data_parallel",), None, DERIVED, because="the program's own")
-    return Batch(Layout(config.facts.gpus), nothing, accumulation(config) or nothing, data_parallel, nothing)
-
-
-def accumulation(config: LaunchConfig) -> Setting | None:
-    """The argument of `Accelerator(gradient_accumulation_steps=...)`; None if that is not an integer, or the launcher may set another.
-
-    Source: accelerate 1.15.0 accelerator.py:547 (ACCELERATE_GRADIENT_ACCUMULATION_STEPS takes precedence), utils/launch.py:570 (set for
-    DeepSpeed).
-    """
-    call = config.accelerator
-    key, node = call.find((ACCUMULATION,)) if call is not None else (None, None)
-    line = config.facts.launch.line
-    if call is None or node is None or line is None or line.launcher == "accelerate" or VARIABLE in line.call.environment:
-        return None
-    written = Setting((ACCUMULATION,), call.values.get(ACCUMULATION), WRITTEN, call, node, key)
-    argument = call.borrowed.get(ACCUMULATION)
-    value, place, _ = passed(config.facts.launch, argument) if argument is not None else (None, None, None)
-    if place is not None:
-        written = Setting((ACCUMULATION,), value, WRITTEN, config.command, place[1], None)
-    return written if type(written.value) is int and not isinstance(value, Unknown) else None
-
-
-def account(config: LaunchConfig) -> Summary:
-    """The summary of a line without a known consumer."""
-    summary = launched(config.facts.launch)
-    if config.facts.launch.consumer in ("", KIND):
-        summary.assumed.append("the program's own arguments decide batch and length: they are not known")
-    return summary

@@ -17,6 +17,7 @@ class BuiltCall:
     """
 
     kind = ""
+    package = ""  # whose release decides about the call, if its kind does not
     settable: AbstractSet[str] | None = None
     trainer: str | None = None
 
@@ -45,3 +46,4 @@ class AcceleratorCall(BuiltCall):
     """A call of `Accelerator`, in a program with a training loop of its own."""
 
     kind = "launch"
+    package = "accelerate"

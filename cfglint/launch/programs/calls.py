@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks import kind_of_class
-from cfglint.launch.programs import library
+from cfglint.launch.programs import accelerators, library
 from cfglint.launch.programs.expressions import shown
 from cfglint.launch.programs.interpreter import STARRED, Interpreter
 from cfglint.launch.programs.modules import External
@@ -19,6 +19,7 @@ from cfglint.launch.programs.objects import (
     Frame,
     Function,
     Instance,
+    Loader,
     Mapping,
     Method,
     Opaque,
@@ -90,6 +91,8 @@ class ProgramEvaluation(Interpreter):
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
+        self.loaders: dict[ast.Call, MadeCall] = {}  # data loaders, and plugins of accelerate
+        self.trained: list[Loader] = []  # the loaders that training loops go through
 
     def alone(self, call: ast.Call, name: str, scope: Scope, budget: Budget) -> MadeCall:
         """A call that the program does not reach, as its function makes it by itself: with unknown parameters, and whatever it raises."""
@@ -137,6 +140,14 @@ class ProgramEvaluation(Interpreter):
     def variable(self, name: Value) -> Value:
         """The value of a variable of the environment."""
         return library.variable(self, [name])
+
+    def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+        if not self.trial and accelerators.is_training_loop(node):
+            values = (self.evaluate(each, frame).data for each in accelerators.names_in(node.iter))
+            self.trained += [each for each in values if isinstance(each, Loader)]
+        super()._do_for(node, frame)
+
+    _do_asyncfor = _do_for
 
     def call(self, node: ast.Call, frame: Frame) -> Value:
         """Evaluate a call."""
@@ -216,7 +227,10 @@ class ProgramEvaluation(Interpreter):
         data = Instance(made_of)
         value = Value(data)
         if own is not None and isinstance(own.data, Function):
+            before = set(self.trainers)
             self.run_function(own.data.of(value, own.data.owner or made_of), given, named, node)
+            for call in [each for each in self.trainers if each not in before]:
+                self._record_handed_on(self.trainers[call], named, node)
             return value
         if is_framework(base):
             self._framework_object(base, given, named, node, made_of)
@@ -227,6 +241,14 @@ class ProgramEvaluation(Interpreter):
         if after is not None and isinstance(after.data, Function):
             self.run_function(after.data, [], {}, node)
         return value
+
+    def _record_handed_on(self, inner: MadeCall, named: dict[Any, Value], node: ast.AST) -> None:
+        """Record the keywords of a call that the constructor of a class hands on to that of a trainer, by its `**kwargs`."""
+        own = {word.arg for word in inner.node.keywords}
+        handed = {name: value for name, value in named.items() if name not in own and inner.arguments.get(name, (None, None))[1] is value}
+        found = self.record(self.trainers, inner.name, [], handed, node, inner.origin) if handed else None
+        if found is not None:
+            found.conditions = inner.conditions
 
     def fill(self, data: Instance, made_of: Class, given: list[Value], named: dict[Any, Value]) -> None:
         """Set the fields of an object of a dataclass."""
@@ -251,10 +273,22 @@ class ProgramEvaluation(Interpreter):
         last = name.rpartition(".")[2]
         if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
             return self._framework_object(name, given, named, node, None)
-        if name in (ENGINE, ACCELERATOR):
-            self.record(self.engines if name == ENGINE else self.accelerators, name, given, named, node)
+        if name == ENGINE:
+            self.record(self.engines, name, given, named, node)
             return Value(Opaque(name))
+        if name == ACCELERATOR:
+            self.record(self.accelerators, name, given, named, node)
+            return accelerators.accelerator(named, self.context.gpus)
+        if name in accelerators.LOADERS or (name.startswith("accelerate.") and last in accelerators.PLUGINS):
+            return Value(Loader(name, self._record_loader(last, given, named, node)))
         return library.external(self, name, given, named, node)
+
+    def _record_loader(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:
+        """Record a call that makes a data loader, whose second parameter is the batch size, or a plugin of accelerate."""
+        found = self.record(self.loaders, name, given, named, node)
+        if found is not None and name == "DataLoader" and len(given) > 1 and self.site is not None and len(self.site[0].args) > 1:
+            found.arguments.setdefault("batch_size", (self.site[0].args[1], given[1]))
+        return found
 
     def _framework_object(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, made_of: Class | None) -> Value:
         """An object of a framework's class of arguments, or a trainer."""

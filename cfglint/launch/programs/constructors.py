@@ -11,6 +11,7 @@ import ast
 from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.built_call import AcceleratorCall, BuiltCall, EngineConfig
 from cfglint.launch.programs.classes import SEQ2SEQ, linearized, read_class
 from cfglint.launch.programs.documents import set_later
@@ -63,6 +64,10 @@ class Constructor(BuiltCall):
         later |= known if any(each.is_open for each in made.results) else set()
         every = made.every and not self._is_copied(scopes)
         open_fields = later & known if every else known - {*made.arguments} | (later & known)
+        is_patched = unsloth.replaces(self.name) and unsloth.is_imported(self.scope.modules)
+        if is_patched:
+            open_fields |= unsloth.changed_fields({name: value for name, (_, value) in made.arguments.items()} if made is not None else {})
+        exact = self.complete and not is_patched
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
         return changed(
@@ -71,11 +76,12 @@ class Constructor(BuiltCall):
             classes=(),
             fields=fields,
             defaults={name: field for name, field in own.items() if name in known},
-            complete=self.complete,
-            refuses=self.complete,
-            refuses_in_file=self.complete,
-            changed=tuple(sorted(open_fields)),
-            exact=self.complete,
+            complete=exact,
+            refuses=exact,
+            refuses_in_file=exact,
+            changed=tuple(sorted(open_fields & known)),
+            exact=exact,
+            own_trainer=program.own_trainer or is_patched,
         )
 
     def _changed(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import builtins
 import contextlib
 
 from cfglint.launch.programs.expressions import Expressions, shown
-from cfglint.launch.programs.modules import FRAMEWORKS, External, Module, imported
+from cfglint.launch.programs.modules import FRAMEWORKS, External, Module, external, imported
 from cfglint.launch.programs.objects import (
     COUNT,
     ITEMS,
@@ -193,7 +193,7 @@ class Interpreter(Expressions):
         if inside is not None:
             frame = self.module_frame(inside)
             return frame.slots.get(last) or self.global_name(last, frame) or unknown(f"`{name}` is not found")
-        return Value(External(name))
+        return Value(external(name))
 
     def global_name(self, name: str, frame: Frame) -> Value | None:
         """The value of a name that a module takes from an `import *`, or of a function of Python."""

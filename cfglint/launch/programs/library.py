@@ -9,7 +9,7 @@ import ast
 import os
 import posixpath
 
-from cfglint.launch.programs import config_files, line_parsers
+from cfglint.launch.programs import accelerators, config_files, line_parsers
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     NONE,
@@ -91,7 +91,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         run.end(given)
     if package == "math" and last in MATH:
         return numeric(last, given)
-    if name == "asyncio.run" and given:
+    if (name == "asyncio.run" or package.partition(".")[0] == "tqdm") and given:
         return given[0]
     if package == "copy" and given:
         return copied(given[0])
@@ -457,6 +457,8 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
             return run.called(target, given, named, run.here())
     if isinstance(data, Built):
         return of_built(run, data, name)
+    if isinstance(data, Opaque) and data.name == "accelerate.Accelerator":
+        return accelerators.of_accelerator(name, given)
     if isinstance(data, (LineParser, line_parsers.ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
     return unknown(f"`{name}()` is a call outside of the program")

@@ -23,10 +23,20 @@ DEEPEST = 8  # depth of re-exported names that is followed
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 
+# unsloth 2026.10.9 trainer.py; `embedding_learning_rate` is an additional parameter
+DERIVED = {"UnslothTrainingArguments": "trl.SFTConfig", "UnslothTrainer": "trl.SFTTrainer"}
+
+
 class External(Record):
     """A name that no module of the project defines, as a dotted name."""
 
     name: str
+
+
+def external(name: str) -> External:
+    """A dotted name outside of the project; for a class that unsloth derives from one of TRL, that class."""
+    package, _, last = name.rpartition(".")
+    return External(DERIVED[last]) if package in ("unsloth", "unsloth.trainer") and last in DERIVED else External(name)
 
 
 class Definition(Record):
@@ -217,4 +227,4 @@ class Modules:
             module = self.named(".".join(parts[:count]))
             if module is not None:
                 return self.lookup(module, parts[count], depth + 1) if count == len(parts) - 1 else None
-        return External(name)
+        return external(name)

@@ -243,6 +243,16 @@ class Opaque(Container):
         self.name = name
 
 
+class Loader(Opaque):
+    """A data loader, or a plugin of accelerate, with the `MadeCall` that made it; None if it was only tried."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, name: str, made: Any) -> None:
+        super().__init__(name)
+        self.made = made
+
+
 class Built(Container):
     """An object of a framework's class of arguments: its slots are the fields that the code sets after it was made."""
 

@@ -55,6 +55,7 @@ class Evaluated:
         self.trainers = evaluation.trainers
         self.engines = evaluation.engines
         self.accelerators = evaluation.accelerators
+        self.trained = evaluation.trained
         self.stores = evaluation.stores
         self.imports = evaluation.imports
         self.files = (*(module.path for module in modules.known()), *context.files)

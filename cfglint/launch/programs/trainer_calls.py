@@ -6,6 +6,7 @@ import ast
 import re
 
 from cfglint.frameworks.program import TrainerCall
+from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.documents import add
 from cfglint.launch.programs.imports import is_copied
 from cfglint.launch.programs.objects import Built
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.runs_of_program import Evaluated
 
 PACKAGES = ("transformers", "trl")
-PATCHES = "unsloth"  # replaces the constructors of TRL's trainers
 EXPERIMENTAL = ".experimental."  # other classes of the same names
 # Words in a condition that looks at the release or at the constructor itself.
 COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
@@ -30,7 +30,7 @@ COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|va
 
 def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
     """The calls that build trainers; of a program that builds several arguments, those that are given the ones made at `node`."""
-    if evaluated is None or any(PATCHES in each.imported_packages for each in program.evaluations.modules.known()):
+    if evaluated is None or unsloth.is_imported(program.evaluations.modules):
         return ()
     return tuple(
         trainer_call(made, program)

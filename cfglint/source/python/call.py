@@ -24,7 +24,8 @@ class CallDocument(Document):
     is the called class or function, `set_later` are the fields that the code sets on its result, `number` is its place among the calls
     of the program that build arguments. `others` are the other ones; those of `partners` may change with it. `files` are the paths of
     all files that the values come from; `again_with` finds the call in other versions of them, with the facts about that version of the
-    `program`. `trace` gives the source of what an unknown value is computed from, which begins with the expression in `traced`.
+    `program`. `trace` gives the source of what an unknown value is computed from, which begins with the expression in `traced`. `loop` is
+    the training loop of the program, for its `Accelerator`.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class CallDocument(Document):
         "extent",
         "files",
         "literal",
+        "loop",
         "name",
         "number",
         "others",
@@ -60,6 +62,7 @@ class CallDocument(Document):
         self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
         self.roots = [Node(MAPPING, start, end, style="block")]
         self.number = 0
+        self.loop: Any = None
         self.set_later: Collection[str] = ()
         self.traced: dict[str, Any] = {}
         self.trace: Callable[[str], tuple[str, ...]] = lambda key: ()

@@ -13,6 +13,7 @@ NEWEST = ("transformers==5.23.0", "trl==1.16.0")
 IMPORTS = "from transformers import Trainer, TrainingArguments\nfrom trl import DPOConfig, DPOTrainer, SFTTrainer\n"
 ARGUMENTS = IMPORTS + "args = TrainingArguments('o')\n"
 CALL = "Trainer(model, args, tokenizer=tokenizer).train()\n"
+HANDS_ON = "class Own(Trainer):\n    def __init__(self, own, *a, **more):\n        super().__init__(*a, **more)\n"
 
 
 @pytest.fixture
@@ -46,6 +47,7 @@ def test_a_renamed_keyword_is_accepted_until_its_decorator_is_removed(found):
         ("DPOTrainer(model, args=DPOConfig('o'), beta=0.1).train()\n", "DPOTrainer", "beta"),
         ("class Own(Trainer):\n    pass\nOwn(model, args, tokenizer=t).train()\n", "Trainer", "tokenizer"),
         ("Trainer(model, args, tokenizer=t, **load()).train()\n", "Trainer", "tokenizer"),
+        (HANDS_ON + "Own(1, model=model, args=args, tokenizer=t).train()\n", "Trainer", "tokenizer"),
     ],
 )
 def test_a_keyword_that_the_release_lacks_is_an_error(found, code, name, key):
@@ -58,6 +60,7 @@ def test_a_keyword_that_the_release_lacks_is_an_error(found, code, name, key):
         "class Own(Trainer):\n    def __init__(self, *a, tokenizer):\n        super().__init__(*a)\nOwn(m, args, tokenizer=t)\n",
         "from transformers.trainer import __version__\nif __version__ < '5':\n    " + CALL,
         "import unsloth\n" + CALL,
+        HANDS_ON.replace("**more", "**{key: more[key] for key in known}") + "Own(1, model=model, args=args, tokenizer=t).train()\n",
         "from trl.experimental.cpo import CPOTrainer\nCPOTrainer(model, args, tokenizer=t)\n",
     ],
 )

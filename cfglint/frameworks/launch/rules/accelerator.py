@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import ARGUMENT, Finding, rule
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import CODE, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.versions import parse_version
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
@@ -14,14 +16,27 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch.config import LaunchConfig
 
+PACKAGE = "accelerate"
+STEPS, PLUGIN = "gradient_accumulation_steps", "gradient_accumulation_plugin"
 PRECISIONS = ("no", "fp8", "fp16", "bf16")
-# The parameters of accelerate 1.15.0 accelerator.py:234-258, and those of earlier releases.
+# The parameters of accelerate 0.20.0 to 1.15.0 accelerator.py (Accelerator.__init__), and those of earlier releases.
 PARAMETERS = names(
-    "device_placement split_batches mixed_precision gradient_accumulation_steps cpu dataloader_config deepspeed_plugin fsdp_plugin"
-    " torch_tp_plugin megatron_lm_plugin rng_types log_with project_dir project_config gradient_accumulation_plugin"
-    " step_scheduler_with_optimizer kwargs_handlers dynamo_backend dynamo_plugin deepspeed_plugins parallelism_config"
+    "device_placement split_batches mixed_precision gradient_accumulation_steps cpu deepspeed_plugin fsdp_plugin"
+    " megatron_lm_plugin rng_types log_with project_dir project_config gradient_accumulation_plugin"
+    " step_scheduler_with_optimizer kwargs_handlers dynamo_backend"
 )
-EARLIER = names("fp16 logging_dir dispatch_batches even_batches use_seedable_sampler ipex_plugin use_configured_state")
+# Those of some releases only: since, until.
+SPANS: dict[str, tuple[str, str]] = {
+    "dataloader_config": ("0.28.0", ""),
+    "deepspeed_plugins": ("1.0.0", ""),
+    "dispatch_batches": ("", "1.0.0"),
+    "dynamo_plugin": ("1.2.0", ""),
+    "even_batches": ("", "1.0.0"),
+    "parallelism_config": ("1.10.0", ""),
+    "torch_tp_plugin": ("1.4.0", ""),
+    "use_seedable_sampler": ("0.26.0", "1.0.0"),
+}
+EARLIER = names("fp16 logging_dir ipex_plugin use_configured_state")
 LINE = "torchrun --nproc_per_node 8 train.py\n"
 IMPORT = "from accelerate import Accelerator\n\n"
 
@@ -34,19 +49,28 @@ IMPORT = "from accelerate import Accelerator\n\n"
     bad=(
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bfloat16')\n"},
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precison='bf16')\n"},
+        Example(
+            {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(even_batches=False)\n"},
+            facts={"target": {"accelerate": "1.15.0"}},
+        ),
+        {
+            "train.sh": LINE,
+            "train.py": IMPORT + "accelerator = Accelerator(gradient_accumulation_steps=2, gradient_accumulation_plugin=own())\n",
+        },
     ),
     good={"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bf16')\n"},
     example={"named": 1},
-    about=ARGUMENT,
+    about=CODE,
 )
 def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
     """`Accelerator(...)` in the program has an argument or a precision that accelerate does not have.
 
-    The program is read as a syntax tree; only literals are checked. Arguments of earlier releases are not reported.
+    The program is read as a syntax tree; only literals are checked. Arguments of releases before 0.20 are not reported.
+    `dispatch_batches`, `even_batches` and `use_seedable_sampler` moved to `DataLoaderConfiguration` in accelerate 1.0.
 
     Fix: correct the name, or use one of the precisions.
 
-    Source: accelerate 1.15.0 accelerator.py:234-258, 312-317.
+    Source: accelerate 1.15.0 accelerator.py:274-301, 312-317, 540-545.
     """
     call = config.accelerator
     for key, node in call.root.pairs() if call is not None and call.root is not None else ():
@@ -54,14 +78,7 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
         value = call.values[key.raw]
         setting = Setting((key.raw,), value, WRITTEN, call, node, key)
         if key.raw not in PARAMETERS | EARLIER:
-            raised = f"TypeError: Accelerator.__init__() got an unexpected keyword argument {key.raw!r}"
-            yield Finding(
-                setting,
-                f"unknown argument `{key.raw}` is not accepted by Accelerator",
-                exception=raised,
-                on_key=True,
-                help=f"remove `{key.raw}`",
-            )
+            yield from unknown_argument(config, setting)
         elif key.raw == "mixed_precision" and isinstance(value, str) and value not in PRECISIONS:
             raised = f"ValueError: Unknown mixed_precision mode: {value}. Choose between {list(PRECISIONS)}"
             yield Finding(
@@ -70,3 +87,44 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
                 exception=raised,
                 help=choice("mixed_precision", value, PRECISIONS, quoted=True),
             )
+    yield from accumulation_twice(config)
+
+
+def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding]:
+    """The finding about an argument that no release has, or that the release of the run has not."""
+    since, until = SPANS.get(setting.name, ("", ""))
+    release, where = config.facts.version(PACKAGE, RELEASES[PACKAGE]), f"`{setting.name}` is not accepted by Accelerator"
+    if not since and not until:
+        where = f"unknown argument `{setting.name}` is not accepted by Accelerator"
+    elif until and release >= parse_version(until):
+        where += f": it was removed in accelerate {until}"
+    elif since and release < parse_version(since):
+        where += f": it was added in accelerate {since}"
+    else:
+        return
+    yield Finding(
+        setting,
+        where,
+        severity=None if config.facts.is_known(PACKAGE) or setting.name not in SPANS else WARNING,
+        exception=f"TypeError: Accelerator.__init__() got an unexpected keyword argument {setting.name!r}",
+        on_key=True,
+        help=f"pass `{setting.name}` to `DataLoaderConfiguration`, as `dataloader_config=`" if until else f"remove `{setting.name}`",
+    )
+
+
+def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:
+    """The finding about an accumulation that is passed next to a plugin for it."""
+    call = config.accelerator
+    plugin = call.find((PLUGIN,))[1] if call is not None else None
+    if call is None or plugin is None or call.values[PLUGIN] is None:
+        return
+    key, node = call.find((STEPS,))
+    value = call.values.get(STEPS)
+    if node is not None and type(value) is int and value != 1:
+        yield Finding(
+            Setting((STEPS,), value, WRITTEN, call, node, key),
+            f"`{STEPS}` is incompatible with `{PLUGIN}`",
+            exception=f"ValueError: You can only pass one of `{STEPS}` and `{PLUGIN}`. "
+            "Please only pass in the created `GradientAccumulationPlugin` object.",
+            help=f"remove `{STEPS}`, and set `num_steps` of the plugin",
+        )

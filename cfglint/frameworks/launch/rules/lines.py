@@ -29,8 +29,8 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
     """The problems found while parsing the line, as findings of one rule."""
     command = config.command
     line = config.facts.launch.line
-    for problem in line.problems if line is not None else ():
-        if problem.code != code or (problem.releases is not None and not of_release(problem.releases, config)):
+    for problem in line.problems if line is not None and command is not None else ():
+        if problem.code != code or command is None or (problem.releases is not None and not of_release(problem.releases, config)):
             continue
         start, end = command.within(problem.word.place)
         name = problem.key.lstrip("-").replace("-", "_")
@@ -332,7 +332,13 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     launch = config.facts.launch
     program = launch.parser
     others = program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))
-    if others or launch.guessed or not (launch.is_main and is_trainer(launch.consumer)) or framework(launch.consumer).parses_command:
+    if (
+        command is None
+        or others
+        or launch.guessed
+        or not (launch.is_main and is_trainer(launch.consumer))
+        or framework(launch.consumer).parses_command
+    ):
         return  # LCH003 reports the arguments that a strict program refuses
     own = {*program.fields, *program.defaults} if program is not None else ()
     for key, words in command.words.items():

@@ -1,0 +1,130 @@
+"""Programs with an `Accelerator` and a training loop of their own: the loader sets the batch."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+IMPORTS = """import argparse, torch
+from accelerate import Accelerator, DeepSpeedPlugin
+from accelerate.utils import DataLoaderConfiguration, GradientAccumulationPlugin
+from torch.utils.data import DataLoader
+"""
+MADE = "accelerator = Accelerator({})\nloader, tests = DataLoader(rows, {}), DataLoader(rows, batch_size=99)\n"
+LOOP = """loader, tests = accelerator.prepare(loader, tests)
+for epoch in range(epochs):
+    for step, batch in enumerate(loader):
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch))
+"""
+PROGRAM = IMPORTS + MADE + LOOP
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """The run of a program, of a folder or of a launch line."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def report(code, *options, path="train.py", line=""):
+        (tmp_path / "train.py").write_text(code)
+        if line:
+            (tmp_path / "run.sh").write_text(line + "\n")
+        main(["check", path, "--gpus", "4", *options, "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        found["sizes"] = [[each["resolved"][name] for name in ("micro_batch", "accumulation", "global_batch")] for each in found["runs"]]
+        return found
+
+    return report
+
+
+@pytest.mark.parametrize("path", ["train.py", "."])
+def test_a_program_that_no_line_starts_is_a_run(run, path):
+    found = run(PROGRAM.format("gradient_accumulation_steps=2", "8"), path=path)
+    assert (found["sizes"], found["runs"][0]["kinds"], found["runs"][0]["files"][0].endswith("train.py")) == (
+        [[8, 2, 64]],
+        ["launch"],
+        True,
+    )
+
+
+@each_case(
+    ("arguments", "loader", "sizes"),
+    [
+        ("", "batch_size=8", [8, 1, 32]),
+        ("", "shuffle=True", [1, 1, 4]),
+        ("", "batch_size=size()", [None, 1, None]),
+        ("", "batch_sampler=sampler", [None, 1, None]),
+        ("gradient_accumulation_steps=steps()", "8", [8, None, None]),
+        ("split_batches=True", "8", [2, 1, 8]),
+        ("dataloader_config=DataLoaderConfiguration(split_batches=True)", "8", [2, 1, 8]),
+        ("gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=4)", "8", [8, 4, 128]),
+        ("gradient_accumulation_steps=2, deepspeed_plugin=DeepSpeedPlugin(gradient_accumulation_steps=4)", "8", [8, 4, 128]),
+        ("gradient_accumulation_steps=2, deepspeed_plugin=DeepSpeedPlugin(hf_ds_config='ds.json')", "8", [8, None, None]),
+        ("parallelism_config=config", "8", [8, 1, None]),
+    ],
+)
+def test_what_the_arguments_make_of_the_batch(run, arguments, loader, sizes):
+    assert run(PROGRAM.format(arguments, loader))["sizes"] == [sizes]
+
+
+def test_a_loop_that_accumulates_by_itself(run):
+    code = PROGRAM.format("", "8").replace(", GradientAccumulationPlugin", "").replace("with accelerator.accumulate(model)", "if {}")
+    assert run(code.format("batch"))["sizes"] == [[8, 1, 32]]
+    stepped = code.format("step % 2 == 0").replace("accelerator.backward(", "optimizer.step(), accelerator.backward(")
+    assert run(stepped)["sizes"] == [[8, None, None]]
+
+
+def test_a_loader_by_the_launch_line(run):
+    code = IMPORTS + "parser = argparse.ArgumentParser()\nparser.add_argument('--rows', type=int, default=8)\nargs = parser.parse_args()\n"
+    code += MADE.format("", "args.rows") + LOOP
+    assert run(code)["sizes"] == [[8, 1, 32]]
+    assert run(code, path="run.sh", line="accelerate launch --num_processes 2 train.py --rows 3")["sizes"] == [[3, 1, 6]]
+
+
+OWN_CLASS = """from tqdm import tqdm
+class Trains:
+    def __init__(self):
+        self.accelerator = Accelerator(gradient_accumulation_steps=2)
+        self.loader = self.accelerator.prepare(DataLoader(rows, batch_size=8))
+    def train(self):
+        bar = tqdm(self.loader, total=len(self.loader))
+        for step, batch in enumerate(bar):
+            with self.accelerator.accumulate(self.model):
+                self.accelerator.backward(self.model(batch))
+Trains().train()
+"""
+
+
+def test_a_loader_of_an_object(run):
+    assert run(IMPORTS + OWN_CLASS)["sizes"] == [[8, 2, 64]]
+
+
+@each_case(
+    ("arguments", "release", "severities"),
+    [
+        ("even_batches=False", "0.34.0", []),
+        ("even_batches=False", "1.15.0", ["error"]),
+        ("dataloader_config=own()", "0.27.0", ["error"]),
+        ("mixed_precision='fp17'", "1.15.0", ["error"]),
+        ("gradient_accumulation_steps=2, gradient_accumulation_plugin=GradientAccumulationPlugin()", "1.15.0", ["error"]),
+    ],
+)
+def test_arguments_that_the_release_refuses(run, arguments, release, severities):
+    found = run(PROGRAM.format(arguments, "8"), "--target", f"accelerate=={release}")["diagnostics"]
+    assert [each["severity"] for each in found if each["code"] == "LCH020"] == severities
+
+
+def test_a_release_that_nobody_states_gives_a_warning(run):
+    [found] = run(PROGRAM.format("even_batches=False", "8"))["diagnostics"]
+    assert (found["code"], found["severity"]) == ("LCH020", "warning")
+
+
+def test_fix_refuses_it_with_the_places(run, capsys):
+    run(PROGRAM.format("gradient_accumulation_steps=2", "8"))
+    assert main(["fix", "train.py", "--gpus", "4", "--global-batch", "256"]) == 2
+    assert "set `batch_size` (train.py:6) and `gradient_accumulation_steps` (train.py:5)" in capsys.readouterr().err
