@@ -9,7 +9,7 @@ from cfglint.frameworks.launch_line import LineProblem
 from cfglint.launch.command import readable
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import VISIBLE
-from cfglint.source.shell.command import is_placeholder
+from cfglint.source.shell.command import MARKDOWN, is_placeholder
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 HOSTFILE = "launcher:hostfile"
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
-MARKDOWN = (".md", ".markdown", ".mdx")
 REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 
 

@@ -16,6 +16,7 @@ from cfglint.launch.training import prints_help, trains
 from cfglint.source import files
 from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
+from cfglint.source.shell.command import MARKDOWN
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
 from cfglint.source.shell.placed_text import Text, TextPart, literal
@@ -96,7 +97,7 @@ class Reader:
             self.evaluations.incomplete[path] = None
             return []
         name = os.path.basename(path).lower()
-        if name.endswith(findings.MARKDOWN):
+        if name.endswith(MARKDOWN):
             return self.in_blocks(path, text)
         if name in MAKEFILES or name.endswith(".mk"):
             from cfglint.launch.makefile import recipes
@@ -134,7 +135,7 @@ class Reader:
             for line in found:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, head.options
                 findings.header_sizes(line, head)
-                firm = not path.lower().endswith(findings.MARKDOWN)
+                firm = not path.lower().endswith(MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
         return found
 

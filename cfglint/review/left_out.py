@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from cfglint.launch.findings import MARKDOWN
 from cfglint.run.paths import is_program, is_script
 from cfglint.source.record import Record
+from cfglint.source.shell.command import MARKDOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

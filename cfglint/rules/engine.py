@@ -148,7 +148,7 @@ def remedy(text: str, setting: Setting, config: Config) -> str:
     document = setting.document
     if document is None or not document.is_call:
         return text
-    from cfglint.findings.wording import in_python
+    from cfglint.findings.python_spelling import in_python
 
     return in_python(text, config.framework.is_engine)
 

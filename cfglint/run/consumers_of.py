@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.launch.findings import MARKDOWN
 from cfglint.run.paths import HERE
+from cfglint.source.shell.command import MARKDOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

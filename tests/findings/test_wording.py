@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.findings.wording import counted, described, in_python, listed, look_alikes, shortened, spelled, with_look_alikes_named
+from cfglint.findings.python_spelling import in_python
+from cfglint.findings.wording import counted, described, listed, look_alikes, shortened, spelled, with_look_alikes_named
 
 
 @each_case(

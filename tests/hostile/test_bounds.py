@@ -9,7 +9,7 @@ import pytest
 from cfglint.cli import main
 from cfglint.frameworks.version_bounds import MOST_CLAUSES, allows, specifiers
 from cfglint.launch.launch_words import may_launch
-from cfglint.launch.programs.modules import Modules
+from cfglint.launch.programs.runs_of_program import Evaluations
 from cfglint.launch.reader import WORTH_A_LOOK, Reader
 from cfglint.run.templates import BARE
 from cfglint.source.budget import STEPS, Budget, Exhausted
@@ -144,13 +144,13 @@ BUILDS = PARSES.partition("\n")[0] + "\n{}\nargs = TrainingArguments('out', max_
 def test_a_value_of_a_program_is_exact_or_unknown_within_the_bound(lines, value, expected, tmp_path, monkeypatch, capsys):
     (tmp_path / "train.py").write_text(BUILDS.format(lines, value))
     monkeypatch.chdir(tmp_path)
-    made: list[Modules] = []
-    create = Modules.__init__
-    monkeypatch.setattr(Modules, "__init__", lambda self, *given: made.append(self) or create(self, *given))
+    made: list[Evaluations] = []
+    create = Evaluations.__init__
+    monkeypatch.setattr(Evaluations, "__init__", lambda self, *given: made.append(self) or create(self, *given))
     main(["explain", "train.py", "--format", "json"])
     found = json.loads(capsys.readouterr().out)
     assert found["resolved"]["total_steps"] == expected
-    assert sum(each.budget.spent for each in made) <= 200
+    assert 0 < sum(each.budget.spent for each in made) <= 5 * lines.count("\n") + 50
 
 
 def test_a_requirement_with_very_many_clauses_bounds_nothing():

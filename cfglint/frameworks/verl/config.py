@@ -18,7 +18,7 @@ from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.overrides import Override, OverrideError, parse_override
 from cfglint.source.record import Record
-from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.command import MARKDOWN, CommandDocument
 from cfglint.source.shell.placed_text import UNKNOWN
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
 CHOICES = "VRL011"  # the checks of a value among those that verl accepts
-PLACEHOLDER = re.compile(r"=.*(\{[A-Za-z]\w*\}|<[A-Za-z][\w .:-]*>)").search  # what a user of the script writes a value for
+PLACEHOLDER = re.compile(r"=.*(\{[A-Za-z]\w*\}|<[A-Za-z][\w .:-]*>)").search  # what a reader of the page writes a value for
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -132,7 +132,7 @@ class VerlConfig(Config):
         try:
             override = parse_override(text if word.known else f"{key}=0")
         except OverrideError as problem:
-            if not mark or not PLACEHOLDER(text):
+            if not mark or not PLACEHOLDER(text) or not self.documents[0].path.lower().endswith(MARKDOWN):
                 self.refused.append(RefusedWord(word, str(problem), None, text))
                 return []
             override, reasons = parse_override(f"{key}=0"), ("a placeholder",)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OPENING = (".", "…", "<", "{")  # first characters of a placeholder
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # parts of option names
 ELLIPSES = ("...", "…")
+MARKDOWN = (".md", ".markdown", ".mdx")  # files whose commands show how a script is called
 
 
 def is_placeholder(text: str) -> bool:

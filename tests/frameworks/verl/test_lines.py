@@ -31,13 +31,13 @@ class Result:
 def checked(tmp_path, capsys):
     """The answer about a line, at a release of verl."""
 
-    def run(line, release="0.9.1", files=()):
-        for name, text in {"run.sh": f"{line}\n", "cfglint.toml": "", **dict(files)}.items():
+    def run(line, release="0.9.1", files=(), script="run.sh"):
+        for name, text in {script: f"{line}\n", "cfglint.toml": "", **dict(files)}.items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         target = ["--target", f"verl=={release}"] if release else []
-        main(["check", str(tmp_path / "run.sh"), "--format", "json", "--num-examples", "10000", *target])
+        main(["check", str(tmp_path / script), "--format", "json", "--num-examples", "10000", *target])
         return Result(capsys.readouterr().out)
 
     return run
@@ -170,9 +170,11 @@ def test_a_copy_without_the_workers_of_engines_has_none_of_their_checks(checked)
 
 
 @each_case("value", ["{path_to_model}", "<path to the model>/actor"])
-def test_a_placeholder_is_an_unknown_value(checked, value):
-    run = checked(f"{OWN_LINE} 'actor_rollout_ref.model.path={value}' data.train_batch_size=32", "", files=own_copy(OWN))
+def test_a_placeholder_in_a_page_is_an_unknown_value(checked, value):
+    line = f"{OWN_LINE} 'actor_rollout_ref.model.path={value}' data.train_batch_size=32"
+    run = checked(f"```bash\n{line}\n```", "", files=own_copy(OWN), script="README.md")
     assert (run.found, run.resolved["samples_per_step"]) == ([], 64)
+    assert checked(line, "", files=own_copy(OWN)).found == [("VRL001", "error")]
 
 
 def test_a_check_without_a_message_is_not_certain_in_a_copy(checked):
