@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.log import FORMATS, log_among, report
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
-from cfglint.cli.output import add_report_options, the_report, write_text
+from cfglint.cli.single_report import add_report_options, the_report, write_text
 from cfglint.cli.terminal import columns
 from cfglint.report import render_account
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError

@@ -6,6 +6,7 @@ import os
 import sys
 
 from cfglint.cli.console import bug_report, fail, warn
+from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import (
     UsageError,
     add_code_options,
@@ -21,7 +22,7 @@ from cfglint.cli.options import (
     skipped_files,
 )
 from cfglint.cli.progress import counted_on_terminal
-from cfglint.cli.terminal import folded_lines, in_build_log
+from cfglint.cli.terminal import in_build_log
 from cfglint.findings.wording import counted
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command

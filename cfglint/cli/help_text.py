@@ -61,3 +61,16 @@ def explained(form: str, text: str, width: int) -> list[str]:
         return [f"{left[0]}  {text}".rstrip()]
     first = [left.pop().ljust(INDENT) + words.pop(0)] if words and len(left[-1]) < INDENT - 1 else []
     return [line.rstrip() for line in (*left, *first, *(" " * INDENT + word for word in words))]
+
+
+def folded_lines(lines: list[str], indent: int = 4) -> list[str]:
+    """Lines in the width of the terminal, if there is one; what is folded is indented."""
+    from cfglint.cli.terminal import columns
+
+    width = columns()
+    if width is None or max(map(len, lines), default=0) <= width:
+        return lines
+    from textwrap import TextWrapper
+
+    folder = TextWrapper(width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return [f"{folder.fill(line)}\n" for line in lines]

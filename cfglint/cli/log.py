@@ -8,7 +8,7 @@ import sys
 
 from cfglint.cli.console import fail
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
-from cfglint.cli.output import add_report_options, the_report, write_text
+from cfglint.cli.single_report import add_report_options, the_report, write_text
 from cfglint.cli.terminal import columns
 from cfglint.explanation.log_file import Log, compare
 from cfglint.report import render_log

@@ -6,7 +6,7 @@ import os
 
 from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
-from cfglint.cli.output import add_report_options, the_report, write_text
+from cfglint.cli.single_report import add_report_options, the_report, write_text
 from cfglint.cli.terminal import columns, uses_colour
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from cfglint.cli.console import fail, warn, warn_of
+from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, skipped_files
-from cfglint.cli.output import write_text
 from cfglint.cli.run_all import outcomes
-from cfglint.cli.terminal import folded_lines
+from cfglint.cli.single_report import write_text
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework

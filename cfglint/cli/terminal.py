@@ -52,17 +52,6 @@ def width_of(stream: TextIO) -> int | None:
         return None
 
 
-def folded_lines(lines: list[str], indent: int = 4) -> list[str]:
-    """Lines in the width of the terminal, if there is one; what is folded is indented."""
-    width = columns()
-    if width is None or max(map(len, lines), default=0) <= width:
-        return lines
-    from textwrap import TextWrapper
-
-    folder = TextWrapper(width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-    return [f"{folder.fill(line)}\n" for line in lines]
-
-
 def rows() -> int | None:
     """The number of lines of the terminal; None if standard output is not one."""
     try:
