@@ -70,13 +70,9 @@ class History:
         }
         self._by_name.clear()
 
-    def has_source(self, release: Version) -> bool:
-        """Whether the fields of a release were taken from its own source."""
-        return release in self._learned
-
-    def of_source(self, section: str, name: str, release: Version) -> Row | None:
-        """The row of a field in a release whose fields were taken from its own source; None if it has no such field."""
-        return self._learned.get(release, {}).get(section, {}).get(name)
+    def learned(self, release: Version) -> dict[str, Fields] | None:
+        """The sections of a release by its own source, if they were taken from it."""
+        return self._learned.get(release)
 
     def at(self, release: Version) -> dict[str, Fields]:
         """The sections of a release with their fields."""

@@ -126,19 +126,6 @@ class LaunchFacts(Record):
         """Whether the release of a package is stated, and not merely a bound or nothing."""
         return package in self.target and package not in self.bounds
 
-    def within(self, accepted: Mapping[str, str]) -> LaunchFacts:
-        """The facts with the newest releases that a framework accepts, where the project states none, or allows these and newer ones."""
-        capped = {package: version for package, version in accepted.items() if package not in self.target or self.allows(package, version)}
-        return self.replace(target={**self.target, **capped})
-
-    def allows(self, package: str, version: str) -> bool:
-        """Whether the bounds that a project states for a package allow a release that is older than the one that is asked."""
-        if package not in self.bounds or parse_version(self.target[package]) <= parse_version(version):
-            return False
-        from cfglint.frameworks.version_bounds import allows
-
-        return any(allows(spec, version) for spec in self.bounds[package])
-
     def replace(self, **changes: Any) -> LaunchFacts:
         """The same facts with some changed."""
         return changed(self, **changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.base import Config
@@ -31,7 +32,7 @@ class AxolotlValues(TrainerConfig):
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.own_version: Version = facts.version(PACKAGE, NEWEST)
         accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
-        super().__init__(documents, kinds, facts.within(accepted))
+        super().__init__(documents, kinds, within(facts, accepted))
 
     def default(self, path: Path, missing: Any) -> Any:
         """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""

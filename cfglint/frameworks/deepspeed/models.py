@@ -50,13 +50,14 @@ class ModelField:
 
     def row(self, version: Version) -> Row:
         """The row of a release; of one that does not have the field, the row of the release next to it."""
-        own = MODEL_HISTORY.of_source(self.section, self.name, version)
-        return own if own is not None else next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
+        own = (MODEL_HISTORY.learned(version) or {}).get(self.section, {})
+        return own[self.name] if self.name in own else next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
 
     def is_in(self, version: Version) -> bool:
         """Whether a release has the field."""
-        if MODEL_HISTORY.has_source(version):
-            return MODEL_HISTORY.of_source(self.section, self.name, version) is not None
+        own = MODEL_HISTORY.learned(version)
+        if own is not None:
+            return self.name in own.get(self.section, {})
         return any(holds(row[SINCE], row[UNTIL], version) for row in self.rows)
 
     def comes_after(self, version: Version) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import FILE
+from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.llamafactory import FRAMEWORK
@@ -39,7 +40,7 @@ class LlamaFactoryConfig(TrainerConfig):
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
         accepted = {package: library(package, self.own_version) for package in (PACKAGE, "deepspeed")}
-        super().__init__(documents, kinds, facts.within(accepted))
+        super().__init__(documents, kinds, within(facts, accepted))
 
     def parsed_arguments(self) -> Arguments:
         """The values that are fields of the Trainer."""
