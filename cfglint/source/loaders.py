@@ -284,8 +284,7 @@ class StrictJsonLoader(Loader):
         try:
             json.loads(mark + document.text)
         except json.JSONDecodeError as error:
-            start = max(error.pos - len(mark), 0)
-            message = json_reason(document, start, error.msg)
+            start, message = json_reason(document, max(error.pos - len(mark), 0), error.msg)
             return [Problem(start, min(start + 1, len(document.text)), message, "syntax", f"json.decoder.JSONDecodeError: {error}")]
         except ValueError as error:
             return [Problem(0, 0, "a number has more digits than Python accepts", "value", f"ValueError: {error}")]
@@ -311,13 +310,16 @@ def is_json(document: Document) -> bool:
     return document.root is not None and all(what == "constant" for _, _, what in document.relaxations)
 
 
-def json_reason(document: Document, start: int, message: str) -> str:
-    """The message for a place: the JSON extension there or before it, else Python's own message."""
+def json_reason(document: Document, start: int, message: str) -> tuple[int, str]:
+    """The place and message of a refusal: the JSON extension there or before it, else Python's own message.
+
+    Before Python 3.13 a trailing comma is reported behind it.
+    """
     reached = len(document.text[:start].rstrip())
     for begin, end, what in document.relaxations:
         if begin <= start and end >= reached:
-            return f"not valid JSON: {what}"
-    return f"invalid JSON: {message[0].lower()}{message[1:]}"
+            return begin, f"not valid JSON: {what}"
+    return start, f"invalid JSON: {message[0].lower()}{message[1:]}"
 
 
 class HjsonLoader(Loader):
