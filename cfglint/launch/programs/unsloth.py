@@ -7,6 +7,7 @@ accept `tokenizer` and the parameters that TRL has moved to its configs; release
 from __future__ import annotations
 
 from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,22 +18,11 @@ if TYPE_CHECKING:
 
 PACKAGE = "unsloth"
 # Fields with another default in some release, or filled from the model where the code does not set them.
-DEFAULTS = frozenset(
-    (
-        *(
-            "auto_find_batch_size",
-            "beta",
-            "bf16",
-            "dataset_num_proc",
-            "epsilon_high",
-            "eval_accumulation_steps",
-            "fp16",
-            "generation_kwargs",
-        ),
-        *("gradient_accumulation_steps", "learning_rate", "logging_steps", "loss_type", "mask_truncated_completions", "max_length"),
-        *("max_seq_length", "num_generations", "optim", "padding_free", "per_device_eval_batch_size", "per_device_train_batch_size"),
-        *("report_to", "seed", "top_k", "torch_empty_cache_steps", "vllm_mode", "warmup_ratio", "warmup_steps", "weight_decay"),
-    )
+DEFAULTS = names(
+    "auto_find_batch_size beta bf16 dataset_num_proc epsilon_high eval_accumulation_steps fp16 generation_kwargs"
+    " gradient_accumulation_steps learning_rate logging_steps loss_type mask_truncated_completions max_length max_seq_length"
+    " num_generations optim padding_free per_device_eval_batch_size per_device_train_batch_size report_to seed top_k"
+    " torch_empty_cache_steps vllm_mode warmup_ratio warmup_steps weight_decay"
 )
 MICRO, COMPLETIONS = "per_device_train_batch_size", "num_generations"
 
