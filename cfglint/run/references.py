@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.source.file_source import FileSource
 
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
+WRITES = (".dump(", ".write(", ".write_text(", "%%writefile")  # what a program or notebook calls to write a file
 DEEPSPEED = (("deepspeed",), ("deepspeed_config", "deepspeed_config_file"))  # keys whose string is a file or encoded JSON
 
 
@@ -59,7 +60,7 @@ class References:
         """The path of a file that a key names; None, after recording it, for one that is missing or outside the project."""
         path = self._locate(name, document.path)
         if path is None:
-            if must_exist(key, name):
+            if must_exist(key, name) and not may_write(document, name):
                 document.missing.append((key, name))
         elif self.is_foreign(path, document.path):
             document.outside.append((key, name))
@@ -104,6 +105,12 @@ def must_exist(key: Path, name: str) -> bool:
 
         return is_in_project(name) and bool(refused_config(name))
     return is_in_project(name) if key in OPENED else is_config_name(name)
+
+
+def may_write(document: Document, name: str) -> bool:
+    """Whether a program may write a file that it names: it names the file elsewhere, too, and writes files."""
+    text = document.text if document.is_call else ""
+    return text.count(name.rpartition("/")[2]) > 1 and any(mark in text for mark in WRITES)
 
 
 def is_config_name(name: str) -> bool:

@@ -216,3 +216,14 @@ def test_a_subclass_changes_what_an_option_takes(tmp_path, monkeypatch, capsys, 
     (tmp_path / "run.sh").write_text(f"python train.py --output_dir out {words}\n")
     main(["check", "run.sh", "--format", "json"])
     assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == codes
+
+
+@pytest.mark.parametrize(("line", "codes"), [('Path("ds.json").write_text(made())', []), ('print("ds.json")', ["RUN010"])])
+def test_a_file_that_the_program_may_write_is_not_missing(tmp_path, monkeypatch, capsys, line, codes):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(
+        f"from pathlib import Path\nfrom transformers import TrainingArguments\n{line}\n"
+        'config = TrainingArguments(output_dir="out", deepspeed="ds.json")\n'
+    )
+    main(["check", "train.py", "--format", "json"])
+    assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == codes
