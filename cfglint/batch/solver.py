@@ -248,7 +248,7 @@ def filled(problem: SplitProblem, pair: Pair) -> bool:
 def bubble(problem: SplitProblem, pair: Pair) -> float:
     """The idle fraction of a 1F1B pipeline with n micro batches and p stages, (p - 1) / (n + p - 1)."""
     ramp = problem.pipeline_parallel - 1
-    return ramp / (pair[1] + ramp)
+    return ramp / (pair[1] + ramp) if ramp else 0.0
 
 
 def _pairs(problem: SplitProblem, samples: int) -> list[Pair]:

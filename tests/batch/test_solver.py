@@ -72,6 +72,7 @@ def test_a_micro_batch_of_half_the_current_one_or_less_is_a_warning() -> None:
 def test_the_bubble_of_a_pipeline() -> None:
     assert bubble(SplitProblem(4, 8, 1, 8, pipeline_parallel=4), (1, 8)) == pytest.approx(3 / 11)
     assert bubble(SplitProblem(4, 8, 1, 8), (1, 8)) == 0
+    assert bubble(SplitProblem(4, 8, 1, 8), (1, None)) == 0  # the sizes of verl may be dynamic
 
 
 def test_a_rule_of_the_trainer_limits_the_splits() -> None:

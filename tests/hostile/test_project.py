@@ -187,7 +187,8 @@ def test_patterns_do_not_explode(folder, limited, good):
     (folder / "cfglint.toml").write_text(f"per-file-ignores = {{{listed}}}\n")
     ended = limited(["check", deep / good.name, good.name, "--select", ",".join(f"{number}(a+)+$*[" for number in range(1000))], folder)
     assert ended.sound(2).err.count("\n") < 20
-    assert good.told in limited(["check", deep / good.name, good.name], folder).sound(1).out
+    shown = limited(["check", deep / good.name, good.name], folder).sound(1).out
+    assert good.told in shown.replace(":\n    ", ": ")  # a line break stands behind a place that is longer than a line
 
 
 # ---- baselines

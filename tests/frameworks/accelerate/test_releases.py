@@ -145,8 +145,9 @@ def test_two_kinds_of_sequence_parallelism_are_refused_where_the_check_is():
     assert ("ACC016", text) not in found(both, "1.12.0")
 
 
-def test_fsdp_without_an_axis_to_shard_over_is_refused_in_the_newest_release():
+def test_fsdp_without_an_axis_to_shard_over_fails_in_every_release():
     text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
     alone = FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_tp_size: 8\n"
     assert found(alone, "1.15.0") == [("ACC016", text)]
-    assert found(alone, "1.14.0") == []
+    [(code, exception)] = found(alone, "1.14.0")
+    assert (code, exception.startswith("KeyError: \"Invalid mesh_dim_names ('dp_shard_cp',) specified")) == ("ACC016", True)

@@ -44,7 +44,7 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
 
     Fix: make dp_replicate x dp_shard x tp x cp x sp equal to `num_processes`.
 
-    Source: accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011.
+    Source: accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011; 1.14.0 utils/fsdp_utils.py (fsdp2_prepare_model).
     """
     sizes = {name: config.axis(name) for name in AXES}
     if not config.section("parallelism_config") or not config.spawns or not config.local or not config.release_has("parallelism_config"):
@@ -121,10 +121,18 @@ def wrong_product(config: AccelerateConfig) -> Finding | None:
         return wrong(
             config, " requires FSDP version 2", "ValueError: ParallelismConfig is only compatible DistributedType.FSDP (version 2)"
         )
-    if config.version in CHECKS_SHARDS and config.fsdp_version == "2" and (config.axis("dp_shard") or 1) * (config.axis("cp") or 1) == 1:
-        text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
-        return wrong(config, ": FSDP requires dp_shard or cp above 1", text)
-    return None
+    return nothing_to_shard(config)
+
+
+def nothing_to_shard(config: AccelerateConfig) -> Finding | None:
+    """The finding about FSDP 2 without an axis to shard; before 1.15 the mesh lacks the dimension when the model is prepared."""
+    if config.fsdp_version != "2" or (config.axis("dp_shard") or 1) * (config.axis("cp") or 1) > 1:
+        return None
+    text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
+    if config.version not in CHECKS_SHARDS:
+        names = ("dp_replicate", "dp_shard_cp") if (config.axis("dp_replicate") or 1) > 1 else ("dp_shard_cp",)
+        text = f'KeyError: "Invalid mesh_dim_names {names} specified.'
+    return wrong(config, ": FSDP requires dp_shard or cp above 1", text)
 
 
 def indivisible(config: AccelerateConfig, started: int, sequence: int) -> Finding | None:
