@@ -45,7 +45,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     keys.add("micro_batch_size", chosen.split.micro_batch, chosen.why)
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
     keys.begin("training")
-    total = length(keys, job, chosen)
+    total = choices.length(keys, job, chosen, (EPOCHS, "axolotl's own default"), predicted, "num_epochs")
     rates(keys, job, total)
     precision(keys, job)
     keys.add("gradient_checkpointing", job.checkpointing is not False, "recomputes activations: less memory, about a third more compute")
@@ -83,17 +83,6 @@ def data(keys: Keys, job: JobSpec) -> None:
     )
     keys.add("sample_packing", False, "true packs samples into rows of sequence_len; the number of steps then depends on their lengths")
     keys.add("output_dir", job.output_dir or OUTPUT)
-
-
-def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
-    """Add epochs or steps; return the number of optimizer steps, if it is known."""
-    asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
-    if asked is not None:
-        keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
-        return asked
-    epochs = job.epochs or EPOCHS
-    keys.add("num_epochs", int(epochs) if epochs % 1 == 0 else epochs, "" if job.epochs else "axolotl's own default")
-    return None if job.num_examples is None else predicted(job, chosen, epochs)
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:

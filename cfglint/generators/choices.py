@@ -11,6 +11,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfglint.generators.generated import Keys
     from cfglint.generators.job_spec import JobSpec
 
 GPUS_PER_NODE = 8
@@ -179,6 +182,26 @@ def rate(job: JobSpec) -> tuple[float, str]:
     if job.lora:
         return LORA_RATE, WHY_LORA_RATE
     return (LION_RATE, WHY_LION_RATE) if job.optimizer == "lion" else (RATE, WHY_RATE)
+
+
+def length(
+    keys: Keys,
+    job: JobSpec,
+    chosen: Chosen,
+    usual: tuple[float, str],
+    predicted: Callable[[JobSpec, Chosen, float], int],
+    name: str = "num_train_epochs",
+) -> int | None:
+    """Add steps, or the epochs under their `name`, `usual` ones with their reason if none are specified; return the number of optimizer
+    steps, if it is known: `predicted` computes that of a number of epochs.
+    """
+    asked = total_steps(job, chosen.split.global_batch, job.seq_length)
+    if asked is not None:
+        keys.add("max_steps", asked, why_steps(job, chosen.split.global_batch, job.seq_length))
+        return asked
+    epochs, why = (job.epochs, "") if job.epochs else usual
+    keys.add(name, int(epochs) if epochs % 1 == 0 else epochs, why)
+    return None if job.num_examples is None else predicted(job, chosen, epochs)
 
 
 def amount(number: int, noun: str) -> str:

@@ -83,18 +83,17 @@ def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
     """Add epochs or steps; return the number of optimizer steps, if it is known."""
-    asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
-    if asked is not None:
-        keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
-        return asked
-    epochs = job.epochs or EPOCHS
-    keys.add("num_train_epochs", int(epochs) if epochs % 1 == 0 else epochs, "" if job.epochs else "transformers' own default")
-    return None if job.num_examples is None else predicted(job, chosen, epochs)
+    return choices.length(keys, job, chosen, (EPOCHS, "transformers' own default"), predicted)
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
     """The number of optimizer steps of a run in epochs."""
     batches = steps.batches_per_rank(job.num_examples or 0, chosen.split.micro_batch, chosen.split.data_parallel)
+    return in_epochs(job, chosen, epochs, batches)
+
+
+def in_epochs(job: JobSpec, chosen: Chosen, epochs: float, batches: int) -> int:
+    """The number of optimizer steps of the Trainer in some epochs, each of which has a number of micro batches on each process."""
     version = job.version("transformers")
     return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, chosen.split.accumulation, version), version)
 

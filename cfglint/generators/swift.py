@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import ceil
 
-from cfglint.batch import steps
 from cfglint.frameworks.swift import NEWEST, PACKAGE
 from cfglint.frameworks.swift.fields import libraries
 from cfglint.frameworks.versions import parse_version
@@ -49,7 +48,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     keys.begin("training")
     keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
-    total = length(keys, job, chosen)
+    total = choices.length(keys, job, chosen, (EPOCHS, "transformers' own default"), predicted)
     rates(keys, job, total)
     keys.add("torch_dtype", DTYPES[choices.precision(job)[0]], choices.precision(job)[1])
     if job.precision == "fp32":
@@ -84,22 +83,10 @@ def data(keys: Keys, job: JobSpec) -> None:
     keys.add_known("max_length", job.seq_length, "longer samples are dropped")
 
 
-def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
-    """Add epochs or steps; return the number of optimizer steps, if it is known."""
-    asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
-    if asked is not None:
-        keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
-        return asked
-    epochs = job.epochs or EPOCHS
-    keys.add("num_train_epochs", int(epochs) if epochs % 1 == 0 else epochs, "" if job.epochs else "transformers' own default")
-    return None if job.num_examples is None else predicted(job, chosen, epochs)
-
-
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
     """The number of optimizer steps: each process gets the same number of samples, rounded down."""
     batches = ceil((job.num_examples or 0) // chosen.split.data_parallel / chosen.split.micro_batch)
-    version = job.version("transformers")
-    return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, chosen.split.accumulation, version), version)
+    return huggingface.in_epochs(job, chosen, epochs, batches)
 
 
 def rates(keys: Keys, job: JobSpec, total: int | None) -> None:

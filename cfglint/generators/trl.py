@@ -60,7 +60,8 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
     trainer_keys(keys, job, name, per_prompt)
-    total = length(keys, job, chosen, per_prompt)
+    usual = (1, "one pass is the usual start")
+    total = choices.length(keys, job, chosen, usual, lambda job, chosen, epochs: predicted(job, chosen, epochs, per_prompt))
     rates(keys, job, name, total)
     precision(keys, job)
     adapter(keys, job, name)
@@ -117,20 +118,9 @@ def trainer_keys(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) ->
         keys.add("beta", 0.1, "TRL's own default: how close the model stays to the reference")
 
 
-def length(keys: Keys, job: JobSpec, chosen: Chosen, per_prompt: int | None) -> int | None:
-    """Add epochs or steps; return the number of optimizer steps, if it is known."""
-    asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
-    if asked is not None:
-        keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
-        return asked
-    epochs = job.epochs or 1
-    keys.add("num_train_epochs", int(epochs) if epochs % 1 == 0 else epochs, "" if job.epochs else "one pass is the usual start")
-    return None if job.num_examples is None else predicted(job, chosen, epochs, per_prompt)
-
-
 def predicted(job: JobSpec, chosen: Chosen, epochs: float, per_prompt: int | None) -> int:
     """The number of optimizer steps of a run in epochs."""
-    split, version, examples = chosen.split, job.version("transformers"), job.num_examples or 0
+    split, examples = chosen.split, job.num_examples or 0
     if per_prompt is None:
         batches = steps.batches_per_rank(examples, split.micro_batch, split.data_parallel)
     else:
@@ -138,7 +128,7 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float, per_prompt: int | Non
         seen = examples // prompts * prompts if job.version(KIND) >= DROPS_INCOMPLETE else examples
         repeated, loaded = seen * per_prompt * split.accumulation, split.micro_batch * split.accumulation
         batches = steps.batches_per_rank(repeated, loaded, split.data_parallel)
-    return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, split.accumulation, version), version)
+    return huggingface.in_epochs(job, chosen, epochs, batches)
 
 
 def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:

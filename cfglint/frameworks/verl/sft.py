@@ -80,11 +80,7 @@ class SftSizes:
     @property
     def total_steps(self) -> int | None:
         """The steps of the schedule: `total_training_steps`, else the epochs."""
-        given = self.tree.value("trainer.total_training_steps")
-        if given is not None:
-            return given if type(given) is int else None
-        each, epochs = self.steps_per_epoch, self.tree.integer("trainer.total_epochs")
-        return each * epochs if each is not None and epochs is not None else None
+        return self.tree.total_steps(self.steps_per_epoch)
 
 
 class SftConfig(VerlConfig):

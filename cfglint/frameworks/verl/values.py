@@ -69,6 +69,14 @@ class Tree:
         found = self.value(key, default)
         return found if type(found) is int else None
 
+    def total_steps(self, per_epoch: int | None) -> int | None:
+        """The steps of the schedule: `total_training_steps`, else the epochs."""
+        given = self.value("trainer.total_training_steps")
+        if given is not None:
+            return given if type(given) is int else None
+        epochs = self.integer("trainer.total_epochs")
+        return per_epoch * epochs if per_epoch is not None and epochs is not None else None
+
     def is_true(self, key: str) -> bool | None:
         """Whether Python takes the value of a dotted key as true; None if it is unknown."""
         found = self.value(key)
