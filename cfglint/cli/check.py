@@ -17,7 +17,6 @@ from cfglint.cli.options import (
     report_unchecked,
     selection_of,
     skipped_files,
-    suppress,
     warn_of_unknown_codes,
 )
 from cfglint.cli.output import check_outputs, reports, write
@@ -25,6 +24,7 @@ from cfglint.cli.run_all import outcomes
 from cfglint.cli.terminal import columns, rows
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
 from cfglint.findings.wording import counted
+from cfglint.project.selection import suppress
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
 from cfglint.run.discovery_errors import UnknownKindError
