@@ -61,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
     parser.add_argument("--declare", action="store_true", help="print the runs as [[run]] tables for the configuration instead")
-    parser.hide_all_but("--gpus", "--kind", "--target", "--declare")
+    parser.hide_all_but("--gpus", "--target", "--declare")
     parser.add_example("cfglint init --gpus 8", "for launches on 8 GPUs")
     parser.add_example("cfglint init --declare scripts >> cfglint.toml", "declare the launch lines of a folder")
 

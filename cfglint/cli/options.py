@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
-LISTED = "`cfglint check --show-runs` lists them"
+LISTED = "`cfglint check --show runs` lists them"
 RUN = "run"  # the topic of the options that describe a run
 LONGEST_LINE = 100_000  # characters of a launch line; parsing takes quadratic time in the length of a word
 

@@ -113,6 +113,7 @@ class DeepSpeed(Framework["Config"]):
     history_tables = ("deepspeed.releases.KEY_HISTORY", "deepspeed.releases.MODEL_HISTORY")
     parts = {
         "batch": "deepspeed.batch.resolve",
+        "model": "deepspeed.memory.model",
         "memory": "deepspeed.memory.inputs",
         "account": "deepspeed.summary.account",
         "learn": "deepspeed.models.learn",

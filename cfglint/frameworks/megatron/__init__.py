@@ -21,9 +21,16 @@ class Megatron(LineFramework["Config"]):
 
     kind = KIND
     title = "Megatron-LM"
+    estimates_memory = True
     no_generator = "Megatron-LM has no config files: its settings are the arguments of the launch line"
     rule_modules = ()  # those of launch lines are enough
-    parts = {"batch": "megatron.batch.batch", "numbers": "megatron.batch.numbers", "account": "megatron.batch.account"}
+    parts = {
+        "batch": "megatron.batch.batch",
+        "numbers": "megatron.batch.numbers",
+        "account": "megatron.batch.account",
+        "model": "megatron.memory.model",
+        "memory": "megatron.memory.inputs",
+    }
 
     def takes(self, launch: Launch) -> bool:
         """Whether a line has the arguments without which Megatron-LM does not start."""
