@@ -7,9 +7,6 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import BATCH, EVALUATION, SCHEDULE, Data, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import BATCH_ALONE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-
 BATCH_KEYS = ("micro_batch_size", "gradient_accumulation_steps", "batch_size")
 NO_STRATEGY = Releases((0, 9, 0))  # `eval_strategy: no` needs no evaluation data
 METRICS = ("sacrebleu", "comet", "ter", "chrf", "perplexity")
