@@ -189,7 +189,7 @@ def folded(paragraphs: list[Paragraph], width: int | None) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def spelled(value: Any) -> str:
+def spelled(value: object) -> str:
     """A value as people write it."""
     if value is None:
         return "none"
