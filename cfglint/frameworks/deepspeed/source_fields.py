@@ -202,7 +202,7 @@ def literal_named(module: Module, node: ast.expr) -> list[Any]:
     return found[0].literal_values(found[1])
 
 
-def tupled(value: Any) -> Any:
+def tupled(value: object) -> Any:
     """Nested lists as tuples, the bounds of a value as pairs: constants, which take no time to build."""
     if isinstance(value, dict):
         made = {key: tupled(each) for key, each in value.items()}

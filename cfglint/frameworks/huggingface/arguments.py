@@ -211,7 +211,7 @@ def converted(section: dict[Any, Any]) -> dict[Any, Any]:
     return {key: _converted(value) for key, value in section.items()}
 
 
-def _converted(value: Any) -> Any:
+def _converted(value: object) -> Any:
     if isinstance(value, dict):
         return converted(value)
     if not isinstance(value, str):

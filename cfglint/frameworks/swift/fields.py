@@ -81,7 +81,7 @@ def own(row: tuple[Any, ...]) -> SwiftArgument:
     return SwiftArgument(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
 
 
-def of_trainer(name: str, default: Any, transformers: Version) -> SwiftArgument:
+def of_trainer(name: str, default: object, transformers: Version) -> SwiftArgument:
     """An argument that transformers defines."""
     kind = PARSED.get(name, type_of(name, transformers))
     allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
