@@ -293,7 +293,11 @@ def banner_entry(found: LogExplanation) -> BannerEntry:
 def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
     """The lines about one banner."""
     banner = found.banner
-    lines = [*paragraph("", f"{path}:{banner.line}  {framework(banner.framework).title}"), BLANK, ("The log says", "", "")]
+    lines = [
+        *paragraph("", f"{path}:{banner.line}  {found.headline} ({framework(banner.framework).title})"),
+        BLANK,
+        ("The log says", "", ""),
+    ]
     for label, key in LOG_LABELS:
         number = banner[key]
         if number is not None:

@@ -7,7 +7,7 @@ another type returns None.
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
-from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
+from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, type_of
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -75,8 +75,8 @@ class Arguments:
         return defaults(version)
 
     def kind_of(self, name: str) -> str:
-        """The type of a field, as `FIELDS` names it."""
-        return FIELDS[name][0]
+        """The type of a field in the release."""
+        return type_of(name, self.version)
 
     def known(self, *names: str) -> bool:
         """Whether the values of all these fields are known."""

@@ -92,6 +92,12 @@ def defaults(version: Version) -> ConfigTable:
     return found
 
 
+def type_of(name: str, version: Version) -> str:
+    """The type of a field in a release; of one that the release lacks, the newest type."""
+    row = HISTORY.fields(SECTION, version).get(name)
+    return str(row[TYPE] if row is not None else FIELDS[name][0])
+
+
 def is_required(name: str, version: Version) -> bool:
     """Whether the constructor of a release requires a field."""
     return len(HISTORY.fields(SECTION, version).get(name, ())) > REQUIRED
