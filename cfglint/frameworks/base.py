@@ -199,7 +199,7 @@ class Config:
         """Whether the value of a top-level key has any effect on the run; true if that is unknown."""
         return True
 
-    def get(self, *path: str | int, default: Any = None) -> Any:
+    def get(self, *path: str | int, default: object = None) -> Any:
         """The value at a path as the framework sees it; the default if there is none."""
         value: Any = self.values
         for step in path:
@@ -215,7 +215,7 @@ class Config:
         """Whether there is a value at a path, null included."""
         return self.get(*path, default=Config) is not Config
 
-    def default(self, path: Path, missing: Any) -> Any:
+    def default(self, path: Path, missing: object) -> Any:
         """The default of a key in the targeted release; `missing` if it is unknown, or if there is none."""
         from cfglint.frameworks.schema import load
 
@@ -225,7 +225,7 @@ class Config:
             return missing
         return known.default_at(self.version) if known is not None and known.has_default else missing
 
-    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a path with its place; `value` is the default of a missing key.
 
         The place of a missing key is its nearest parent, or the start of the file.
