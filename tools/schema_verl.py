@@ -28,7 +28,7 @@ KEY = re.compile(r"^( *)([A-Za-z_]\w*):(.*)$")
 AFTER = re.compile(r"\s#\s*(.*)$")
 TYPES = {bool: "boolean", int: "number", float: "number", list: "array"}
 INTERPOLATION = r"\$\{"
-LONGEST = 120
+LONGEST = 100
 CLASS = "_target_"  # what verl builds from a section, which a project does not change
 NOT_LISTED = frozenset(  # sections for special cases, whose keys are left out
     (
@@ -91,7 +91,7 @@ def of_value(value: object) -> Raw:
     if isinstance(value, dict):
         return {"type": ["object", "null"], "x-section-policy": "pass-through"}
     if known is None:
-        return {"x-any": True, "default": value}
+        return {"x-any": True} if value is None else {"x-any": True, "default": value}
     return {"type": [known, "string", "null"], "pattern": INTERPOLATION, "default": value}
 
 

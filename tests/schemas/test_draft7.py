@@ -79,6 +79,7 @@ def test_every_type_is_what_it_says():
     ("kind", "file"),
     [
         ("axolotl", "axolotl.yml"),
+        ("swift", "swift-sft.yaml"),
         ("deepspeed", "deepspeed.json"),
         ("neox", "neox-125M.yml"),
         ("huggingface", "trainer.yaml"),
