@@ -17,7 +17,6 @@ from cfglint.source.shell.reasons import UNSET, Reason
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from cfglint.explanation.failures import Failure
     from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.values import ConfigValue
 
     Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 
@@ -55,7 +55,7 @@ def as_text(account: RunSummary, width: int | None = None) -> str:
     return folded(lines(account), width)
 
 
-def as_json(table: Mapping[str, Any]) -> str:
+def as_json(table: Mapping[str, ConfigValue]) -> str:
     """Plain values with the version of cfglint; values that JSON does not support become strings."""
     from cfglint.report.json import dumps
 
@@ -189,7 +189,7 @@ def folded(paragraphs: list[Paragraph], width: int | None) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def spelled(value: Any) -> str:
+def spelled(value: object) -> str:
     """A value as people write it."""
     if value is None:
         return "none"
@@ -293,7 +293,11 @@ def banner_entry(found: LogExplanation) -> BannerEntry:
 def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
     """The lines about one banner."""
     banner = found.banner
-    lines = [*paragraph("", f"{path}:{banner.line}  {framework(banner.framework).title}"), BLANK, ("The log says", "", "")]
+    lines = [
+        *paragraph("", f"{path}:{banner.line}  {found.headline} ({framework(banner.framework).title})"),
+        BLANK,
+        ("The log says", "", ""),
+    ]
     for label, key in LOG_LABELS:
         number = banner[key]
         if number is not None:

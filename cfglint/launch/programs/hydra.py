@@ -14,15 +14,13 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.launch.programs.interpreter import Interpreter
     from cfglint.launch.programs.modules import ProgramModule
 
 PACKAGES = {"_root_": GLOBAL, "_group_": None}  # words of older files in a package comment; None is the group's own
 
 
-def composed(run: Interpreter, folder: Value, name: Value, words: Any, module: ProgramModule) -> Value:
+def composed(run: Interpreter, folder: Value, name: Value, words: object, module: ProgramModule) -> Value:
     """The config of a program; `words` are its overrides, None if they are unknown."""
     if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
         return unknown("the config of Hydra is unknown")

@@ -11,7 +11,8 @@ import json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+
+    from cfglint.source.values import ConfigValue
 
 STRINGS = json.JSONDecoder(strict=False)
 LARGEST = 20_000_000  # characters of a notebook, whose outputs may have images
@@ -64,7 +65,7 @@ def read_notebook(text: str) -> Notebook | None:
     return placed(text, cells) if isinstance(cells, list) else None
 
 
-def placed(text: str, cells: list[Any]) -> Notebook | None:
+def placed(text: str, cells: list[ConfigValue]) -> Notebook | None:
     """The code of some cells: each line at its line of the file, or in order if several are on one line of it."""
     pieces: list[tuple[int, str, int, int]] = []  # line of the file from 0, code, start of its string, characters before
     position, line, counted = 0, 0, 0
@@ -87,7 +88,7 @@ def placed(text: str, cells: list[Any]) -> Notebook | None:
     return Notebook(text, [each[0] for each in every], [each[1] for each in every])
 
 
-def strings_of(text: str, position: int, source: str | list[Any]) -> list[tuple[int, str]] | None:
+def strings_of(text: str, position: int, source: str | list[ConfigValue]) -> list[tuple[int, str]] | None:
     """(offset of its content, value) for each string of the next source of a cell; None if it is not found."""
     while True:
         position = text.find('"source"', position)
@@ -99,7 +100,7 @@ def strings_of(text: str, position: int, source: str | list[Any]) -> list[tuple[
             return found
 
 
-def strings_at(text: str, position: int, source: str | list[Any]) -> list[tuple[int, str]] | None:
+def strings_at(text: str, position: int, source: str | list[ConfigValue]) -> list[tuple[int, str]] | None:
     """The strings of a source that begins after an offset; None if another value does."""
     wanted = [source] if isinstance(source, str) else [each for each in source if isinstance(each, str)]
     found: list[tuple[int, str]] = []
@@ -122,7 +123,7 @@ def lines_of(string: str) -> Iterator[tuple[int, str]]:
         before += len(line)
 
 
-def is_code_cell(cell: Any) -> bool:
+def is_code_cell(cell: object) -> bool:
     """Whether a cell has code."""
     return isinstance(cell, dict) and cell.get("cell_type") == "code"
 
