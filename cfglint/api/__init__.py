@@ -93,7 +93,6 @@ def check(
     is set and no kind can be detected, ArgumentError for an invalid value.
     """
     from cfglint.explanation.summary import explained
-    from cfglint.project.suppression import merge_unused
 
     project = configuration(settings)
     facts = launch_facts(
@@ -103,7 +102,6 @@ def check(
     runs, unrecognized = runs_of(sources, with_settings(facts, project), kind, project)
     outcomes = [explained(each) for each in runs]
     drop_repeated_findings(outcomes)
-    merge_unused(outcomes)
     suppress(outcomes, project)
     return CheckResult(outcomes, unrecognized)
 

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import os
 
-from cfglint.project import baseline, settings_file
+from cfglint.project import baseline, selection, settings_file
 from cfglint.project.selection import Selection
-from cfglint.project.settings_file import Configuration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Outcome
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.project.settings_file import Configuration
 
 
 def configuration(apply: bool) -> Configuration:
     """The configuration in effect, empty without one; raises ConfigurationError if it cannot be used."""
-    path = settings_file.find(os.getcwd()) if apply else None
-    if path is None:
-        return Configuration()
-    settings_file.refuse_foreign_file(path)
-    project = settings_file.read(path)
-    settings_file.refuse_foreign_names(project)
-    if project.policy_files:
-        from cfglint.project import policy_schema
-
-        project.policies = policy_schema.load(project.policy_files, project.folder)
-    return project
+    return settings_file.in_effect(settings_file.find(os.getcwd()) if apply else None)
 
 
 def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
@@ -44,8 +34,6 @@ def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
 
 def suppress(outcomes: list[Outcome], project: Configuration) -> None:
     """Mark the findings that the configuration and its baseline suppress."""
-    selection = Selection(project, None, None, None)
-    for outcome in outcomes:
-        selection.apply(outcome)
+    selection.suppress(outcomes, Selection(project))
     if project.baseline:
-        baseline.read(os.path.join(project.folder, project.baseline)).apply(outcomes)
+        baseline.read(project.baseline).apply(outcomes)

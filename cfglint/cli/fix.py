@@ -70,6 +70,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--diff", action="store_true", help="write nothing; print a unified diff")
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if something would change")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.hide("--skip-unrecognized")  # the hooks pass it
     parser.add_example("cfglint fix train.yaml", "apply the safe fixes")
     parser.add_example("cfglint fix train.yaml --gpus 8 --global-batch 256", "reach 256 samples per step")
     parser.add_example("cfglint fix . --diff", "show what would change")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.cli.console import fail, warn_of
+from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
 from cfglint.cli.single_report import add_report_options, the_report, write_text
 from cfglint.cli.terminal import columns, uses_colour
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
+PICTURES = (".svg", ".png", ".pdf")  # suffixes of the files that the table is drawn to
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
@@ -36,7 +37,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
     parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
     add_report_options(parser, FORMATS)
-    parser.add_argument("--plot", metavar="FILE.svg", help="draw the table")
+    parser.add_argument("--plot", metavar="FILE.svg")
+    parser.hide("--plot", "--strict-keys", "--stdin-filename")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "the batch sizes that reach 256")
     parser.add_example(
         "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1",
@@ -82,9 +84,12 @@ def run(arguments: Namespace) -> int:
         return fail(str(error))
     plan_table = table(found, pace)
     form, output = the_report(arguments, FORMATS)
-    failed = write_text(_report(form, plan_table, each, output is None), output)
+    picture = output if output and not arguments.format and output.lower().endswith(PICTURES) else None
+    failed = 0 if picture else write_text(_report(form, plan_table, each, output is None), output)
     if arguments.plot:
-        undrawn = _draw(plan_table, arguments.plot)
+        warn("`--plot FILE.svg` is `--output FILE.svg` now")
+    for path in filter(None, (picture, arguments.plot)):
+        undrawn = _draw(plan_table, path)
         if undrawn:
             return fail(undrawn)
     bugs = list(dict.fromkeys(text for planned in found for text in planned.bugs))
@@ -116,7 +121,7 @@ def _draw(plan_table: PlanTable, path: str) -> str | None:
     except plot.NoPlotting as error:
         return str(error)
     except ValueError as error:  # a file format that matplotlib does not support
-        return f"--plot {path}: {error}"
+        return f"{path}: {error}"
     except files.FileProblem as error:
-        return f"--plot {error}"
+        return str(error)
     return None

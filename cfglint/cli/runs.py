@@ -1,4 +1,4 @@
-"""The runs of a project, launch lines included: `check --show-runs`, and as `[[run]]` tables `init --declare`."""
+"""The runs of a project, launch lines included: `check --show runs`, and as `[[run]]` tables `init --declare`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CALLER = "  (only with arguments, variables or files that the script expects)"
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `runs`, the former name of `check --show-runs` and `init --declare`."""
+    """The options of `runs`, the former name of `check --show runs` and `init --declare`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
     parser.add_argument("--declare", action="store_true", help="print [[run]] tables for the configuration")

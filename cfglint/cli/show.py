@@ -1,4 +1,4 @@
-"""The output of `check --show-files` and `check --show-settings`: what would be checked, and with which settings."""
+"""The output of `check --show files` and `check --show settings`: what would be checked, and with which settings."""
 
 from __future__ import annotations
 

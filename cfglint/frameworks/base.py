@@ -26,14 +26,10 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
     Own = TypeVar("Own", bound="Config")
-
-    class Described(Generic[Own]):
-        """A framework with the class of its configs as type parameter."""
-
 else:
 
-    class Described:
-        """Stand-in for the generic class, which would import `typing`."""
+    class Generic:
+        """Stand-in for the class of `typing`, which is not imported."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls
@@ -291,7 +287,7 @@ class Config:
         return self.owner.get(key, self.documents[0])
 
 
-class Framework(Described["Own"]):
+class Framework(Generic["Own"]):
     """A kind of file: recognises it and creates a Config from it. Each folder has one instance, named FRAMEWORK."""
 
     kind: Kind

@@ -40,6 +40,11 @@ MODEL_KEYS = (
     "model_path",
     "pretrained_model_name_or_path",
 )
+# The arguments and keys for the tokens per row.
+ROW_KEYS = (
+    *("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length"),
+    *("max_seq_len", "max_len", "seq_len", "total_max_len"),
+)
 STATES = ("weights", "gradients", "optimizer")
 SHOWN = 0.05  # GiB: smaller terms are left out of the line
 MODEL_FLAG = "--model"

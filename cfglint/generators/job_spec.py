@@ -22,6 +22,7 @@ OFFLOADS: tuple[Offload, ...] = ("optimizer", "all")
 LENGTHS = ("epochs", "steps", "tokens")
 SIZES = ("layers", "hidden", "heads")
 PARALLEL = ("tensor_parallel", "pipeline_parallel")
+SHORT = {"tensor_parallel": "tp", "pipeline_parallel": "pp", "learning_rate": "lr"}  # names of options
 # Facts that every kind supports.
 COMMON = frozenset(
     ("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "num_examples"),
@@ -179,5 +180,6 @@ def kinds_with(name: str) -> str:
 
 def flag(name: str) -> str:
     """The option of the command line for a fact."""
-    short = {"tensor_parallel": "tp", "pipeline_parallel": "pp", "learning_rate": "lr"}
-    return "--" + short.get(name, name).replace("_", "-")
+    if name in (*SIZES, "kv_heads"):
+        return f"--model {name.replace('_', '-')}=N"
+    return "--" + SHORT.get(name, name).replace("_", "-")

@@ -113,7 +113,7 @@ def published(name: str) -> NeoXShape:
     """A shape by its name, in any case; raises Contradiction if there is none."""
     found = SHAPES.get(name.lower())
     if found is None:
-        raise Contradiction(f"--model {name}: published shapes are {', '.join(SHAPES)}; or pass --layers, --hidden and --heads")
+        raise Contradiction(f"--model {name}: published shapes are {', '.join(SHAPES)}; or pass --model layers=N,hidden=N,heads=N")
     return found
 
 

@@ -13,7 +13,7 @@ from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar
 
     from cfglint.project.policy_schema import PolicySchemas
@@ -141,7 +141,8 @@ class Configuration:
         if len(per_file) > MOST_GLOBS:
             raise ConfigurationError(f"{where}: `per-file-ignores` has more than {MOST_GLOBS:,} patterns")
         self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
-        self.baseline: str | None = expect(table, "baseline", str, where)
+        accepted: str | None = expect(table, "baseline", str, where)
+        self.baseline = os.path.join(self.folder, accepted) if accepted else None
         self.exclude = globs(strings(table, "exclude", where) or [], self.folder, where, "exclude")
         of_kinds = expect(table, "kinds", dict, where) or {}
         self.kinds = {
@@ -149,7 +150,7 @@ class Configuration:
             for glob, each in zip(of_kinds, globs([*of_kinds], self.folder, where, "kinds"), strict=True)
         }
         self.policy_files = policy_files(table, where)
-        self.policies: PolicySchemas | None = None  # its schemas, once the command line has loaded them
+        self.policies: PolicySchemas | None = None  # its schemas, loaded by `in_effect`
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
             raise ConfigurationError(f"{where}: `run` must be a list of tables: [[run]]")
@@ -288,6 +289,28 @@ def read(path: str) -> Configuration:
         raise ConfigurationError(str(error)) from error
 
 
+def in_effect(path: str | None, named: bool = False, read: Callable[[str], Configuration] = read) -> Configuration:
+    """The configuration of a file, with its policy schemas; empty without a file. Raises ConfigurationError if it cannot be used.
+
+    `named`: the user named the file, so that it may refer to files outside the project.
+    """
+    if path is None:
+        return Configuration()
+    if not named:
+        refuse_foreign_file(path)
+    project = read(path)
+    if not named:
+        refuse_foreign_names(project)
+    if project.policy_files:
+        from cfglint.project import policy_schema
+
+        try:
+            project.policies = policy_schema.load(project.policy_files, project.folder)
+        except policy_schema.PolicySchemaError as error:
+            raise ConfigurationError(str(error)) from error
+    return project
+
+
 def refuse_foreign_file(path: str) -> None:
     """Raise ConfigurationError for a configuration that was found and is a link out of the project."""
     from cfglint.source.root import leads_out
@@ -308,7 +331,7 @@ def refuse_foreign_names(project: Configuration) -> None:
 def named_files(project: Configuration) -> Iterator[tuple[str, str]]:
     """(description, path) for every file that a configuration names."""
     if project.baseline:
-        yield "`baseline` names", os.path.join(project.folder, project.baseline)
+        yield "`baseline` names", project.baseline
     for file in project.policy_files.values():
         yield "`policy-schema` names", os.path.join(project.folder, file)
     for run in project.runs:

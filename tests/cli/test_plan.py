@@ -152,20 +152,22 @@ def test_a_launch_file_tells_todays_gpus(folder, capsys):
 def test_the_picture(folder, capsys):
     pytest.importorskip("matplotlib")
     arguments = ["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--num-examples", "128770", "--time-per-step", "2.1"]
-    assert main([*arguments, "--plot", "plan.svg"]) == 0
+    assert main([*arguments, "--output", "plan.svg"]) == 0
+    assert capsys.readouterr().out == ""
     drawn = (folder / "plan.svg").read_text(encoding="utf-8")
     for text in ("Splits of a global batch of 256", "micro batch", "hours", "x16", "no split", "0.9"):
         assert f">{text}" in drawn, text
     assert main([*arguments, "--plot", "again.svg"]) == 0
     assert (folder / "again.svg").read_text(encoding="utf-8") == drawn
-    assert main([*arguments, "--plot", "none/plan.svg"]) == 2
-    assert "--plot none/plan.svg" in capsys.readouterr().err
+    assert capsys.readouterr().out.startswith(" ")  # the former spelling also prints the table
+    assert main([*arguments, "--output", "none/plan.svg"]) == 2
+    assert "none/plan.svg" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_the_picture_is_black_and_white(folder, capsys):
     pytest.importorskip("matplotlib")
-    assert main(["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--plot", "plan.svg"]) == 0
+    assert main(["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--output", "plan.svg"]) == 0
     drawn = (folder / "plan.svg").read_text(encoding="utf-8")
     colours = {drawn[place + 1 : place + 7] for place in range(len(drawn)) if drawn[place] == "#" and drawn[place - 1] in " :"}
     assert all(
@@ -175,7 +177,7 @@ def test_the_picture_is_black_and_white(folder, capsys):
 
 def test_without_matplotlib_the_picture_says_how_to_get_it(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["plan", "train.yaml", "--gpus", "8", "--from-gpus", "8", "--plot", "plan.svg"]) == 2
+    assert main(["plan", "train.yaml", "--gpus", "8", "--from-gpus", "8", "--output", "plan.svg"]) == 2
     assert "pip install 'cfglint-train[plot]'" in capsys.readouterr().err
     assert not (folder / "plan.svg").exists()
 

@@ -81,6 +81,7 @@ ARCHITECTURES = {
     "gemma3_text": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True),
     "gemma3": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True, text_only=True),
     "llava": unexamined(text_only=True),
+    "qwen3_5": unexamined(head_norm=True, text_only=True),
     "smollm3": unexamined(tied=True),
     "olmo2": unexamined(full_norm=True),
     "olmoe": unexamined(full_norm=True),
@@ -145,6 +146,16 @@ class Latent(Record):
     value: int
 
 
+class Delta(Record):
+    """The widths of Qwen 3.5's gated delta rule, which three of four layers have in the place of attention.
+
+    Here all layers have it: the matrices of the others are of about the same size.
+    """
+
+    keys: int
+    values: int
+
+
 class Shape(Record):
     """The sizes of a model on one rank: tensor parallelism has already divided heads, intermediate and vocabulary sizes."""
 
@@ -169,12 +180,18 @@ class Shape(Record):
     dense_layers: int = 0  # the first layers of a mixture of experts, which have none, and their width
     dense_intermediate: int = 0
     latent: Latent | None = None
+    delta: Delta | None = None
     cross_gate: int = 1  # T5: the matrices that read the input of the feed-forward part
 
     @property
     def architecture(self) -> Architecture:
         """The properties of its model type."""
         return ARCHITECTURES.get(self.model_type, LLAMA)
+
+    @property
+    def longest_row(self) -> int:
+        """The most tokens that a row can have because positions are learned; 0 without that limit."""
+        return max(self.positions - POSITIONS.get(self.model_type, 0) - (2 if self.model_type in PADDED else 0), 0)
 
     @property
     def block(self) -> str:
@@ -269,6 +286,7 @@ class Shape(Record):
             kv_heads=ceiling(self.kv_heads, tensor),
             vocabulary=ceiling(self.vocabulary, tensor),
             layers=ceiling(self.layers, pipeline),
+            delta=self.delta and Delta(ceiling(self.delta.keys, tensor), ceiling(self.delta.values, tensor)),
         )
 
 
@@ -282,7 +300,11 @@ def gated_matrices(shape: Shape) -> list[Matrix]:
     (transformers 5).
     """
     hidden, inner = shape.hidden, shape.intermediate
-    attention = latent_matrices(shape, shape.latent) if shape.latent is not None else attention_matrices(shape)
+    attention = attention_matrices(shape)
+    if shape.latent is not None:
+        attention = latent_matrices(shape, shape.latent)
+    elif shape.delta is not None:
+        attention = delta_matrices(shape, shape.delta)
     if shape.experts:
         experts, shared = shape.experts, shape.shared
         together = [Matrix("shared.gate_up_proj", hidden, 2 * shared), Matrix("shared.down_proj", shared, hidden)] if shared else []
@@ -318,6 +340,15 @@ def latent_matrices(shape: Shape, latent: Latent) -> list[Matrix]:
         Matrix("kv_a_proj_with_mqa", hidden, latent.keys + latent.rotary),
         Matrix("kv_b_proj", latent.keys, heads * (latent.plain + latent.value)),
         Matrix("o_proj", heads * latent.value, hidden),
+    ]
+
+
+def delta_matrices(shape: Shape, delta: Delta) -> list[Matrix]:
+    """The matrices of the gated delta rule: queries, keys and values together, the gate of the output, the output."""
+    return [
+        Matrix("in_proj_qkv", shape.hidden, 2 * delta.keys + delta.values),
+        Matrix("in_proj_z", shape.hidden, delta.values),
+        Matrix("out_proj", delta.values, shape.hidden),
     ]
 
 
@@ -422,6 +453,7 @@ def of_config(config: Mapping[str, Any]) -> Shape:
         dense_layers=optional(config, "first_k_dense_replace") if experts else 0,
         dense_intermediate=optional(config, "intermediate_size"),
         latent=latent(config),
+        delta=delta(config),
         cross_gate=2 if str(config.get("feed_forward_proj")).startswith("gated") else 1,
     )
 
@@ -433,8 +465,11 @@ LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 INNER = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
 POSITIONS = {
-    "gpt2": 0, "gpt_bigcode": 0, "gpt_neo": 0, "bert": 2, "distilbert": 0, "roberta": 1, "xlm-roberta": 1, "opt": 2,
+    "gpt2": 0, "gpt_bigcode": 0, "gpt_neo": 0, "bert": 2, "distilbert": 0, "electra": 2, "roberta": 1, "xlm-roberta": 1, "opt": 2,
+    "whisper": 0,
 }  # learned position embeddings, and the rows of their table beyond the positions (OPT's offset, token types)  # fmt: skip
+PADDED = ("roberta", "xlm-roberta")  # the first two of their positions are for padding
+LINEAR_HEAD = 128  # the default width of a head of the gated delta rule
 OUTPUT_WITHOUT_BIAS = ("glm", "glm4")
 FOUR_TIMES = ("falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt")  # the feed-forward width where config.json has none
 
@@ -476,6 +511,16 @@ def latent(config: Mapping[str, Any]) -> Latent | None:
         return None
     names = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
     return Latent(optional(config, "q_lora_rank"), keys, *(size(config, name) for name in names))
+
+
+def delta(config: Mapping[str, Any]) -> Delta | None:
+    """Qwen 3.5's gated delta rule, if the config has it."""
+    if not optional(config, "linear_num_value_heads"):
+        return None
+    widths = (
+        size(config, f"linear_num_{part}_heads") * (optional(config, f"linear_{part}_head_dim") or LINEAR_HEAD) for part in ("key", "value")
+    )
+    return Delta(*widths)
 
 
 def optional(config: Mapping[str, Any], name: str) -> int:

@@ -170,6 +170,12 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
 
         return resolve(config)
 
+    def model(self, config: DeepSpeedConfig) -> Model | None:
+        """The model that the launch line names or describes."""
+        from cfglint.frameworks.deepspeed.memory import model
+
+        return model(config)
+
     def memory(self, config: DeepSpeedConfig, model: Model) -> Inputs | None:
         """The memory settings of a run."""
         from cfglint.frameworks.deepspeed.memory import inputs

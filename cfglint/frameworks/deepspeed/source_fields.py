@@ -36,7 +36,7 @@ READS: Raw = {  # annotations, as `x-reads` has them
 }
 
 
-class Field(Record):
+class ModelField(Record):
     """A field: the options of its `Field()`, the limits among them, its default, and how its value is read.
 
     The reading is a name, or a list that begins with `|`, `list`, `literal`, `enum`, `bounded` or `model`.
@@ -120,7 +120,7 @@ def without_none(annotation: ast.expr) -> tuple[ast.expr, bool]:
     return annotation, False
 
 
-def read_field(module: Module, statement: ast.AnnAssign) -> Field:
+def read_field(module: Module, statement: ast.AnnAssign) -> ModelField:
     """What the source says of a field."""
     options: dict[str, ast.expr] = {}
     value = statement.value
@@ -140,7 +140,7 @@ def read_field(module: Module, statement: ast.AnnAssign) -> Field:
     if isinstance(value, ast.Constant) and value.value is None and reads[0] != "|" and not has_pydantic_2(module.tree):
         reads = ["|", reads, "None"]  # to pydantic 1 a default of null makes a field optional
     default = default_of(module, value) if value is not None else None
-    return Field(options, bounds, default, ["bounded", reads, bounds] if bounds else reads)
+    return ModelField(options, bounds, default, ["bounded", reads, bounds] if bounds else reads)
 
 
 def default_of(module: Module, value: ast.expr) -> Any:

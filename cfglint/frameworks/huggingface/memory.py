@@ -33,7 +33,7 @@ from cfglint.batch.memory.settings import (
 )
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.huggingface.trained_part import doubts
-from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, model_of_names
+from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROW_KEYS, model_of_names
 from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.frameworks.program import MISSING
 from cfglint.source.record import Record, changed
@@ -52,11 +52,9 @@ NEWEST_PEFT = "0.21.2"
 CHECKPOINT_DTYPE = (5,)  # from here on a model is loaded in its checkpoint's dtype; before in fp32
 FP32_ADAPTERS = (0, 12)  # peft
 RANK = 8  # peft's default
-ROWS = (
-    *("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length"),
-    *("max_seq_len", "max_len", "seq_len", "total_max_len"),
-)
 HALVES = (("source_max_len", "target_max_len"), ("max_source_length", "max_target_length"))  # a row is both together
+PASSAGES = (("query_max_len", "passage_max_len", "train_group_size"), ("q_max_len", "p_max_len", "train_n_passages"))
+GROUP = 8  # the default of FlagEmbedding and Tevatron: passages for each query
 LONG = 8192  # rows that are not packed are rarely longer, whatever the limit is
 IMAGES = re.compile(r"^(vision_|mm_|image_|video_|tune_mm|mm_tunable)").match
 LIGER_KEYS = ("use_liger_kernel", "use_liger")
@@ -149,7 +147,7 @@ class TrainerMemory(Record):
             found.append(changed(settings, attention=MASKED))
         return found
 
-    row_keys: tuple[str, ...] = ROWS
+    row_keys: tuple[str, ...] = ROW_KEYS
     understood: frozenset[str] = frozenset()  # the arguments for adapters and quantisation that the trainer's own script has
 
     def sequence(self) -> int | None:
@@ -165,7 +163,26 @@ class TrainerMemory(Record):
         length = self.config.facts.seq_length
         if length is not None:
             self.assumed.append(f"rows of {length} tokens")
-        return length
+        return length or self.with_passages() or self.longest_of_model()
+
+    def with_passages(self) -> int | None:
+        """The tokens of a sample of contrastive training: a query and its passages."""
+        for names in PASSAGES:
+            query, passage, group = map(self.value, names)
+            if type(query) is int and type(passage) is int:
+                count = group if type(group) is int else GROUP
+                self.unread.append(f"a query of {query} and {count} passages of {passage} tokens")
+                return query + count * passage
+        return None
+
+    def longest_of_model(self) -> int | None:
+        """The limit of a model with learned positions, for rows whose length nothing else limits."""
+        longest = self.model.shape.longest_row
+        if not longest:
+            return None
+        self.unread.append(f"rows of {longest} tokens, the model's limit")
+        groups = [group for *_, name in PASSAGES if type(group := self.value(name)) is int]
+        return longest * max([1, *groups])  # a cross-encoder reads the query with each passage
 
     def row(self, length: int) -> int:
         """The tokens of a row, which a limit gives for full rows only."""

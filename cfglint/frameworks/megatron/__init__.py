@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.megatron.config import MegatronConfig
+    from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
@@ -24,6 +25,7 @@ class Megatron(LineFramework["MegatronConfig"]):
 
     kind = KIND
     title = "Megatron-LM"
+    estimates_memory = True
     no_generator = "Megatron-LM has no config files: its settings are the arguments of the launch line"
 
     def takes(self, launch: Launch) -> bool:
@@ -51,6 +53,18 @@ class Megatron(LineFramework["MegatronConfig"]):
         from cfglint.frameworks.megatron.batch import numbers
 
         return numbers(config)
+
+    def model(self, config: MegatronConfig) -> Model | None:
+        """The model that the arguments describe."""
+        from cfglint.frameworks.megatron.memory import model
+
+        return model(config)
+
+    def memory(self, config: MegatronConfig, model: Model) -> Inputs:
+        """The memory settings of a launch line."""
+        from cfglint.frameworks.megatron.memory import inputs
+
+        return inputs(config, model)
 
     def account(self, config: MegatronConfig) -> Summary:
         """The lines about launcher, parallelism, length, learning rate and precision."""

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.verl.values import Tree
+    from cfglint.frameworks.verl.values import ComposedConfig
 
 MICRO = "data.micro_batch_size_per_gpu"
 SETTINGS = (
@@ -31,7 +31,7 @@ SETTINGS = (
 class SftSizes:
     """The numbers of an SFT run; each is None where it is unknown, or no integer."""
 
-    def __init__(self, tree: Tree, on_engine: bool) -> None:
+    def __init__(self, tree: ComposedConfig, on_engine: bool) -> None:
         self.tree = tree
         self.on_engine = on_engine
         self.gpus = tree.facts.gpus

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 
-class Tree:
+class ComposedConfig:
     """A composed config: what the checks and the sizes of a run are computed from, at a release of verl."""
 
     def __init__(self, values: dict[Any, Any], facts: LaunchFacts, release: Version) -> None:
@@ -24,7 +24,7 @@ class Tree:
         self._release = release
         self._resolver = Resolver(values, unknown)
 
-    def replaced(self, values: Mapping[str, Any]) -> Tree:
+    def replaced(self, values: Mapping[str, Any]) -> ComposedConfig:
         """The tree with other values of some dotted keys."""
         top = dict(self.values)
         for key, value in values.items():
@@ -35,7 +35,7 @@ class Tree:
                 inner[section] = dict(below) if isinstance(below, dict) else {}
                 inner = inner[section]
             inner[name] = value
-        return Tree(top, self.facts, self._release)
+        return ComposedConfig(top, self.facts, self._release)
 
     def value(self, key: str, default: Any = None) -> Any:
         """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""

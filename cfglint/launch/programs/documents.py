@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.modules import Module
+    from cfglint.launch.programs.modules import ProgramModule
     from cfglint.launch.programs.runs_of_program import Evaluated
 
 NO_REASON = "the program computes it"
@@ -97,7 +97,7 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
     return place_of_literal(call, name, value.node, value.module, content)
 
 
-def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: Module, content: Any) -> Written:
+def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: ProgramModule, content: Any) -> Written:
     """The place of a literal that gives an argument of a call. The literals of one module are one document."""
     offsets = module.offsets
     of_module = (each.document for each in call.written_elsewhere() if each.document.path == module.path)

@@ -9,7 +9,7 @@ from cfglint.launch.programs.objects import PROJECT, Mapping, Value, unknown, wr
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
 from cfglint.source.hydra.defaults_list import GLOBAL, CompositionError, Source
-from cfglint.source.hydra.overrides import ADD, CHANGE, FORCE, Override, OverrideError, parse_override
+from cfglint.source.hydra.overrides import ADD, CHANGE, FORCE, HydraOverride, OverrideError, parse_override
 from cfglint.source.record import changed
 from cfglint.source.shell.placed_text import UNKNOWN
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.interpreter import Interpreter
-    from cfglint.launch.programs.modules import Module
+    from cfglint.launch.programs.modules import ProgramModule
 
 PACKAGES = {"_root_": GLOBAL, "_group_": None}  # words of older files in a package comment; None is the group's own
 
@@ -40,7 +40,7 @@ def overrides_of(context: Context) -> tuple[list[str] | None, list[str]]:
     return (None if context.is_open else words), keys
 
 
-def composed(run: Interpreter, folder: Value, name: Value, words: Any, module: Module, unknown_keys: Iterable[str] = ()) -> Value:
+def composed(run: Interpreter, folder: Value, name: Value, words: Any, module: ProgramModule, unknown_keys: Iterable[str] = ()) -> Value:
     """The config of a program; `words` are its overrides, None if they are unknown; other overrides have `unknown_keys`."""
     if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
         return unknown("the config of Hydra is unknown")
@@ -81,7 +81,7 @@ def leave_open(config: Value, path: list[str]) -> None:
 class ProjectFiles:
     """The repository of a composition: the config files below a folder of the project."""
 
-    def __init__(self, run: Interpreter, top: str, overrides: list[Override]) -> None:
+    def __init__(self, run: Interpreter, top: str, overrides: list[HydraOverride]) -> None:
         self._run = run
         self._top = top
         self._groups = {each.key for each in overrides if isinstance(each.value, str) and self._found(f"{each.key}/{each.value}")}
@@ -108,7 +108,7 @@ class ProjectFiles:
         """None: the project's folders are not listed here."""
         return []
 
-    def lenient(self, override: Override) -> Override:
+    def lenient(self, override: HydraOverride) -> HydraOverride:
         """An override of a value as one that never fails: whether the program accepts it is not judged here."""
         return changed(override, sign=FORCE) if override.sign in (ADD, CHANGE) and not self.is_group(override.key) else override
 

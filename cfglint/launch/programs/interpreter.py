@@ -11,7 +11,7 @@ import builtins
 import contextlib
 
 from cfglint.launch.programs.expressions import Expressions, shown
-from cfglint.launch.programs.modules import FRAMEWORKS, External, Module, external, imported
+from cfglint.launch.programs.modules import FRAMEWORKS, External, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     COUNT,
     ITEMS,
@@ -86,7 +86,7 @@ class Import(Record):
     """An import of a framework; `is_certain`: the program makes it, and nothing catches what it raises."""
 
     node: ast.Import | ast.ImportFrom
-    module: Module
+    module: ProgramModule
     is_certain: bool
 
 
@@ -127,7 +127,7 @@ class Interpreter(Expressions):
         """The call that is evaluated."""
         return self.site[0] if self.site is not None else NOWHERE
 
-    def here_module(self) -> Module:
+    def here_module(self) -> ProgramModule:
         """The module of the call that is evaluated."""
         assert self.site is not None
         return self.site[1].module
@@ -156,7 +156,7 @@ class Interpreter(Expressions):
 
     # -- modules
 
-    def run_main(self, module: Module) -> None:
+    def run_main(self, module: ProgramModule) -> None:
         """Evaluate the top level of the program."""
         frame = Frame(module)
         self.frames[module.path] = frame
@@ -168,7 +168,7 @@ class Interpreter(Expressions):
         frame.slots["__name__"] = Value(name)
         frame.slots["__file__"] = Value("\0/" + frame.module.path.removeprefix("./"))
 
-    def module_frame(self, module: Module) -> Frame:
+    def module_frame(self, module: ProgramModule) -> Frame:
         """The names of a module of the project, whose top level is evaluated the first time."""
         if module.path not in self.frames:
             frame = self.frames[module.path] = Frame(module)

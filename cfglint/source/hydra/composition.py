@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.hydra.defaults_list import Repository
-    from cfglint.source.hydra.overrides import Override
+    from cfglint.source.hydra.overrides import HydraOverride
 
 HYDRA = "hydra"  # Hydra's own settings, which are not part of the program's config
 
@@ -27,10 +27,10 @@ class Composed(Record):
     """The composed tree, unresolved; `origins` maps each leaf to where it was set: (path of the file, path in it), or its override."""
 
     values: dict[Any, Any]
-    origins: dict[tuple[Any, ...], tuple[str, tuple[Any, ...]] | Override]
+    origins: dict[tuple[Any, ...], tuple[str, tuple[Any, ...]] | HydraOverride]
 
 
-def compose(repository: Repository, name: str, overrides: list[Override], unknown: Callable[[str], Any]) -> Composed:
+def compose(repository: Repository, name: str, overrides: list[HydraOverride], unknown: Callable[[str], Any]) -> Composed:
     """The config that Hydra hands to the program; raises CompositionError for what it refuses."""
     for override in overrides:
         exception = sweep_error(override)
@@ -53,7 +53,7 @@ def in_file(file: str, depth: int) -> Callable[[tuple[Any, ...]], tuple[str, tup
     return lambda path: (file, path[depth:])
 
 
-def is_hydra(override: Override) -> bool:
+def is_hydra(override: HydraOverride) -> bool:
     """Whether an override is about Hydra's own settings."""
     return override.key == HYDRA or override.key.startswith((f"{HYDRA}.", f"{HYDRA}/"))
 
@@ -101,7 +101,7 @@ def forget(composed: Composed, path: tuple[Any, ...]) -> None:
         del composed.origins[known]
 
 
-def apply(composed: Composed, override: Override, unknown: Callable[[str], Any]) -> None:
+def apply(composed: Composed, override: HydraOverride, unknown: Callable[[str], Any]) -> None:
     """Apply an override of a value; raises CompositionError."""
     if override.package is not None:
         message = f"Override {override.text} looks like a config group override, but config group '{override.key}' does not exist."
@@ -120,7 +120,7 @@ def apply(composed: Composed, override: Override, unknown: Callable[[str], Any])
         put(composed, override, path)
 
 
-def current(composed: Composed, override: Override, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> Any:
+def current(composed: Composed, override: HydraOverride, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> Any:
     """The resolved value at a path, None for a mandatory one too; raises CompositionError if it cannot be resolved."""
     try:
         value = Resolver(composed.values, unknown).get(path)
@@ -129,7 +129,7 @@ def current(composed: Composed, override: Override, path: tuple[Any, ...], unkno
     return None if value == MISSING else value
 
 
-def delete(composed: Composed, override: Override, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> None:
+def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> None:
     """Delete the value at a path, which has to be there and, where the override names a value, to be that one."""
     value = current(composed, override, path, unknown)
     if value is None:
@@ -145,7 +145,7 @@ def delete(composed: Composed, override: Override, path: tuple[Any, ...], unknow
     composed.origins.pop(path, None)
 
 
-def put(composed: Composed, override: Override, path: tuple[Any, ...]) -> None:
+def put(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> None:
     """Set the value at a path. Without a plus sign every key has to exist; a mapping is merged into a mapping."""
     adds = override.sign in (ADD, FORCE)
     target: Any = composed.values
@@ -173,7 +173,7 @@ def put(composed: Composed, override: Override, path: tuple[Any, ...]) -> None:
     replace(composed, target, path, override.value, override)
 
 
-def put_mapping(composed: Composed, override: Override, target: dict[Any, Any], path: tuple[Any, ...], adds: bool) -> None:
+def put_mapping(composed: Composed, override: HydraOverride, target: dict[Any, Any], path: tuple[Any, ...], adds: bool) -> None:
     """Merge a mapping into the one at a path; without a plus sign it may not have new keys."""
     inner = target.get(path[-1])
     if not isinstance(inner, dict):
@@ -201,7 +201,7 @@ def item(target: Any, step: str) -> Any:
     return target[int(step)] if step.isdecimal() and int(step) < len(target) else None
 
 
-def not_there(override: Override) -> CompositionError:
+def not_there(override: HydraOverride) -> CompositionError:
     """The exception for a key that the config does not have."""
     exception = f"{COMPOSITION}: Could not override '{override.key}'.\nTo append to your config use +{override.text}"
     return CompositionError(exception, override)

@@ -27,7 +27,7 @@ KEY = re.compile(rf"(?P<key>{NAME}(?:/{NAME})+|{PACKAGE})(?:@(?P<package>{PACKAG
 EXCEPTION = "hydra.errors.OverrideParseException"
 
 
-class Override(Record):
+class HydraOverride(Record):
     """One override. `sign` is `+`, `++`, `~` or empty; `package` follows an `@`; `text` is the word as Hydra gets it.
 
     `has_value` is false for `~key` alone, whose value is None.
@@ -50,7 +50,7 @@ class OverrideError(Exception):
     """A word that is not an override; the argument is the exception that Hydra raises."""
 
 
-def parse_override(text: str) -> Override:
+def parse_override(text: str) -> HydraOverride:
     """The override of one word of a command line; raises OverrideError."""
     sign = PREFIX.match(text)
     begin = sign.end() if sign is not None else 0
@@ -62,12 +62,12 @@ def parse_override(text: str) -> Override:
     if match.end() == len(text):
         if sign_text != DELETE:
             raise error(text, "missing EQUAL at '<EOF>'")
-        return Override(sign_text, key, package, None, text, False)
+        return HydraOverride(sign_text, key, package, None, text, False)
     try:
         value = parse_value(text[match.end() + 1 :].lstrip(" \t"))
     except GrammarError as problem:
         raise error(text, str(problem)) from None
-    return Override(sign_text, key, package, value, text)
+    return HydraOverride(sign_text, key, package, value, text)
 
 
 def reason(text: str, begin: int) -> str:
@@ -86,7 +86,7 @@ def error(text: str, why: str) -> OverrideError:
     return OverrideError(f"{EXCEPTION}: Error parsing override '{text}'\n{why}")
 
 
-def sweep_error(override: Override) -> str | None:
+def sweep_error(override: HydraOverride) -> str | None:
     """The exception for several values without `--multirun`; None for a single value."""
     if not isinstance(override.value, Sweep):
         return None
