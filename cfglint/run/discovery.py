@@ -10,7 +10,7 @@ from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH
-from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SCRIPTS, SECTIONS, is_notebook, is_one_of, is_program, is_script, line_of
+from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SCRIPTS, SECTIONS, is_one_of, is_program, is_script, line_of
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
@@ -174,9 +174,7 @@ class Discovery:
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.section:
                 found_in_folder = path if path not in self.named else None
-                launched = list(self.launches(path)) if is_notebook(path) and self._reads_lines else []
-                yield from ((index, run, None) for run in launched)
-                yield from ((index, run, found_in_folder) for run in self.built_in(path, bool(launched)))
+                yield from ((index, run, found_in_folder) for run in self.built_in(path))
             else:
                 yield from self._runs_of(index, path)
         except Exception as error:
@@ -219,7 +217,7 @@ class Discovery:
                 self.stats.unreadable.append(path)
             return
         self.stats.foreign.update(self._launches.outside)
-        if only is not None and not found and not is_notebook(path):
+        if only is not None and not found and not is_program(path):
             raise LaunchChoiceError(path, [])
         for each in found:
             documents, kinds = self.references.followed(each.documents, each.kinds)
@@ -228,14 +226,15 @@ class Discovery:
             self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts)
 
-    def built_in(self, path: str, is_known: bool = False) -> Iterator[CheckedRun]:
-        """The runs whose arguments a program builds in code; a program without any is not recognised, if it `is_known` for no others."""
+    def built_in(self, path: str) -> Iterator[CheckedRun]:
+        """The runs whose arguments a program builds in code, or that a notebook starts; a program without any is not recognised."""
         from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
+        started = [*self.launches(path)] if name.endswith(PROGRAMS[1]) else []
+        yield from started
         if len(self.named) > FEW and only is None and not self._may_build(name):
-            if not is_known:
-                self._count_unrecognized(path, [])
+            self._count_unrecognized(path, [])
             return
         try:
             reader = LaunchReader(self.source, self.facts, self.named)
@@ -246,7 +245,7 @@ class Discovery:
             return
         self.stats.foreign.update(reader.outside)
         chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
-        if not chosen and path in self.named and not is_known:
+        if not chosen and not started and path in self.named:
             self._count_unrecognized(path, [])
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])
@@ -305,9 +304,7 @@ class Discovery:
 
     def _launch(self, path: str, others: list[str]) -> CheckedRun:
         """The one launch of a script or program, or the one at `script:line`, with the further files that the user adds to it."""
-        launched = list(self.launches(path)) if not is_program(path) or is_notebook(path) else []
-        built = self.built_in(path, bool(launched)) if is_program(path) else ()
-        return self._chosen(path, [*launched, *built], others)
+        return self._chosen(path, list(self.built_in(path) if is_program(path) else self.launches(path)), others)
 
     def _chosen(self, path: str, found: list[CheckedRun], others: list[str]) -> CheckedRun:
         if path in self.stats.unreadable:

@@ -13,8 +13,7 @@ HERE = ""  # the working directory if no path is given; files below it have rela
 SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
-NOTEBOOK = ".ipynb"
-PROGRAMS = (".py", NOTEBOOK)
+PROGRAMS = (".py", ".ipynb")
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 
 
@@ -27,11 +26,6 @@ def is_script(path: str) -> bool:
 def is_program(path: str) -> bool:
     """Whether a named file is searched for calls that build a trainer's arguments: `train.py`, `train.py:12`."""
     return line_of(path)[0].endswith(PROGRAMS)
-
-
-def is_notebook(path: str) -> bool:
-    """Whether a named file is searched for launch lines in its cells as well."""
-    return line_of(path)[0].endswith(NOTEBOOK)
 
 
 def line_of(path: str) -> tuple[str, int | None]:
