@@ -80,7 +80,7 @@ def text(name: str, value: str | None) -> str | None:
     return value
 
 
-def one_of(name: str, value: Any, allowed: Iterable[object]) -> Any:
+def one_of(name: str, value: object, allowed: Iterable[object]) -> Any:
     """Return one of the allowed values; raises ArgumentError for any other."""
     allowed = list(allowed)
     if value is not None and not any(type(value) is type(each) and value == each for each in allowed):

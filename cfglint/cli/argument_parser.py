@@ -31,7 +31,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self.__dict__[name] = value
 
 

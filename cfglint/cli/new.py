@@ -331,7 +331,7 @@ def print_notes(made: Generated, doubts: list[str], output: str) -> None:
     warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """A value in JSON; a section as three dots."""
     import json
 

@@ -22,7 +22,6 @@ from cfglint.source.root import resolved
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.frameworks.memory_inputs import Model
@@ -58,7 +57,7 @@ def add_run_options(parser: Parser) -> None:
 def add_fact_options(parser: Parser) -> None:
     """Add the options for the facts of a launch: GPUs, versions, samples, overrides."""
 
-    def add(name: str, text: str, **details: Any) -> None:
+    def add(name: str, text: str, **details: object) -> None:
         parser.add_argument(name, help=text, topic=RUN, **details)
 
     parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch")

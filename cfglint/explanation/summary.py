@@ -116,7 +116,7 @@ class RunSummary:
             self._derive(BATCH, "tokens per sample", "seq_length", length, "seq_length")
             self._derive(BATCH, "tokens per step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
 
-    def _derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
+    def _derive(self, group: str, label: str, name: str, value: object, because: str, *, needs: str = "") -> None:
         self.items.append(Item(group, label, Setting((name,), value, DERIVED, because=because), needs))
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
             """The file that contains a top-level key, or that it would be added to."""
 
 
-def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
+def replace(setting: Setting, value: object, title: str, safe: bool) -> Fix | None:
     """Replace a written value; None if the file does not allow it."""
     return several([replaced(setting, value)], title, safe)
 
@@ -95,7 +95,7 @@ def insert(config: Files, path: tuple[str | int, ...], value: Any, title: str, s
     return several([inserted(config, path, value)], title, safe)
 
 
-def replaced(setting: Setting, value: Any) -> Part:
+def replaced(setting: Setting, value: object) -> Part:
     """The change of `replace`, for a fix of several changes; None for a number that JSON cannot hold."""
     setting = setting.at_value
     if setting.document is None or setting.node is None:

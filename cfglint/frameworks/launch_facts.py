@@ -126,7 +126,7 @@ class LaunchFacts(Record):
         """Whether the release of a package is stated, and not merely a bound or nothing."""
         return package in self.target and package not in self.bounds
 
-    def replace(self, **changes: Any) -> LaunchFacts:
+    def replace(self, **changes: object) -> LaunchFacts:
         """The same facts with some changed."""
         return changed(self, **changes)
 

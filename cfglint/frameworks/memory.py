@@ -215,7 +215,7 @@ def read_model(path: str) -> Model:
     return Model(shape, DTYPES.get(written) if isinstance(written, str) else None, path)
 
 
-def model_in_project(name: Any, origin: str) -> Model | None:
+def model_in_project(name: object, origin: str) -> Model | None:
     """The model of a folder that a file names, relative to that file or to the working directory; None outside the project."""
     if not isinstance(name, str) or not name or os.path.isabs(name):
         return None

@@ -52,7 +52,7 @@ class Override(Record):
         return " ".join((self.origin, self.key, *self.texts))
 
 
-def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
+def put(values: dict[Any, Any], path: tuple[str, ...], value: object) -> None:
     """Set a value at a path; mappings on the path are copied, so that the values of the file do not change."""
     for step in path[:-1]:
         inner = values.get(step)
@@ -132,7 +132,7 @@ class Growth:
         self._root = root
         self._known: dict[str, int] = {}
 
-    def of(self, value: Any) -> int:
+    def of(self, value: object) -> int:
         """The number of characters and nodes of a value; raises RecursionError if references are nested too deeply."""
         if isinstance(value, dict):
             return 1 + sum(map(self.of, value.values()))
@@ -150,13 +150,13 @@ class Growth:
         return self._known[name]
 
     @staticmethod
-    def _inside(value: Any, step: str) -> Any:
+    def _inside(value: object, step: str) -> Any:
         if isinstance(value, list):
             return value[int(step)] if step.isdecimal() and int(step) < len(value) else None
         return value.get(step) if isinstance(value, dict) else None
 
 
-def followed_alone(values: Any) -> Any:
+def followed_alone(values: object) -> Any:
     """The values with every interpolation escaped that is not resolved here."""
     if isinstance(values, dict):
         return {key: followed_alone(value) for key, value in values.items()}
@@ -165,7 +165,7 @@ def followed_alone(values: Any) -> Any:
     return values.replace("${", "\\${") if isinstance(values, str) and not can_be_followed(values) else values
 
 
-def refers(values: Any) -> bool:
+def refers(values: object) -> bool:
     """Whether a string in the values is an interpolation that can be resolved here."""
     if isinstance(values, dict):
         return any(refers(value) for value in values.values())

@@ -102,7 +102,7 @@ class Fault:
         return f"`{name}` is {shown}; it must be {self.needed}"
 
 
-def boolean(value: Any) -> bool:
+def boolean(value: object) -> bool:
     """Parse a `bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
     if isinstance(value, bool):
         return value
@@ -122,7 +122,7 @@ def boolean(value: Any) -> bool:
     raise expected("a valid boolean", BOOLEAN, ", unable to interpret input")
 
 
-def integer(value: Any) -> int:
+def integer(value: object) -> int:
     """Parse an `int`: integers, also as integral floats, booleans or decimal strings."""
     if isinstance(value, int):
         return int(value)
@@ -164,7 +164,7 @@ def parsed_integer(text: str) -> int:
     raise expected("a valid integer", INTEGER, ", unable to parse string as an integer")
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """Parse a `float`: numbers, booleans, and strings that Python's float accepts."""
     if isinstance(value, (int, float)):
         try:
@@ -194,40 +194,40 @@ def keeps(name: str, value: float, limit: float) -> bool:
     return value > limit if name == "exclusiveMinimum" else value < limit
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """Parse a `str`: only strings."""
     if isinstance(value, str):
         return value
     raise expected("a valid string", "a string")
 
 
-def path(value: Any) -> str:
+def path(value: object) -> str:
     """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
     raise Invalid("Input is not a valid path for <class 'pathlib.Path'>", "a path")
 
 
-def items(value: Any) -> list[Any]:
+def items(value: object) -> list[Any]:
     """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise expected("a valid list", "a list")
 
 
-def mapping(value: Any) -> dict[Any, Any]:
+def mapping(value: object) -> dict[Any, Any]:
     """Parse a `dict`."""
     if isinstance(value, dict):
         return value
     raise expected("a valid dictionary", "a mapping")
 
 
-def anything(value: Any) -> Any:
+def anything(value: object) -> Any:
     """Accept any `object`."""
     return value
 
 
-def stage(value: Any) -> int:
+def stage(value: object) -> int:
     """Parse ZeRO's stage: 0 to 3, also as a boolean, an integral float or a string of one digit."""
     if isinstance(value, (int, float)) and value in (0, 1, 2, 3):
         return int(value)
@@ -241,7 +241,7 @@ def stage(value: Any) -> int:
     raise Invalid("Input should be 0, 1, 2, 3 or 3", "0, 1, 2 or 3", CHOICE)
 
 
-def torch_type(value: Any) -> Any:
+def torch_type(value: object) -> Any:
     """Parse a `torch.dtype`: refuse every value, because no file can contain such an object."""
     raise Invalid("Input should be an instance of dtype")
 
@@ -267,7 +267,7 @@ def is_simple(reads: Any) -> bool:
     return isinstance(reads, str) or (reads[0] == "enum" and reads in READERS)
 
 
-def one_of(choices: tuple[Any, ...], value: Any, major: int = 2) -> Any:
+def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> Any:
     """Convert a value to a member of `Literal[...]` or of an Enum."""
     if any(value == choice and type(value) is type(choice) for choice in choices):
         return value
@@ -276,7 +276,7 @@ def one_of(choices: tuple[Any, ...], value: Any, major: int = 2) -> Any:
     raise Invalid(message, listed([spelled(choice) for choice in choices]), CHOICE)
 
 
-def within(value: Any, limits: Iterable[tuple[str, Any]], major: int = 2) -> Any:
+def within(value: object, limits: Iterable[tuple[str, Any]], major: int = 2) -> Any:
     """A value that is within its bounds."""
     bounds = dict(limits)
     if not bounds or value is None:
@@ -299,7 +299,7 @@ class Reading:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def model(self, name: str, value: Any, path: Path) -> Any:
+    def model(self, name: str, value: object, path: Path) -> Any:
         """Convert a mapping to a model; raises Invalid."""
         raise NotImplementedError
 
@@ -335,7 +335,7 @@ class Reading:
             return self.mapping(parts, value, path)
         return self.restricted(form, parts, value, path)
 
-    def union(self, parts: tuple[Any, ...], value: Any, path: Path) -> Any:
+    def union(self, parts: tuple[Any, ...], value: object, path: Path) -> Any:
         """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
         if value is None and "None" in parts:
             return None
@@ -364,7 +364,7 @@ class Reading:
         needed = dict.fromkeys(refusal.needed for refusal in refusals)
         raise Invalid("; ".join(messages), " or ".join(needed) if all(needed) else "", refusals[0].kind)
 
-    def items(self, form: str, parts: tuple[Any, ...], value: Any, path: Path) -> list[Any]:
+    def items(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> list[Any]:
         """Convert a list, or a tuple of fixed length."""
         found = items(value)
         if form == "tuple" and len(found) != len(parts):
@@ -373,7 +373,7 @@ class Reading:
         each = parts if form == "tuple" else parts * len(found)
         return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(each, found, strict=True))]
 
-    def inner(self, reads: Any, value: Any, path: Path) -> Any:
+    def inner(self, reads: object, value: object, path: Path) -> Any:
         """Convert a member of a list or mapping; an error is recorded at the member's own path."""
         try:
             return self.read(reads, value, path)
@@ -381,14 +381,14 @@ class Reading:
             self.faults.append(Fault(path, refusal))
             return None
 
-    def mapping(self, parts: tuple[Any, ...], value: Any, path: Path) -> dict[Any, Any]:
+    def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> dict[Any, Any]:
         """Convert a mapping with typed keys and values."""
         found: dict[Any, Any] = {}
         for key, item in mapping(value).items():
             found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))
         return found
 
-    def restricted(self, form: str, parts: tuple[Any, ...], value: Any, path: Path) -> Any:
+    def restricted(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> Any:
         """Convert a value to a type with a restriction: exact type, a pattern, or bounds."""
         if form == "strict":
             if type(value) in EXACT[parts[0]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST = 12  # names that a remedy lists
 
 
-def choice(name: str, value: Any, allowed: Iterable[Any], quoted: bool = False) -> str:
+def choice(name: str, value: object, allowed: Iterable[Any], quoted: bool = False) -> str:
     """The line to write for a misspelt name, else the allowed names; `quoted`: for a JSON file."""
     from cfglint.frameworks.known_names import closest
 

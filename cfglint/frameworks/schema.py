@@ -166,7 +166,7 @@ class Property(Record):
         path = self.raw.get("x-renamed-to")
         return tuple(path.split(".")) if path else None
 
-    def renamed_value(self, value: Any) -> Any:
+    def renamed_value(self, value: object) -> Any:
         """The value under `renamed_to`; None if the key must be removed instead."""
         values = self.raw.get("x-renamed-values")
         if values is None:
@@ -341,7 +341,7 @@ class Schema:
 
     # Checking values
 
-    def check(self, values: Any, path: Path = ()) -> list[Violation]:
+    def check(self, values: object, path: Path = ()) -> list[Violation]:
         """The violations in a mapping, or in the section at `path`; empty if there are none."""
         found: list[Violation] = []
         level = self._find(tuple(step for step in path if isinstance(step, str)))
@@ -422,7 +422,7 @@ class Schema:
             types -= SUSPECTS.get(keyword, frozenset())
         return types
 
-    def _allows(self, raw: Raw, value: Any) -> bool:
+    def _allows(self, raw: Raw, value: object) -> bool:
         found: list[Violation] = []
         self._violations(raw, value, (), None, found)
         return not found
@@ -434,7 +434,7 @@ class Schema:
             return True
         return kind is float and "integer" in names and not self.exact_types and value.is_integer()
 
-    def _not_allowed(self, raw: Raw, value: Any) -> str:
+    def _not_allowed(self, raw: Raw, value: object) -> str:
         """The message: the value, and what the key accepts."""
         allowed = self.closed_list(raw)
         if allowed is not None:
@@ -466,7 +466,7 @@ def out_of_bounds(raw: Raw, value: float) -> list[tuple[str, str]]:
     return broken
 
 
-def allowed_by_pattern(raw: Raw, key: Any) -> bool:
+def allowed_by_pattern(raw: Raw, key: object) -> bool:
     """Whether a key without a property of its own matches one of `patternProperties`."""
     return any(matches(pattern, str(key)) for pattern in raw.get("patternProperties", ()))
 
@@ -478,17 +478,17 @@ def matches(pattern: str, text: str) -> bool:
     return re.search(pattern.replace("$", r"\Z") if pattern.endswith("$") else pattern, text) is not None
 
 
-def equal(one: Any, other: Any) -> bool:
+def equal(one: object, other: object) -> bool:
     """Equality of JSON values: `true` is not 1, and 2.0 is 2."""
     return (type(one) is bool) == (type(other) is bool) and one == other
 
 
-def differs_in_case(value: Any, allowed: list[Any]) -> bool:
+def differs_in_case(value: object, allowed: list[Any]) -> bool:
     """Whether a string differs from an allowed one only in case."""
     return isinstance(value, str) and value.lower() in {one.lower() for one in allowed if isinstance(one, str)}
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as JSON spells it, shortened."""
     if isinstance(value, str):
         return f'"{value if len(value) <= 40 else value[:37] + "..."}"'

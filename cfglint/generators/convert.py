@@ -64,7 +64,7 @@ class Existing:
             self.facts.update(scheduler="constant", min_learning_rate=0.0)
         self.left = [each for config in read for each in self._unused(config)]
 
-    def take(self, fact: str, config: Config, *path: str, value: Any) -> None:
+    def take(self, fact: str, config: Config, *path: str, value: object) -> None:
         """Record a fact and its place; None is not recorded."""
         if value is None:
             return

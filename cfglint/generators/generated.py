@@ -29,7 +29,7 @@ class Keys(Record):
         """Begin a group of keys, with a comment line above it."""
         self._title = title
 
-    def add(self, name: str, value: Any, why: str = "") -> None:
+    def add(self, name: str, value: object, why: str = "") -> None:
         """Add a key; `zero_optimization.stage` is added to its section, which is created if it is missing."""
         *sections, key = name.split(".")
         place = self.values
@@ -42,7 +42,7 @@ class Keys(Record):
             self.titles[name.partition(".")[0]] = self._title
             self._title = ""
 
-    def add_known(self, name: str, value: Any, why: str = "", default: Any = None) -> None:
+    def add_known(self, name: str, value: object, why: str = "", default: object = None) -> None:
         """Add a key unless its value is None or the default of the framework."""
         if value is not None and value != default:
             self.add(name, value, why)
@@ -153,7 +153,7 @@ def commented(values: dict[str, Any], keys: Keys, before: str = "", depth: int =
     return mapping
 
 
-def flow(value: Any) -> Any:
+def flow(value: object) -> Any:
     """Write a list on one line."""
     if not isinstance(value, list):
         return value

@@ -205,7 +205,7 @@ class TrainerGenerator(Generator):
     def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
         return matching_set(job, folder)
 
-    def read(self, found: Existing, config: Any) -> None:
+    def read(self, found: Existing, config: object) -> None:
         from cfglint.generators.convert import of_trainer
 
         of_trainer(found, config)

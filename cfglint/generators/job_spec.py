@@ -112,7 +112,7 @@ class JobSpec:
             raise TypeError(f"no such fact: {', '.join(known)}")
         self._check()
 
-    def replace(self, **changes: Any) -> JobSpec:
+    def replace(self, **changes: object) -> JobSpec:
         """The same job with some facts changed."""
         return JobSpec(**{**self.known(), **changes})
 

@@ -15,8 +15,6 @@ from cfglint.generators.neox_shapes import NeoXShape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
@@ -291,7 +289,7 @@ class NeoXFiles(Generator):
     def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
         return model_and_cluster_files(job, folder)
 
-    def read(self, found: Existing, config: Any) -> None:
+    def read(self, found: Existing, config: object) -> None:
         from cfglint.generators.convert import of_neox
 
         of_neox(found, config)

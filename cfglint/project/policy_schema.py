@@ -54,7 +54,7 @@ class PolicySchemas:
             if each in self.validators:
                 yield from self._bounded(each, document)
 
-    def _bounded(self, kind: str, document: Any) -> list[PolicyViolation]:
+    def _bounded(self, kind: str, document: object) -> list[PolicyViolation]:
         """The violations that a schema finds within its time limit; a timeout or an exception is reported as a violation."""
         found: list[PolicyViolation] = []
         if self.timeouts[kind] >= MOST_TIMEOUTS:
@@ -92,7 +92,7 @@ def read(path: str) -> Any:
         raise PolicySchemaError(f"policy schema {path}: not valid JSON: {error}") from error
 
 
-def validator(schema: Any, path: str) -> Any:
+def validator(schema: object, path: str) -> Any:
     """A jsonschema validator, tested once, so that an invalid schema is reported before any config is checked."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
@@ -170,7 +170,7 @@ def short(message: str) -> str:
     return message if len(message) <= LONGEST else message[: LONGEST - 3] + "..."
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(value: object, depth: int = 0) -> Any:
     """A value as JSON can represent it: string keys, lists for sequences, strings for dates and the like."""
     if depth > DEEPEST:
         return None

@@ -202,7 +202,7 @@ def one_of(words: Iterable[Word], table: dict[str, Any], key: str, where: str) -
     return found
 
 
-def written(value: Any, where: str) -> str:
+def written(value: object, where: str) -> str:
     """A value of `set` as a launch line would spell it."""
     try:
         return str(value)
@@ -210,7 +210,7 @@ def written(value: Any, where: str) -> str:
         raise ConfigurationError(f"{where}: `set` contains a value that cannot be written: {error}") from error
 
 
-def quoted(value: Any) -> str:
+def quoted(value: object) -> str:
     """A value for a message, shortened."""
     try:
         return f"{value!r:.80}"

@@ -34,12 +34,12 @@ def dumps(report: Mapping[str, Any]) -> str:
         return encoded(strict(versioned))
 
 
-def encoded(report: Any) -> str:
+def encoded(report: object) -> str:
     """Strict JSON on one ASCII line, without `##[`, which CI servers interpret as a command anywhere in a line."""
     return json.dumps(report, default=str, allow_nan=False).replace("##", "#\\u0023") + "\n"
 
 
-def strict(value: Any) -> Any:
+def strict(value: object) -> Any:
     """A value in which strings replace the numbers that JSON does not support."""
     if isinstance(value, dict):
         return {key: strict(each) for key, each in value.items()}

@@ -189,7 +189,7 @@ def folded(paragraphs: list[Paragraph], width: int | None) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def spelled(value: Any) -> str:
+def spelled(value: object) -> str:
     """A value as people write it."""
     if value is None:
         return "none"
@@ -293,7 +293,11 @@ def banner_entry(found: LogExplanation) -> BannerEntry:
 def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
     """The lines about one banner."""
     banner = found.banner
-    lines = [*paragraph("", f"{path}:{banner.line}  {framework(banner.framework).title}"), BLANK, ("The log says", "", "")]
+    lines = [
+        *paragraph("", f"{path}:{banner.line}  {found.headline} ({framework(banner.framework).title})"),
+        BLANK,
+        ("The log says", "", ""),
+    ]
     for label, key in LOG_LABELS:
         number = banner[key]
         if number is not None:

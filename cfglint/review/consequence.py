@@ -62,7 +62,7 @@ class Consequence:
         return self.text.partition(": ")[0]
 
 
-def relation(before: Any, after: Any) -> float | None:
+def relation(before: object, after: object) -> float | None:
     """The ratio of a number to the one before; None where it is unknown."""
     numbers = [value for value in (before, after) if isinstance(value, (int, float)) and not isinstance(value, bool)]
     return quotient(numbers[1], numbers[0]) if len(numbers) == 2 and numbers[0] else None
@@ -92,7 +92,7 @@ def name_of(label: str) -> str:
     return NAMES.get(label, label.replace(" ", "_").replace("-", "").lower())
 
 
-def plain(label: str, value: Any) -> Any:
+def plain(label: str, value: object) -> Any:
     """A value in the wording of the report: precisions have one name each, rates are numbers."""
     if label == "precision":
         return {"no": "fp32", "bfloat16": "bf16", "half": "fp16", "float32": "fp32"}.get(str(value).lower(), value)
@@ -156,7 +156,7 @@ def as_written(item: Item) -> str:
     return node.raw if item.setting.written and node is not None and node.kind == "scalar" else spelled(item.setting.value)
 
 
-def spelled(value: Any, label: str = "") -> str:
+def spelled(value: object, label: str = "") -> str:
     """A value as people write it; None is the meaning of a missing line."""
     if value is None:
         return LEFT_OPEN.get(label, "unknown (set by the trainer)")

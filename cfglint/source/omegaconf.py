@@ -75,7 +75,7 @@ class OmegaConfLoader(OmegaYamlLoader):
         return container(super().construct(document), document)
 
 
-def container(value: Any, document: Document) -> dict[Any, Any]:
+def container(value: object, document: Document) -> dict[Any, Any]:
     """The mapping that OmegaConf creates from the values of the YAML loader; raises Unloadable."""
     root = document.root
     if value is None:
@@ -93,7 +93,7 @@ def container(value: Any, document: Document) -> dict[Any, Any]:
     return value
 
 
-def check_types(value: Any, node: Node) -> None:
+def check_types(value: object, node: Node) -> None:
     """Refuse keys and values that OmegaConf containers do not support."""
     if isinstance(value, dict):
         for key, each in value.items():

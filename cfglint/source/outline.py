@@ -26,14 +26,14 @@ BEFORE_ANCHORS = " \t\n\r,[{:"
 _decoder: list[JSONDecoder] = []
 
 
-def of_json(path: str, text: str, value: Any) -> Document:
+def of_json(path: str, text: str, value: object) -> Document:
     """A document with the keys of a JSON value down to the second level, for an array those of its first item."""
     document = Document(path, text, "json")
     document.roots.append(node_of(value, LEVELS))
     return document
 
 
-def json_keys(value: Any) -> list[str]:
+def json_keys(value: object) -> list[str]:
     """The keys of a JSON object; empty for another value."""
     return [name for name, _ in value] if value.__class__ is tuple else []
 
@@ -64,7 +64,7 @@ def json_decoder() -> JSONDecoder:
     return _decoder[0]
 
 
-def nests_too_deep(value: Any) -> bool:
+def nests_too_deep(value: object) -> bool:
     """Whether a value has more levels than the limit."""
     level = [value]
     for _ in range(MAX_DEPTH):

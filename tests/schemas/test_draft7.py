@@ -192,7 +192,7 @@ def test_the_entries_for_schemastore_are_those_of_the_command(capsys, root, upda
     ],
 )
 def test_files_of_the_catalogue(name, kind):
-    found = [each for each in kinds() if any(Path(f"/{name}").match(pattern) for pattern in framework(each).file_match)]
+    found = [each for each in kinds() if any(Path(f"/home/{name}").match(pattern) for pattern in framework(each).file_match)]
     assert found == ([kind] if kind else [])
 
 

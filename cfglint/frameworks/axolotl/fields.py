@@ -88,7 +88,7 @@ class FieldReading(Reading):
                 values[name] = self.field(field, value, (key,))
         return values
 
-    def field(self, row: Row, value: Any, path: Path) -> Any:
+    def field(self, row: Row, value: object, path: Path) -> Any:
         """The value of one field; None if it has an error, which is recorded."""
         try:
             return within(self.read(row[READS], value, path), limits(row).items())
@@ -112,7 +112,7 @@ class FieldReading(Reading):
             return choices(OF_TRANSFORMERS[name], self.transformers)[1]
         return QUANTIZED.get(name, values)
 
-    def model(self, name: str, value: Any, path: Path) -> Any:
+    def model(self, name: str, value: object, path: Path) -> Any:
         """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise expected(f"a valid dictionary or instance of {name}", "a mapping")

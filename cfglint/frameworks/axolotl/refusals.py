@@ -99,13 +99,13 @@ def excludes(
     return refuses(kind, places(at, first, second), message, says, remedy=steps, raises=raises)
 
 
-def differs(kind: str, key: str, value: Any, other: str, other_value: Any, says: str) -> Refusal:
+def differs(kind: str, key: str, value: object, other: str, other_value: object, says: str) -> Refusal:
     """Two keys for one thing have different values."""
     message = f"`{key}` ({value}) differs from `{other}` ({other_value})"
     return refuses(kind, (key, other), message, says, remedy=(Removal(key), Removal(other)))
 
 
-def choice(kind: str, key: str, value: Any, allowed: Iterable[str], says: str) -> Refusal:
+def choice(kind: str, key: str, value: object, allowed: Iterable[str], says: str) -> Refusal:
     """A value is not among those that are allowed."""
     from cfglint.frameworks.remedies import choice as remedy
 
@@ -135,7 +135,7 @@ class Data(dict):  # type: ignore[type-arg]
         self.foreign_plugins = foreign_plugins
         self.additions: dict[str, Any] = {}
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: object, default: object = None) -> Any:
         """The value of a key."""
         self.asked = key
         return super().get(key, default)
@@ -152,7 +152,7 @@ class AxolotlModel:
         self.foreign_plugins = foreign_plugins
         self.release = release
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:

@@ -416,6 +416,6 @@ def fact(raw: dict[str, Any]) -> Fact:
     return (tupled(raw["x-reads"]), raw.get("default"), *more)
 
 
-def tupled(reads: Any) -> Any:
+def tupled(reads: object) -> Any:
     """Nested lists as tuples."""
     return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads

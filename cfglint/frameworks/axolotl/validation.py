@@ -136,7 +136,7 @@ class Validation:
             if not self.refusals:
                 self.model = model
 
-    def _attempt(self, check: Callable[[Any], None], subject: Any) -> None:
+    def _attempt(self, check: Callable[[Any], None], subject: object) -> None:
         try:
             check(subject)
         except Refusal as refusal:

@@ -34,7 +34,7 @@ class AxolotlValues(TrainerConfig):
         accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
         super().__init__(documents, kinds, within(facts, accepted))
 
-    def default(self, path: Path, missing: Any) -> Any:
+    def default(self, path: Path, missing: object) -> Any:
         """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""
         return Config.default(self, path, missing)
 
@@ -58,7 +58,7 @@ class AxolotlValues(TrainerConfig):
 
         return by_omegaconf(override) if override.texts else True
 
-    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """A key of the file as a setting; a field of the Trainer is looked up under axolotl's name for it."""
         if path and path[0] not in self.values:
             name = self.arguments.written(str(path[0]))

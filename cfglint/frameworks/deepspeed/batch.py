@@ -78,7 +78,7 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
     return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
 
 
-def integral(value: Any) -> Any:
+def integral(value: object) -> Any:
     """The number, with an integral float as an integer; None for a value that is not a number."""
     if isinstance(value, bool):
         return int(value)
@@ -122,7 +122,7 @@ def sequence_ranks(config: DeepSpeedConfig) -> int:
     return size if isinstance(size, int) and size > 1 and (has_mesh(config) or has_sequence_key(config)) else 1
 
 
-def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:
+def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> int | None:
     """Samples per optimizer step: the ranks of an AutoTP group process the same batch, which the arithmetic counts for each."""
     micro, accumulation, total = (settings[key].value for key in (MICRO, ACCUMULATION, TRAIN))
     if not isinstance(total, int):
@@ -180,7 +180,7 @@ def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, 
     return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")
 
 
-def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
+def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchProblem | None:
     """Infer the missing values and check them; without a GPU count, only what holds for every count."""
     written = [key for key in KEYS if triple.values[key] is not None]
     if is_elastic(config):
@@ -206,7 +206,7 @@ def is_elastic(config: DeepSpeedConfig) -> bool:
     return config.looks_up("elasticity") and bool(config.get("elasticity", "enabled"))
 
 
-def elastic(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
+def elastic(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchProblem | None:
     """Set the three values as elastic training does, regardless of written values; unknown without a GPU count."""
     from cfglint.frameworks.deepspeed import elasticity
 
@@ -256,7 +256,7 @@ def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
     return BatchProblem("missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", MISSING)
 
 
-def infer(triple: Triple, divisor: Any) -> None:
+def infer(triple: Triple, divisor: object) -> None:
     """Derive the missing values (config.py:607-650)."""
     values = triple.values
     total, micro, steps = values[TRAIN], values[MICRO], values[ACCUMULATION]
@@ -293,7 +293,7 @@ def product(left: Any, right: Any) -> Any:
     return left * right
 
 
-def check(triple: Triple, divisor: Any) -> None:
+def check(triple: Triple, divisor: object) -> None:
     """Apply the four assertions (config.py:593-605)."""
     values = triple.values
     for key, title in ((TRAIN, "Train batch size"), (MICRO, "Micro batch size per gpu"), (ACCUMULATION, "Gradient accumulation steps")):
@@ -333,7 +333,7 @@ def lacks_accumulation(config: DeepSpeedConfig, triple: Triple) -> bool:
     return steps == 1 and all(type(each) is int for each in numbers) and total == micro * accumulated * config.world_size
 
 
-def explain(triple: Triple, divisor: Any) -> str:
+def explain(triple: Triple, divisor: object) -> str:
     """The message for an inconsistent batch."""
     values = triple.values
     total, micro, steps = (plain_number(values[key]) for key in KEYS)
@@ -349,7 +349,7 @@ def explain(triple: Triple, divisor: Any) -> str:
     return f"`{TRAIN}` is {total}, not a multiple of {factors}"
 
 
-def plain_number(value: Any) -> str:
+def plain_number(value: object) -> str:
     """A number without a superfluous fraction: 4, not 4.0."""
     return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
 

@@ -81,7 +81,7 @@ def config_error(message: str, key: str = "") -> Impossible:
     return Impossible("ElasticityConfigError", message, key)
 
 
-def plan(section: dict[str, Any], ranks: Any) -> tuple[int, int, int]:
+def plan(section: dict[str, Any], ranks: object) -> tuple[int, int, int]:
     """(global batch, micro batch, accumulation) on a number of data-parallel ranks; raises Impossible."""
     elastic = Elasticity(section)
     total: Any
@@ -100,7 +100,7 @@ def plan(section: dict[str, Any], ranks: Any) -> tuple[int, int, int]:
     return total, micro, total // (micro * ranks)
 
 
-def best(elastic: Elasticity, largest_batch: Any, min_gpus: int, max_gpus: int) -> tuple[int, list[int] | None]:
+def best(elastic: Elasticity, largest_batch: object, min_gpus: int, max_gpus: int) -> tuple[int, list[int] | None]:
     """The batch size that the most GPU counts divide, with these counts."""
     sizes = elastic.micro_batches
     min_gpus = min_gpus or 1
@@ -143,7 +143,7 @@ def gpu_counts(total: int, sizes: list[int], min_gpus: int, max_gpus: int) -> li
     return sorted(found)
 
 
-def by_nodes(elastic: Elasticity, gpus: Any) -> tuple[Any, list[int]]:
+def by_nodes(elastic: Elasticity, gpus: object) -> tuple[Any, list[int]]:
     """The batch size and the numbers of data-parallel ranks in version 0.2, which counts complete nodes."""
     if elastic.per_node % elastic.model_parallel != 0:
         text = f"number of GPUs per node:{elastic.per_node} should be divisible by model parallel size {elastic.model_parallel}"

@@ -21,8 +21,6 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.megatron.config import MegatronConfig
     from cfglint.frameworks.memory_inputs import Model
@@ -42,7 +40,7 @@ OPTIMIZERS = {
 AUTO = "auto"
 
 
-def number(value: Any, default: float) -> float:
+def number(value: object, default: float) -> float:
     """A size as a number; the default if the value of the file is refused or not resolved."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else default
 

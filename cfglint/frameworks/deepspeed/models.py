@@ -72,7 +72,7 @@ class ModelField:
         """The loader of the value in a release."""
         return self.row(version)[TYPE_OF]
 
-    def read(self, value: Any, version: Version, reading: Reading) -> Any:
+    def read(self, value: object, version: Version, reading: Reading) -> Any:
         """Parse a value as a release does; raises Invalid."""
         since, checked = VALIDATED.get(self.section, {}).get(self.name, ((), None))
         reads = self.reads_at(version)
@@ -222,7 +222,7 @@ def default_of(field: ModelField, version: Version) -> Any:
     return field.default_at(version)
 
 
-def unexpected(field: ModelField | None, key: Any, name: Any, raw: dict[Any, Any], version: Version) -> str:
+def unexpected(field: ModelField | None, key: object, name: object, raw: dict[Any, Any], version: Version) -> str:
     """The message of a model that refuses a key; empty if it accepts it."""
     if field is None:
         return UNKNOWN
@@ -236,7 +236,7 @@ def set_twice(setting: Setting) -> str:
     return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
 
 
-def read_field(section: ModelSection, field: ModelField, key: str, value: Any) -> Any:
+def read_field(section: ModelSection, field: ModelField, key: str, value: object) -> Any:
     """The value of a field, or None after recording a fault in the section."""
     if field.model is not None:
         return read_nested(section, field, key, value)
@@ -250,7 +250,7 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: Any) -
     return None if reading.faults else found
 
 
-def read_nested(section: ModelSection, field: ModelField, key: str, value: Any) -> Any:
+def read_nested(section: ModelSection, field: ModelField, key: str, value: object) -> Any:
     """The value of a field that is itself a model."""
     model = field.model
     assert model is not None
@@ -276,7 +276,7 @@ def read_nested(section: ModelSection, field: ModelField, key: str, value: Any) 
     return None if inner.faults else inner.values
 
 
-def name_list(value: Any) -> list[str]:
+def name_list(value: object) -> list[str]:
     """Parse a list of strings; a string becomes a list of one."""
     return [value] if isinstance(value, str) else [pydantic.text(item) for item in pydantic.items(value)]
 

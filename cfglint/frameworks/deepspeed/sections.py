@@ -230,7 +230,7 @@ def refused_by_one(problems: list[Problem], note: str) -> None:
         problem.note = note
 
 
-def lenient(model: PydanticModel, raw: Any, is_open: bool, version: Version) -> ModelSection:
+def lenient(model: PydanticModel, raw: object, is_open: bool, version: Version) -> ModelSection:
     """A precision section of a release in which it was not strict: no key is checked, and those that it does not look up are ignored.
 
     If a trainer may still resolve "auto", the key is omitted; otherwise "auto" is a string that counts as true.

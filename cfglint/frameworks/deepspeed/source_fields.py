@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
 
 MODEL_FILE = "runtime/config_utils.py"
+CONFIG_FILE = "runtime/config.py"
+CONFIG = "DeepSpeedConfig"
 MODEL = "DeepSpeedConfigModel"
 BASES = {MODEL, "BaseModel"}  # pydantic's own class is the base of `comms_logger` before 0.15.0
 FIELD_OPTIONS = {"alias", "default", "default_factory", "description", "exclude", "ge", "gt", "json_schema_extra", "le", "lt"}
@@ -56,12 +58,22 @@ def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tup
 
 
 def model_classes(tree: Tree) -> Iterator[tuple[str, tuple[Module, ast.ClassDef]]]:
-    """(name, its place) of the classes in files of this name, among which all models are."""
-    for path in sorted(tree.root.rglob("*config*.py")):
-        module = tree.file(path.relative_to(tree.root).as_posix()) if tree.may_open(path) else None
-        for name, definition in module.definitions.items() if module is not None else ():
-            if module is not None and isinstance(definition, ast.ClassDef):
-                yield name, (module, definition)
+    """(name, its place) of the classes that the configuration is made of: those that `DeepSpeedConfig` names, directly or through others.
+
+    What makes them has "config" in its name; a model that only inference uses is not among them.
+    """
+    start = tree.file(CONFIG_FILE).definitions.get(CONFIG)
+    waiting = [(tree.file(CONFIG_FILE), start)] if start is not None else []
+    seen = {CONFIG}
+    while waiting:
+        module, definition = waiting.pop()
+        if isinstance(definition, ast.ClassDef):
+            yield definition.name, (module, definition)
+        for node in ast.walk(definition):
+            if isinstance(node, ast.Name) and "config" in node.id.lower() and node.id not in seen:
+                seen.add(node.id)
+                found = module.definition_of(node)
+                waiting += [found] if found is not None else []
 
 
 def facts(module: Module, definition: ast.ClassDef) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -190,7 +202,7 @@ def literal_named(module: Module, node: ast.expr) -> list[Any]:
     return found[0].literal_values(found[1])
 
 
-def tupled(value: Any) -> Any:
+def tupled(value: object) -> Any:
     """Nested lists as tuples, the bounds of a value as pairs: constants, which take no time to build."""
     if isinstance(value, dict):
         made = {key: tupled(each) for key, each in value.items()}

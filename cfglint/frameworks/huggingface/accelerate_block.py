@@ -94,7 +94,7 @@ def from_block(block: dict[Any, Any]) -> dict[str, Any]:
     return config
 
 
-def parsed_steps(value: Any) -> Any:
+def parsed_steps(value: object) -> Any:
     """Parse `gradient_accumulation_steps`: digits become a number, any other string stays, a missing value is `"auto"`."""
     if value is None:
         return AUTO
@@ -102,7 +102,7 @@ def parsed_steps(value: Any) -> Any:
     return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else text
 
 
-def number(value: Any) -> Any:
+def number(value: object) -> Any:
     """Parse `gradient_clipping` as a number; a missing value is `"auto"`."""
     try:
         return AUTO if value is None or value == AUTO else float(str(value))
@@ -110,7 +110,7 @@ def number(value: Any) -> Any:
         return value
 
 
-def stage(value: Any) -> Any:
+def stage(value: object) -> Any:
     """The ZeRO stage: `zero_stage`, 2 by default."""
     if value is None:
         return DEFAULT_STAGE

@@ -7,7 +7,7 @@ another type returns None.
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
-from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
+from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, type_of
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -76,8 +76,8 @@ class Arguments:
         return defaults(version)
 
     def kind_of(self, name: str) -> str:
-        """The type of a field, as `FIELDS` names it."""
-        return FIELDS[name][0]
+        """The type of a field in the release."""
+        return type_of(name, self.version)
 
     def known(self, *names: str) -> bool:
         """Whether the values of all these fields are known."""
@@ -211,7 +211,7 @@ def converted(section: dict[Any, Any]) -> dict[Any, Any]:
     return {key: _converted(value) for key, value in section.items()}
 
 
-def _converted(value: Any) -> Any:
+def _converted(value: object) -> Any:
     if isinstance(value, dict):
         return converted(value)
     if not isinstance(value, str):

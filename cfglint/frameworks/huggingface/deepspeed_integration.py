@@ -187,12 +187,12 @@ class HfDeepSpeedConfig:
                 return None, key
         return node, key
 
-    def value(self, path: str, missing: Any = None) -> Any:
+    def value(self, path: str, missing: object = None) -> Any:
         """The value of a dotted key."""
         section, key = self.find(path)
         return missing if section is None else section.get(key, missing)
 
-    def fill(self, path: str, value: Any, because: str, fields: tuple[str, ...] = ()) -> bool:
+    def fill(self, path: str, value: object, because: str, fields: tuple[str, ...] = ()) -> bool:
         """Fill an `"auto"` with a value; return whether there was one."""
         section, key = self.find(path)
         if section is None or section.get(key) != AUTO:
@@ -201,7 +201,7 @@ class HfDeepSpeedConfig:
         self.filled.setdefault(path, Fill(value, because, fields))
         return True
 
-    def match(self, path: str, value: Any, fields: tuple[str, ...], label: str) -> None:
+    def match(self, path: str, value: object, fields: tuple[str, ...], label: str) -> None:
         """Fill an `"auto"`, or record that a written value differs."""
         if not self.trainer.arguments.known(*fields):
             self.fill(path, value, "a value that is not known here")

@@ -50,7 +50,7 @@ def path(value: Any, config: TrainerConfig) -> None:
         fspath(value)
 
 
-def logging_folder(value: Any, config: TrainerConfig) -> None:
+def logging_folder(value: object, config: TrainerConfig) -> None:
     """Create the folder as 4.42.4 training_args.py:1488 does."""
     if config.version < (5,):
         path(value, config)
@@ -119,7 +119,7 @@ def debug_options(value: Any, config: TrainerConfig) -> None:
         _ = "underflow_overflow" in value
 
 
-def seed(value: Any, config: TrainerConfig) -> None:
+def seed(value: object, config: TrainerConfig) -> None:
     """Use the seed as trainer_utils.py:190-194 does: random accepts any type, numpy and torch do not."""
     if isinstance(value, str):
         raise TypeError(f"Cannot cast scalar from dtype('<U{max(len(value), 1)}') to dtype('int64') according to the rule 'safe'")
@@ -131,7 +131,7 @@ def seed(value: Any, config: TrainerConfig) -> None:
         raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'NoneType'")
 
 
-def log_level(value: Any, config: TrainerConfig) -> None:
+def log_level(value: object, config: TrainerConfig) -> None:
     """Look up the level in a dictionary as training_args.py:2080 does."""
     if value not in LOG_LEVELS:
         raise KeyError(value)
@@ -145,7 +145,7 @@ def limit(value: Any, config: TrainerConfig) -> None:
     _ = value > 0
 
 
-def looped_limit(value: Any, config: TrainerConfig) -> None:
+def looped_limit(value: object, config: TrainerConfig) -> None:
     """Compute the epochs from the limit as trainer.py:1658 does: range() does not accept a float."""
     if isinstance(value, float) and value > 0:
         raise TypeError("'float' object cannot be interpreted as an integer")
@@ -180,13 +180,13 @@ def epsilon(value: Any, config: TrainerConfig) -> None:
         _ = 0.0 <= value  # noqa: SIM300
 
 
-def cache(value: Any, config: TrainerConfig) -> None:
+def cache(value: object, config: TrainerConfig) -> None:
     """Use the value as trainer.py:646 does: the model's configuration checks the type."""
     if not isinstance(value, bool):
         raise TypeError(f"Field 'use_cache' expected bool, got {type(value).__name__} (value: {value!r})")
 
 
-def environment(value: Any, config: TrainerConfig) -> None:
+def environment(value: object, config: TrainerConfig) -> None:
     """Store the value in an environment variable as 4.42.4 training_args.py:1711 does."""
     if config.version < (5,) and value is not None and not isinstance(value, str):
         raise TypeError(f"str expected, not {type(value).__name__}")
@@ -214,25 +214,25 @@ def clipping(value: Any, config: TrainerConfig) -> None:
         _ = value > 0
 
 
-def noise(value: Any, config: TrainerConfig) -> None:
+def noise(value: object, config: TrainerConfig) -> None:
     """Use the value as integrations/neftune.py:49 does."""
     if value is not None and not isinstance(value, (int, float)):
         raise TypeError(f"unsupported operand type(s) for /: '{type(value).__name__}' and 'Tensor'")
 
 
-def labels(value: Any, config: TrainerConfig) -> None:
+def labels(value: object, config: TrainerConfig) -> None:
     """Use the value as trainer.py:1193 does."""
     if value is not None and not isinstance(value, list) and config.arguments["remove_unused_columns"]:
         raise TypeError(f'can only concatenate list (not "{type(value).__name__}") to list')
 
 
-def data_seed(value: Any, config: TrainerConfig) -> None:
+def data_seed(value: object, config: TrainerConfig) -> None:
     """Use the seed as accelerate 1.15.0 data_loader.py:96 does."""
     if config.version >= SEEDED_DATA and value is not None and type(value) is not int:
         raise RuntimeError(f"manual_seed expected a long, but got {type(value).__name__}")
 
 
-def drop_last(value: Any, config: TrainerConfig) -> None:
+def drop_last(value: object, config: TrainerConfig) -> None:
     """Check the value as torch 2.13 utils/data/sampler.py does; a batch sampler accepts any value."""
     if not isinstance(value, bool) and config.arguments["train_sampling_strategy"] != "batch_rebalance":
         raise ValueError(f"drop_last should be a boolean value, but got drop_last={value}")
@@ -281,7 +281,7 @@ def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
         _ = value > 1
 
 
-def counted_accumulation(value: Any, config: TrainerConfig) -> None:
+def counted_accumulation(value: object, config: TrainerConfig) -> None:
     """Count the updates of an epoch with range() as trainer.py:1657 (5.6.0 trainer.py:1650) does."""
     most = config.arguments["max_steps"]
     counted = config.version >= PER_EPOCH_LOOP or (isinstance(most, (int, float)) and most > 0)
@@ -295,7 +295,7 @@ def checkpointing(value: Any, config: TrainerConfig) -> None:
         unpacked(dict(value or {}))
 
 
-def former_checkpointing(value: Any, config: TrainerConfig) -> None:
+def former_checkpointing(value: object, config: TrainerConfig) -> None:
     """Unpack the arguments as 4.42.4 modeling_utils.py:2258 does, without a copy, in releases where the old name is not an alias of
     the new one.
     """

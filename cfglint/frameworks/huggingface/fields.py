@@ -92,17 +92,23 @@ def defaults(version: Version) -> dict[str, Any]:
     return found
 
 
+def type_of(name: str, version: Version) -> str:
+    """The type of a field in a release; of one that the release lacks, the newest type."""
+    row = HISTORY.fields(SECTION, version).get(name)
+    return str(row[TYPE] if row is not None else FIELDS[name][0])
+
+
 def is_required(name: str, version: Version) -> bool:
     """Whether the constructor of a release requires a field."""
     return len(HISTORY.fields(SECTION, version).get(name, ())) > REQUIRED
 
 
-def has_field(name: Any, version: Version) -> bool:
+def has_field(name: object, version: Version) -> bool:
     """Whether `TrainingArguments` of a release accepts a keyword of this name."""
     return isinstance(name, str) and name in defaults(version)
 
 
-def removed_in(name: Any, version: Version) -> Version:
+def removed_in(name: object, version: Version) -> Version:
     """The release that removed a field, which a given one lacks; () for another name. Of a release read from its source, itself."""
     if not isinstance(name, str) or name not in FIELDS or has_field(name, version):
         return ()

@@ -283,7 +283,7 @@ class TrainerMemory(Record):
             self.value("lora_modules_to_save"),
         )
 
-    def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: Any) -> Lora:
+    def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:
         """The adapters as peft creates them."""
         modules = saved if isinstance(saved, list) else []
         return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), self.fp32_adapters())
@@ -292,7 +292,7 @@ class TrainerMemory(Record):
         """Whether the adapters are fp32 whatever the base model's dtype is."""
         return self.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS
 
-    def targets(self, written: Any) -> tuple[str, ...]:
+    def targets(self, written: object) -> tuple[str, ...]:
         """The modules that get adapters: the named ones, else peft's default for the model type."""
         if isinstance(written, str):
             return tuple(part.strip() for part in written.split(",") if part.strip())

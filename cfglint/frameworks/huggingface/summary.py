@@ -212,7 +212,7 @@ def filled(config: TrainerConfig, summary: Summary) -> None:
         summary.add(FILLED, path, Setting(place.path, value, AUTO, place.document, place.node, place.key_node, because))
 
 
-def known(value: Any, because: str) -> Any:
+def known(value: object, because: str) -> Any:
     """A resolved value; None where it is a placeholder for an unknown length."""
     return None if "not known" in because else value
 

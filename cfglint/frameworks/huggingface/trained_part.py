@@ -42,7 +42,7 @@ def doubts(values: dict[Any, Any], program: ProgramFacts | None, understood: Col
         yield f"all weights are trained, although {program.path} calls functions for adapters or quantisation"
 
 
-def is_off(name: str, value: Any) -> bool:
+def is_off(name: str, value: object) -> bool:
     """Whether a value limits nothing: false, null, `full`, or the bits of a weight that is not quantised."""
     if isinstance(value, Unknown):
         return False

@@ -108,7 +108,7 @@ class TrainerFiles(Config):
 
         return cast(override) if override.origin == ARGS else super().override_value(override)
 
-    def default(self, path: Path, missing: Any) -> Any:
+    def default(self, path: Path, missing: object) -> Any:
         """The default of a field as the program's own class, the trainer's or the release sets it; other keys by the schema."""
         name = path[0]
         if len(path) > 1 or name not in self.arguments.defaults:
@@ -163,7 +163,7 @@ class TrainerFiles(Config):
 
         return declares_field(self.documents[0].path, key)
 
-    def is_argument(self, key: Any) -> bool:
+    def is_argument(self, key: object) -> bool:
         """Whether the program is known to define an argument of this name itself."""
         program = self.facts.launch.program
         if program is None or not isinstance(key, str):
@@ -171,7 +171,7 @@ class TrainerFiles(Config):
         is_short = self.documents[0].is_command and any(name.startswith(key) and name != key for name in self.arguments.defaults)
         return is_short or program.accepts(key)
 
-    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a path with its place; a default of the program's own class refers to its line there."""
         program = self.facts.launch.program
         if program is not None and len(path) == 1 and path[0] in program.defaults and path[0] not in self.values:

@@ -49,6 +49,6 @@ def default_of(name: str, release: Version) -> Any:
     return default(name, release)
 
 
-def comma_list(value: Any) -> Any:
+def comma_list(value: object) -> Any:
     """A string as the list that `split_arg` converts it to; any other value unchanged (data_args.py:148-151)."""
     return [item.strip() for item in value.split(",")] if isinstance(value, str) else value

@@ -37,7 +37,7 @@ def split(value: Any, config: LlamaFactoryConfig) -> None:
         value.split(",")
 
 
-def special_tokens(value: Any, config: LlamaFactoryConfig) -> None:
+def special_tokens(value: object, config: LlamaFactoryConfig) -> None:
     """Split the tokens as hparams/model_args.py:257 does: only if no file contains them."""
     if config.own("new_special_tokens_config") is None:
         split(value, config)
@@ -48,7 +48,7 @@ def pixels(value: Any, config: LlamaFactoryConfig) -> None:
     _ = value < 1
 
 
-def inline_json(value: Any, config: LlamaFactoryConfig) -> None:
+def inline_json(value: object, config: LlamaFactoryConfig) -> None:
     """Parse inline JSON as hparams/model_args.py:426, 458 and hparams/training_args.py:64 do."""
     import json
 
@@ -70,7 +70,7 @@ def split_size(value: Any, config: LlamaFactoryConfig) -> None:
         _ = value > SMALL
 
 
-def probabilities(value: Any, config: LlamaFactoryConfig) -> None:
+def probabilities(value: object, config: LlamaFactoryConfig) -> None:
     """Split the probabilities as hparams/data_args.py:169 does."""
     if value is not None and config.own("mix_strategy") != "concat":
         list(map(float, comma_list(value)))
@@ -139,19 +139,19 @@ def muon_beta(value: Any, config: LlamaFactoryConfig) -> None:
         _ = 1 - value
 
 
-def calibration(value: Any, config: LlamaFactoryConfig) -> None:
+def calibration(value: object, config: LlamaFactoryConfig) -> None:
     """Ask for the calibration data as hparams/model_args.py:396 does."""
     if value is not None and config.own("export_quantization_dataset") is None:
         raise ValueError("Quantization dataset is necessary for exporting.")
 
 
-def described_tokens(value: Any, config: LlamaFactoryConfig) -> None:
+def described_tokens(value: object, config: LlamaFactoryConfig) -> None:
     """Load the file as hparams/model_args.py:217-255 does; what reports a failure there fails itself."""
     if value is not None and (not isinstance(value, str) or not value):
         raise AttributeError("'Logger' object has no attribute 'error_rank0'")
 
 
-def tool_format(value: Any, config: LlamaFactoryConfig) -> None:
+def tool_format(value: object, config: LlamaFactoryConfig) -> None:
     """Look up the format as data/tool_utils.py:901 does."""
     if value is not None and value not in TOOLS:
         raise ValueError(f"Tool utils `{value}` not found.")

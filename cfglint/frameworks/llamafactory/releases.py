@@ -72,7 +72,7 @@ def default(name: str, release: Version) -> Any:
     return row[DEFAULT] if row is not None else None
 
 
-def ever(name: Any) -> bool:
+def ever(name: object) -> bool:
     """Whether any release has a field of this name."""
     return isinstance(name, str) and name in HISTORY.names(ARGUMENTS)
 
@@ -84,7 +84,7 @@ def removed_in(name: Any, release: Version) -> Version:
     return next((until for _, until in reversed(HISTORY.releases(ARGUMENTS, name)) if until and until <= release), ())
 
 
-def added_in(name: Any, release: Version) -> Version:
+def added_in(name: object, release: Version) -> Version:
     """The first release with a field that only newer releases than the given one have; () for another name."""
     since = HISTORY.since(ARGUMENTS, name) if isinstance(name, str) else None
     return since if since and since > release else ()

@@ -39,7 +39,7 @@ def resolve(config: NeoXConfig) -> Batch:
     return Batch(layout, micro, accumulation, divisor, total, consumed, problem, replica)
 
 
-def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:
+def term(config: NeoXConfig, name: str, before: object, after: object) -> Setting:
     """A resolved batch size, with its place if it is written as a number."""
     setting = config.setting(name, value=before)
     if before is not None and setting.written:
@@ -67,7 +67,7 @@ def gpus(config: NeoXConfig) -> Any:
     return sum(slots(config.argument("include")).values()) or config.facts.gpus
 
 
-def slots(include: Any) -> dict[str, int]:
+def slots(include: object) -> dict[str, int]:
     """The number of GPUs of each host in an `include` such as `node-1:0,1@node-2:0`; empty if it does not name them all."""
     counts: dict[str, int] = {}
     for host in include.split("@") if isinstance(include, str) else ():
@@ -221,13 +221,13 @@ def has_sizes(config: NeoXConfig) -> bool:
     return all(name in config.values for name in ("pipe_parallel_size", "model_parallel_size"))
 
 
-def never_fits(config: NeoXConfig, data_parallel: Any, written: Terms) -> bool:
+def never_fits(config: NeoXConfig, data_parallel: object, written: Terms) -> bool:
     """Whether no accumulation makes the written batch fit, whatever another file of the run gives."""
     total, micro, _ = written
     known = has_sizes(config) and TOTAL in config.values and MICRO in config.values
     return bool(known and is_integer(total) and is_integer(micro) and micro * data_parallel and total % (micro * data_parallel))
 
 
-def rounded(value: Any) -> Any:
+def rounded(value: object) -> Any:
     """A size as an int, if it has no fractional part."""
     return int(value) if isinstance(value, (int, float)) and value % 1 == 0 else value

@@ -184,7 +184,7 @@ class Derived(Record):
         return config.argument(name)
 
 
-def switched_on(section: Any) -> bool:
+def switched_on(section: object) -> bool:
     """Whether a precision section is enabled: by any truthy value, including the string "false"."""
     return bool(isinstance(section, dict) and section.get("enabled", False))
 

@@ -55,7 +55,7 @@ class Check(Record):
     choices: list[str]
     members: list[str]
 
-    def refusal(self, value: Any) -> str | None:
+    def refusal(self, value: object) -> str | None:
         """The exception of the type check for a value, as `Type: message`; None if the value passes.
 
         null always passes, and an int passes for a float; nothing else is converted. Literals are compared without

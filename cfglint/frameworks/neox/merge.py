@@ -99,7 +99,7 @@ class MergedFiles(Config):
         """The value of a field before any computation: as written, else its default."""
         return self.values[name] if name in self.values else default(name)
 
-    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         if not path or path[0] not in self.spelled or path in self.overridden:
             return super().setting(*path, value=value, because=because)
         text = (self.spelled[str(path[0])], *path[1:])
@@ -141,14 +141,14 @@ def own_constant(path: str, name: str) -> Any:
     return constant_of_folder(folder, name)
 
 
-def not_a_mapping(document: Document, value: Any) -> Problem:
+def not_a_mapping(document: Document, value: object) -> Problem:
     """The problem of a file whose content is not a mapping (arguments.py:245)."""
     kind = type(value).__name__
     text = "the file is empty" if value is None else "the file is not a mapping of arguments"
     return Problem(0, len(document.text), text, "value", f"AttributeError: '{kind}' object has no attribute 'items'")
 
 
-def not_a_string(document: Document, key: Any) -> Problem:
+def not_a_string(document: Document, key: object) -> Problem:
     """The problem of a key that is not a string (arguments.py:251)."""
     kind = type(key).__name__
     node = next((node for node, _ in document.root.pairs() if node.raw == str(key)), None) if document.root else None

@@ -17,19 +17,19 @@ def raised(operation: Callable[[], Any]) -> str | None:
     return None
 
 
-def hollow(value: Any) -> Any:
+def hollow(value: object) -> Any:
     """An empty value of the same type, fast to multiply; numbers are returned unchanged."""
     if isinstance(value, (str, list, dict)):
         return type(value)()
     return value
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> bool:
     """Whether a value is an int, not a bool."""
     return type(value) is int
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """A value as a message shows it: as the file spells it, with the type if the spelling could hide it."""
     from cfglint.findings.wording import spelled
 

@@ -88,7 +88,7 @@ class SwiftArguments(Arguments):
         plugins = any(self[name] for name in PLUGINS if name in self.defaults)
         return [] if plugins else [name for name in super().trackers if name != "swanlab"]
 
-    def derive(self, name: str, value: Any, because: str) -> None:
+    def derive(self, name: str, value: object, because: str) -> None:
         """Set the default of a field to what ms-swift derives; an unknown value is undecided."""
         if name not in self.defaults or self.given.get(name) is not None:
             return
@@ -100,7 +100,7 @@ class SwiftArguments(Arguments):
         if isinstance(value, Unknown):
             self.undecided = self.undecided | {name}
 
-    def replace(self, name: str, value: Any, because: str) -> None:
+    def replace(self, name: str, value: object, because: str) -> None:
         """Set a field to what ms-swift replaces it by, whatever is written."""
         self.given[name] = value
         self.because[name] = because

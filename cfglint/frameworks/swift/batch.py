@@ -75,7 +75,7 @@ def generation(config: SwiftConfig) -> SwiftGeneration | None:
     )
 
 
-def integer(value: Any) -> int | None:
+def integer(value: object) -> int | None:
     """A value as an integer; None if it is none."""
     return value if isinstance(value, int) else None
 
@@ -93,7 +93,7 @@ def loaded(config: SwiftConfig) -> tuple[int | None, Any]:
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 
 
-def generated(examples: int, micro: Any, made: SwiftGeneration | None) -> tuple[int | None, Any]:
+def generated(examples: int, micro: object, made: SwiftGeneration | None) -> tuple[int | None, Any]:
     """(completions per epoch, completions of one process per generation): prompts that do not fill a generation are dropped."""
     if made is None or not made.size or not made.steps or made.size < made.per_prompt or not isinstance(micro, int):
         return None, micro

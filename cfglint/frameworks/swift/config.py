@@ -52,7 +52,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
             {**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, config_files(self.own_version)
         )
 
-    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a path with its place, and why ms-swift derives it."""
         arguments = getattr(self, "arguments", None)
         reason = arguments.because.get(str(path[0]), "") if isinstance(arguments, SwiftArguments) and len(path) == 1 else ""

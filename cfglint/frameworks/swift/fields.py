@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
 from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
-from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults
+from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults, type_of
 from cfglint.frameworks.swift._tables import FIELDS, LIBRARIES, SPANS
 from cfglint.source.record import Record
 
@@ -81,9 +81,9 @@ def own(row: tuple[Any, ...]) -> SwiftArgument:
     return SwiftArgument(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
 
 
-def of_trainer(name: str, default: Any, transformers: Version) -> SwiftArgument:
+def of_trainer(name: str, default: object, transformers: Version) -> SwiftArgument:
     """An argument that transformers defines."""
-    kind = PARSED.get(name, TRAINER_FIELDS[name][0])
+    kind = PARSED.get(name, type_of(name, transformers))
     allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
     return SwiftArgument(WIDER.get(kind, kind.replace("object", "str")), default, allowed, own=False)
 

@@ -121,7 +121,7 @@ def listed(argument: SwiftArgument) -> list[str]:
     return [repr(each) for each in argument.choices]
 
 
-def as_words(value: Any) -> list[str]:
+def as_words(value: object) -> list[str]:
     """The words that ms-swift makes of a value of its YAML or JSON file (4.6.0 cli/main.py:50-61)."""
     if isinstance(value, list):
         return [str(each) for each in value]

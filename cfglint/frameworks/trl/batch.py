@@ -99,7 +99,7 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
     return found
 
 
-def count(value: Any) -> int | None:
+def count(value: object) -> int | None:
     """A value as an integer; None if it is not one."""
     return value if isinstance(value, int) else None
 
@@ -109,7 +109,7 @@ def known_number(args: TrlArguments, name: str) -> Number:
     return number(args[name]) if args.known(name) else None
 
 
-def number(value: Any) -> Number:
+def number(value: object) -> Number:
     """A value as a number, which includes booleans; None if it is not one."""
     return value if isinstance(value, (int, float)) else None
 

@@ -143,7 +143,7 @@ class TrlConfig(TrainerConfig):
         option = options.given.get(PROCESSES) if options is not None else None
         return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
 
-    def default(self, path: Path, missing: Any) -> Any:
+    def default(self, path: Path, missing: object) -> Any:
         """The default of the trainer's class; some fields of the script have none."""
         found = super().default(path, missing)
         return missing if found == REQUIRED else found

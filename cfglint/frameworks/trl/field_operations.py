@@ -66,7 +66,7 @@ def generation_steps(value: Any, config: TrlConfig) -> None:
         _ = value * 1 % 1
 
 
-def passes(value: Any, config: TrlConfig) -> None:
+def passes(value: object, config: TrlConfig) -> None:
     """Compute the number of samples as trainer/utils.py:951 (RepeatSampler) does; it must be a valid length."""
     if not config.own_sampler:
         return
@@ -86,7 +86,7 @@ def completion_length(value: Any, config: TrlConfig) -> None:
         raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
 
 
-def repeats(value: Any, config: TrlConfig) -> None:
+def repeats(value: object, config: TrlConfig) -> None:
     """Repeat each prompt as trainer/utils.py:932 (RepeatSampler) does: its length is an integer, or there is none."""
     if not config.own_sampler or not isinstance(value, float):
         return
@@ -104,7 +104,7 @@ def weights(value: Any, config: TrlConfig) -> None:
             raise TypeError("must be real number, not dict")
 
 
-def scaling(value: Any, config: TrlConfig) -> None:
+def scaling(value: object, config: TrlConfig) -> None:
     """Look up the name of the scaling as trainer/grpo_config.py:1078 does."""
     if config.only("grpo") and config.trl_version >= SCALING_LOOKED_UP:
         hash(value)
@@ -115,7 +115,7 @@ def generates_itself(config: TrlConfig) -> bool:
     return config.own_sampler and config.arguments["use_vllm"] is False and config.arguments.known("use_vllm")
 
 
-def cache(value: Any, config: TrlConfig) -> None:
+def cache(value: object, config: TrlConfig) -> None:
     """Check the cache as transformers 5.23.0 generation/configuration_utils.py:686 (GenerationConfig.validate) does, 4.46.3 :725."""
     options = config.arguments["generation_kwargs"]
     replaced = options is not None and (not isinstance(options, dict) or "cache_implementation" in options)
@@ -208,7 +208,7 @@ def modules(value: Any, config: TrlConfig) -> None:
         iter(value)
 
 
-def task(value: Any, config: TrlConfig) -> None:
+def task(value: object, config: TrlConfig) -> None:
     """Look up the task as peft config.py (__post_init__) does."""
     if adapters(config) and value is not None and value not in TASKS:
         raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
@@ -220,7 +220,7 @@ def loading(value: Any, config: TrlConfig) -> None:
         dict(value)
 
 
-def reference_batch(value: Any, config: TrlConfig) -> None:
+def reference_batch(value: object, config: TrlConfig) -> None:
     """Use the batch size as the loader of the reference pass in trainer/dpo_trainer.py:1180 and trainer/kto_trainer.py does; null and
     0 mean that of the evaluation.
     """
@@ -230,7 +230,7 @@ def reference_batch(value: Any, config: TrlConfig) -> None:
         raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")
 
 
-def text_field(value: Any, config: TrlConfig) -> None:
+def text_field(value: object, config: TrlConfig) -> None:
     """Look up the column of the text as trl 0.15.2 trainer/sft_trainer.py:430 does, also for conversations."""
     if value is None and config.trl_version in TEXT_LOOKED_UP and prepares(config):
         raise KeyError(value)

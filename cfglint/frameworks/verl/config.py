@@ -198,7 +198,7 @@ class VerlConfig(Config):
         """Whether the caller of the script may set what the line does not: the defaults are those of the package's config files."""
         return self.facts.launch.is_open
 
-    def value(self, key: str, default: Any = None) -> Any:
+    def value(self, key: str, default: object = None) -> Any:
         """The resolved value of a dotted key; see `ComposedConfig.value`."""
         return self.tree.value(key, default)
 
@@ -220,7 +220,7 @@ class VerlConfig(Config):
         written_first = sorted(self.origins, key=lambda path: not isinstance(self.origins[path], HydraOverride))
         return next(((path, problem) for path in written_first if (problem := self.tree.problem(path))), None)
 
-    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a dotted key with its place: the word of the line, else the default of the release."""
         key = path[0] if len(path) == 1 else ".".join(map(str, path))
         steps = tuple(str(key).split("."))

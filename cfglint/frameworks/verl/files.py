@@ -63,14 +63,14 @@ def source(name: str, release: Version) -> Source:
     return Source(name, values, defaults, package)
 
 
-def place(values: dict[Any, Any], steps: list[str], value: Any) -> None:
+def place(values: dict[Any, Any], steps: list[str], value: object) -> None:
     """Set the value at a path, with the mappings that lead there."""
     for step in steps[:-1]:
         values = values.setdefault(step, {})
     values[steps[-1]] = value
 
 
-def as_lists(value: Any) -> Any:
+def as_lists(value: object) -> Any:
     """A constant of the tables with its tuples as lists."""
     return [as_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
 

@@ -37,7 +37,7 @@ class ComposedConfig:
             inner[name] = value
         return ComposedConfig(top, self.facts, self._release)
 
-    def value(self, key: str, default: Any = None) -> Any:
+    def value(self, key: str, default: object = None) -> Any:
         """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
         try:
             found = self._resolver.get(tuple(key.split(".")), default)

@@ -168,7 +168,7 @@ def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: 
     line.report("LCH008", "error", word, "--config_file", message, raised, of_launcher=True, remedy=remedy, releases=releases)
 
 
-def int_or(value: Any, default: int | None) -> int | None:
+def int_or(value: object, default: int | None) -> int | None:
     """A value of a file as an integer."""
     if value is None:
         return default

@@ -16,7 +16,6 @@ from cfglint.source.shell.placed_text import UNKNOWN
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.interpreter import Interpreter
@@ -40,7 +39,7 @@ def overrides_of(context: Context) -> tuple[list[str] | None, list[str]]:
     return (None if context.is_open else words), keys
 
 
-def composed(run: Interpreter, folder: Value, name: Value, words: Any, module: ProgramModule, unknown_keys: Iterable[str] = ()) -> Value:
+def composed(run: Interpreter, folder: Value, name: Value, words: object, module: ProgramModule, unknown_keys: Iterable[str] = ()) -> Value:
     """The config of a program; `words` are its overrides, None if they are unknown; other overrides have `unknown_keys`."""
     if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
         return unknown("the config of Hydra is unknown")

@@ -447,7 +447,7 @@ class Interpreter(Expressions):
         for slots, key, _ in writes.values():
             self._spoil_one(slots, key)
 
-    def _spoil_one(self, slots: Slots, key: Any) -> None:
+    def _spoil_one(self, slots: Slots, key: object) -> None:
         if key is OPEN:
             self.write(slots, OPEN, True)
         elif key == ITEMS and isinstance(slots.get(ITEMS, ()), tuple):

@@ -301,7 +301,7 @@ class FilePath:
         self.text = text
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Whether two contents of a slot are the same."""
     if one is other:
         return True
@@ -332,7 +332,7 @@ def plain(value: Value, depth: int = 0) -> Any:
     return UNCLEAR
 
 
-def wrapped(data: Any, by_attribute: bool = False, root: Mapping | None = None) -> Value:
+def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:
     """Python's own numbers, strings, lists and dicts as a value."""
     if isinstance(data, dict):
         mapping = Mapping(by_attribute=by_attribute)

@@ -24,7 +24,7 @@ FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to 
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
-def page(template: str, findings: list[FindingView], anchors: list[str], **values: Any) -> str:
+def page(template: str, findings: list[FindingView], anchors: list[str], **values: object) -> str:
     """A complete page: `findings` are those that it shows, `anchors` those of its runs."""
     rules = pages(each.code for each in findings)
     explained = {each.code for each in rules}
@@ -41,7 +41,7 @@ def page(template: str, findings: list[FindingView], anchors: list[str], **value
     return environment().get_template(template).render({**given, **values})
 
 
-def fragment(**values: Any) -> str:
+def fragment(**values: object) -> str:
     """A fragment of a page, for notebooks: diagrams and findings with their style, without a script."""
     return environment().get_template("fragment.html").render(style=part("style.css"), **values)
 
@@ -61,7 +61,7 @@ def environment() -> Environment:
     return made
 
 
-def clean(value: Any) -> Any:
+def clean(value: object) -> Any:
     """A string in which control characters and lone surrogates, which would affect the layout, are escaped."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 

@@ -131,7 +131,7 @@ def entries(defaults: list[Any]) -> list[Entry]:
     return found
 
 
-def group_entry(key: Any, option: Any) -> Entry:
+def group_entry(key: object, option: object) -> Entry:
     """The element `group@package: option`, with the words `optional` and `override` before it."""
     words = str(key).split()
     name, _, package = words[-1].partition("@")

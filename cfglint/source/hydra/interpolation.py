@@ -37,7 +37,7 @@ class Resolver:
         self._active: set[tuple[Any, ...]] = set()
         self._steps = 0
 
-    def get(self, path: tuple[Any, ...], default: Any = None) -> Any:
+    def get(self, path: tuple[Any, ...], default: object = None) -> Any:
         """The resolved value at a path; the default if there is none. Raises ResolutionError."""
         parent, found = self._look_up(path)
         return self.value(parent, path) if found else default
@@ -46,7 +46,7 @@ class Resolver:
         """Whether the tree has a value at a path."""
         return self._look_up(path)[1]
 
-    def value(self, value: Any, path: tuple[Any, ...]) -> Any:
+    def value(self, value: object, path: tuple[Any, ...]) -> Any:
         """A value of the tree at a path, with its interpolations resolved in depth."""
         if isinstance(value, dict):
             return {key: self.value(item, (*path, key)) for key, item in value.items()}

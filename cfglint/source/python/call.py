@@ -75,7 +75,7 @@ class CallDocument(Document):
         self.files: frozenset[str] = frozenset((path,))
         self.again_with: Callable[[Mapping[str, str]], CallDocument] | None = None
 
-    def add(self, key: Node, node: Node, value: Any) -> None:
+    def add(self, key: Node, node: Node, value: object) -> None:
         """Add a keyword with its value."""
         self.roots[0].children.append((key, node))
         self.values[key.raw] = value
@@ -95,7 +95,7 @@ class CallDocument(Document):
             return None
         return Written(sources[0].document, (*sources[0].path[:-1], name), has_key=True)
 
-    def leave_open(self, key: Node, start: int, end: int, value: Any, reasons: tuple[str, ...]) -> None:
+    def leave_open(self, key: Node, start: int, end: int, value: object, reasons: tuple[str, ...]) -> None:
         """Add a keyword whose value is unknown."""
         self.add(key, Node(SCALAR, start, end), value)
         self.unknown[key.raw] = reasons

@@ -151,7 +151,7 @@ def literal_again(document: CallDocument, text: str) -> CallDocument:
     return document
 
 
-def copied(value: Any) -> Any:
+def copied(value: object) -> Any:
     """A deep copy of a value's mappings and lists."""
     if isinstance(value, dict):
         return {key: copied(each) for key, each in value.items()}

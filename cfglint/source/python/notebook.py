@@ -136,7 +136,7 @@ def lines_of(string: str) -> Iterator[tuple[int, str]]:
         before += len(line)
 
 
-def is_code_cell(cell: Any) -> bool:
+def is_code_cell(cell: object) -> bool:
     """Whether a cell has code."""
     return isinstance(cell, dict) and cell.get("cell_type") == "code"
 

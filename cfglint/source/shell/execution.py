@@ -166,7 +166,7 @@ class Execution:
         elif node.type in PROGRAMS:
             self.state.unclear_status = False
 
-    def loop(self, handler: Handler, node: Any) -> bool | None:
+    def loop(self, handler: Handler, node: object) -> bool | None:
         """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
         before = self.conditional
         try:
@@ -179,7 +179,7 @@ class Execution:
         self.budget.spend((len(self.state.variables) + len(self.state.functions)) // COPIED)
         return self.state.copy()
 
-    def apart(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
+    def apart(self, action: Callable[..., bool | None], *arguments: object) -> bool | None:
         """Run an action in a copy of the state."""
         before = self.state
         self.state = self.copied()
@@ -190,7 +190,7 @@ class Execution:
         finally:
             self.state = before
 
-    def perhaps(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
+    def perhaps(self, action: Callable[..., bool | None], *arguments: object) -> bool | None:
         """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
         out.
         """
@@ -214,7 +214,7 @@ class Execution:
         self.budget.spend(len(other.variables) // COMPARED)
         self.state.merge(other, UNDECIDED)
 
-    def explore(self, *nodes: Any) -> None:
+    def explore(self, *nodes: object) -> None:
         """Follow statements that a call without arguments does not reach, without an effect on the rest."""
         before = self.state
         self.state = self.copied()

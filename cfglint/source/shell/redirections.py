@@ -43,7 +43,7 @@ def lacks_target(shell: Execution, node: Any) -> bool:
     return "\n" in shell.script.text[node.start_byte : first].replace("\\\n", "") or not words
 
 
-def redirect(shell: Execution, node: Any) -> None:
+def redirect(shell: Execution, node: object) -> None:
     """Record a file that a redirection creates."""
     words = targets(node)
     if ">" in shell.source(node)[:3] and words:

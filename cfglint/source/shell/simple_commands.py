@@ -89,7 +89,7 @@ def only_prints(shell: Execution, node: Any) -> bool:
     return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
 
-def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
+def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: object) -> bool | None:
     """Run a builtin or function, or record a command."""
     name = words[0].value
     if name in shell.state.functions and name is not None:

@@ -25,7 +25,7 @@ def assignments(shell: Execution, node: Any) -> bool | None:
     return True
 
 
-def assignment(shell: Execution, node: Any) -> bool | None:
+def assignment(shell: Execution, node: object) -> bool | None:
     """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
     assign(shell, node)
     return True
@@ -164,7 +164,7 @@ def prefixes(shell: Execution, node: Any) -> dict[str, Text]:
     return environment
 
 
-def within(shell: Execution, environment: dict[str, Text], action: Callable[..., bool | None], *arguments: Any) -> bool | None:
+def within(shell: Execution, environment: dict[str, Text], action: Callable[..., bool | None], *arguments: object) -> bool | None:
     """Run an action with exported variables that are in effect for it alone: `BATCH=4 launch`, where `launch` is a function."""
     before = Saved()
     for name, value in environment.items():

@@ -157,7 +157,7 @@ def taken_by_torch_adam(optimizer: Optimizer) -> bool:
     return optimizer.name in ("adam", "adamw") and optimizer.class_name in ("Adam", "AdamW")
 
 
-def unexpected(optimizer: Optimizer, key: Any) -> str:
+def unexpected(optimizer: Optimizer, key: object) -> str:
     """The error of the class for an argument that it does not have, or that DeepSpeed already passes."""
     name = optimizer.class_name
     if key in ("params", "model_params") or (key == "adamw_mode" and name in FILLED):
@@ -220,7 +220,7 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
             yield "betas", raised
 
 
-def out_of_bounds(key: str, value: Any, above: bool) -> str:
+def out_of_bounds(key: str, value: object, above: bool) -> str:
     """The error of torch's optimizers for a number that is negative, or zero with `above`; empty where it is valid."""
     if not isinstance(value, (int, float)):
         return f"TypeError: '<=' not supported between instances of 'float' and '{type(value).__name__}'"
@@ -239,7 +239,7 @@ def incompatible_values(name: str, arguments: dict[Any, Any]) -> Iterator[tuple[
         yield "rho", f"ValueError: Invalid rho value: {rho}"
 
 
-def two_betas(value: Any, compared: bool, floats: bool) -> str:
+def two_betas(value: object, compared: bool, floats: bool) -> str:
     """The error of an optimizer for its betas, of which it uses the first two; empty if they are valid.
 
     With `floats` both must be floats (torch 2.13 optim/adam.py:68). hjson parses `0.0` as the integer 0.

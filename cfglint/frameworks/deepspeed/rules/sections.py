@@ -12,7 +12,6 @@ from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -72,7 +71,7 @@ def as_number(text: str) -> float | None:
         return None
 
 
-def is_tuning_list(config: DeepSpeedConfig, value: Any) -> bool:
+def is_tuning_list(config: DeepSpeedConfig, value: object) -> bool:
     """Whether DeepSpeed's autotuner, which starts its own runs, treats a value as the list of values to try."""
     return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 

@@ -37,12 +37,12 @@ DTYPES = {
 }
 
 
-def dtype(value: Any) -> str | None:
+def dtype(value: object) -> str | None:
     """The short name of a data type, of which DeepSpeed accepts several spellings; None for an unknown one."""
     return DTYPES.get(value) if isinstance(value, str) else None
 
 
-def not_attribute(value: Any, attribute: str) -> str:
+def not_attribute(value: object, attribute: str) -> str:
     """Python's error for an attribute that a value does not have."""
     return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
 
@@ -347,7 +347,7 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield not_boolean(config, ("flops_profiler", "enabled"), enabled, raised)
 
 
-def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: Any, exception: str) -> Finding:
+def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, exception: str) -> Finding:
     """The finding for a value that is not a boolean, with a fix if the string spells one."""
     from cfglint.findings.fix_builders import replace
 
@@ -483,7 +483,7 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def modulo(value: Any) -> str:
+def modulo(value: object) -> str:
     """The error that `value % 8` raises."""
     if isinstance(value, str):
         return "TypeError: not all arguments converted during string formatting"

@@ -76,7 +76,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-def has_no_effect(key: str, value: Any) -> bool:
+def has_no_effect(key: str, value: object) -> bool:
     """Whether a removed field has its former default, or switches nothing on."""
     return not value or value == FIELDS[key][1]
 
@@ -110,7 +110,7 @@ def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
     return remove(setting, f"remove {old}", safe=agrees)
 
 
-def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
+def _ratio(config: TrainerConfig, value: object) -> Fix | None:
     """Replace `warmup_ratio` by `warmup_steps`: only a ratio below 1, and with no effect if `warmup_steps` was positive."""
     from cfglint.findings.fix_builders import remove, removed, rename, replaced, several
 

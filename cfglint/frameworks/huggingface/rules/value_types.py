@@ -68,7 +68,7 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-def cast_by_script(config: TrainerConfig, value: Any) -> bool:
+def cast_by_script(config: TrainerConfig, value: object) -> bool:
     """Whether a script may parse the file itself and cast its strings.
 
     `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`. A section is
@@ -80,7 +80,7 @@ def cast_by_script(config: TrainerConfig, value: Any) -> bool:
     return isinstance(value, str) and not known and "output_dir" not in config.values
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """A value with its type, if its spelling could hide the type."""
     if isinstance(value, str):
         return f"the string {shown(value)}"

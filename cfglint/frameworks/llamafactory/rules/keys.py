@@ -104,7 +104,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-def refusal(key: Any, unknown: list[Any]) -> str:
+def refusal(key: object, unknown: list[Any]) -> str:
     """The exception of the parser: it sorts the unknown keys for its message, which fails if only some are strings."""
     other = next((each for each in unknown if isinstance(each, str) != isinstance(key, str)), None)
     if other is not None:
@@ -131,12 +131,12 @@ def beyond_checkout(keys: list[Any], config: LlamaFactoryConfig) -> list[Any]:
     return keys if checkout is None else [key for key in keys if key not in checkout.fields]
 
 
-def known(key: Any, config: LlamaFactoryConfig) -> bool:
+def known(key: object, config: LlamaFactoryConfig) -> bool:
     """Whether one of the five dataclasses has a field of this name."""
     return isinstance(key, str) and (key in arguments(config.own_version) or key in config.arguments.defaults)
 
 
-def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | None:
+def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | None:
     """(message, fix) for a field that another release of LLaMA-Factory or an older one of transformers has; None for another key."""
     gone, coming = removed_in(key, config.own_version), added_in(key, config.own_version)
     if gone:

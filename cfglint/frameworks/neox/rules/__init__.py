@@ -58,7 +58,7 @@ def elsewhere(config: NeoXConfig, *names: str) -> bool:
     return not config.facts.complete and not all(name in config.values for name in names)
 
 
-def replace(setting: Setting, value: Any, title: str, safe: bool = True) -> Fix | None:
+def replace(setting: Setting, value: object, title: str, safe: bool = True) -> Fix | None:
     """The fix that replaces a written value."""
     from cfglint.findings import fix_builders
 

@@ -274,13 +274,13 @@ def _earlier(config: NeoXConfig, name: str, value: Any) -> str | None:
     return None
 
 
-def _converted(name: str, setting: Setting, value: Any) -> Fix | None:
+def _converted(name: str, setting: Setting, value: object) -> Fix | None:
     """The fix that writes the same value in the argument's type, if the conversion is lossless."""
     result = converted(fields.expected(name), value)  # of a plain type, which the modelled release has too
     return replace(setting, result, f"change to {spelled(result)}") if result is not None else None
 
 
-def converted(expected: str | None, value: Any) -> Any:
+def converted(expected: str | None, value: object) -> Any:
     """A value converted losslessly to another type; None if that is not possible."""
     if isinstance(value, str) and expected in ("int", "float"):
         try:

@@ -390,7 +390,7 @@ def pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-def _partitioning(config: NeoXConfig, method: Any) -> Iterator[tuple[str, str]]:
+def _partitioning(config: NeoXConfig, method: object) -> Iterator[tuple[str, str]]:
     """(message, exception) for a method that does not partition the layers."""
     if not isinstance(method, str):
         if method is None:

@@ -222,7 +222,7 @@ def _computed(config: NeoXConfig, name: str) -> Any:
     return values.get(name)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if isinstance(one, str) and isinstance(other, str):
         return one.lower() == other.lower()
     return bool(one == other)

@@ -21,7 +21,6 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.trl.config import TrlConfig
@@ -121,7 +120,7 @@ def parsed_by_old_script(config: TrlConfig) -> bool:
     return config.command is not None and config.trl_version in OLD_REFUSAL and config.only("sft", "dpo")
 
 
-def refusal(key: str, value: Any, config: TrlConfig) -> str:
+def refusal(key: str, value: object, config: TrlConfig) -> str:
     """The exception for one unknown key of a file, or argument of a line."""
     if config.hands_on:
         return f"SystemExit: 2 (Accelerate launch command: error: unrecognized arguments: --{key})"
@@ -245,7 +244,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
+def effect_of_removal(key: str, value: object, config: TrlConfig) -> str:
     """The behaviour of the run without a removed key, if it is easily overlooked."""
     args = config.arguments
     if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
@@ -255,7 +254,7 @@ def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
     return ""
 
 
-def no_loss(key: str, value: Any) -> bool:
+def no_loss(key: str, value: object) -> bool:
     """Whether a removed key only sets its former default, or switches nothing on."""
     from cfglint.frameworks.huggingface.rules.migrations import has_no_effect
 
