@@ -11,7 +11,7 @@ from cfglint.source.sections import every_document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
 
     from cfglint.explanation.log_analysis import ExplainedLog
     from cfglint.explanation.summary import RunSummary
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cfglint.rewrite.retarget import Need, Retarget
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.values import ConfigTable
 
     Path: TypeAlias = str | os.PathLike[str]
 
@@ -187,7 +188,7 @@ class PlanResult:
     def __iter__(self) -> Iterator[PlanEntry]:
         return iter(self.plans)
 
-    def to_dicts(self) -> list[dict[str, Any]]:
+    def to_dicts(self) -> list[ConfigTable]:
         """The plans as flat rows: GPUs, batch sizes, steps, hours."""
         rows = []
         for each in self.plans:

@@ -9,10 +9,10 @@ from cfglint.source.shell.placed_text import unknown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from typing import Any
 
     from cfglint.source.shell.placed_text import Place, Text
     from cfglint.source.shell.started_command import StartedCall
+    from cfglint.source.values import ConfigTable
 
 
 OPENING = (".", "…", "<", "{")  # first characters of a placeholder
@@ -111,7 +111,7 @@ class CommandDocument(Document):
         for each, _ in self.roots[0].children:
             if each.raw == key:
                 each.raw = name
-        tables: tuple[dict[str, Any], ...] = (self.words, self.unknown, self.sources, self.flags, self.edges)
+        tables: tuple[ConfigTable, ...] = (self.words, self.unknown, self.sources, self.flags, self.edges)
         for table in tables:
             if key in table:
                 table[name] = table.pop(key)

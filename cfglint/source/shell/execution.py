@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from cfglint.source.shell.started_command import Runner
     from cfglint.source.shell.state import Saved
+    from cfglint.source.values import ConfigValue
 
     Handler = Callable[["Execution", Any], bool | None]
 
@@ -130,7 +131,7 @@ class Execution:
         """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
-    def statements(self, nodes: list[Any]) -> bool | None:
+    def statements(self, nodes: list[ConfigValue]) -> bool | None:
         """Follow several statements; return the status of the last one."""
         status: bool | None = True
         for node in nodes:
@@ -329,7 +330,7 @@ class Execution:
         return last.end <= offset and len(between) < 5_000 and nothing
 
 
-def open_quote(root: Any, text: str) -> int | None:
+def open_quote(root: ConfigValue, text: str) -> int | None:
     """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
     last = root.children[-1] if root.children and root.has_error else None
     if last is None or last.type != "ERROR":
