@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.findings.releases import Releases
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Certainty, Kind, Scope, Severity, Stage, Subject, WhenPartial
+    from cfglint.source.values import ConfigTable
 
     Check = Callable[..., Iterable["Finding"]]
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
         model: str
         gpu_memory: float
         expected_numbers: dict[str, int]
-        policies: dict[str, Any]
+        policies: ConfigTable
 
 
 KEEP: WhenPartial = "keep"

@@ -17,7 +17,6 @@ from cfglint.source.shell.reasons import UNSET, Reason
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from cfglint.explanation.failures import Failure
     from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.values import ConfigValue
 
     Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 
@@ -55,7 +55,7 @@ def as_text(account: RunSummary, width: int | None = None) -> str:
     return folded(lines(account), width)
 
 
-def as_json(table: Mapping[str, Any]) -> str:
+def as_json(table: Mapping[str, ConfigValue]) -> str:
     """Plain values with the version of cfglint; values that JSON does not support become strings."""
     from cfglint.report.json import dumps
 

@@ -10,17 +10,16 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import Field
     from cfglint.source.document import Document
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 LISTS = ("debug", "include_for_metrics", "label_names")  # nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 
 
-def cast(override: Override) -> Any:
+def cast(override: Override) -> ConfigValue:
     """The value of a field on the launch line; the unchanged string if the parser would reject it.
 
     An argument without a value is true. Source: transformers 5.23.0
@@ -57,12 +56,12 @@ class HfWords(Words):
     def __init__(self, launch: Launch) -> None:
         self.fields = launch.parser.fields if launch.parser is not None else {}
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The values by option; `--no_x` of a field that is true by default means false."""
         from cfglint.frameworks.overrides import ARGS, Override
 
         assert isinstance(document, CommandDocument)
-        found: dict[str, Any] = {}
+        found: ConfigTable = {}
         for key, words in document.words.items():
             positive = key.removeprefix("no_")
             if words is None:
@@ -76,7 +75,7 @@ class HfWords(Words):
         return found
 
 
-def own_value(field: Field, words: list[str]) -> Any:
+def own_value(field: Field, words: list[str]) -> ConfigValue:
     """The value of an argument that the program defines itself, by the type of its field."""
     if not words:
         return True

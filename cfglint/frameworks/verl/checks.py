@@ -30,10 +30,10 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.verl.values import ComposedConfig
+    from cfglint.source.values import ConfigValue
 
 CONFIG: Stage = "config"
 INIT: Stage = "init"
@@ -602,7 +602,7 @@ def unexpected(tree: ComposedConfig, section: str) -> Iterator[tuple[str, str]]:
             yield from unexpected(tree, f"{section}.{name}")
 
 
-CHECKS: Any = (
+CHECKS: ConfigValue = (
     keywords,
     numbers,
     strategies,

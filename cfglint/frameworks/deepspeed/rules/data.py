@@ -10,9 +10,9 @@ from cfglint.frameworks.deepspeed.rules.values import not_attribute
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigValue
 
 SECTIONS = (
     ("data_efficiency", "data_sampling"),
@@ -123,7 +123,7 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def not_integer(value: Any) -> str:
+def not_integer(value: ConfigValue) -> str:
     """The error of int() for a value; empty where it converts it."""
     try:
         int(value)

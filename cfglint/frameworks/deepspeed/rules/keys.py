@@ -16,7 +16,6 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.pydantic import Fault
     from cfglint.frameworks.similar_keys import Candidate
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use with another meaning
@@ -377,13 +377,13 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, ignored(setting, hint), fix=unsafe(fix), on_key=True)
 
 
-def ignored_keys(values: dict[Any, Any], version: Version) -> Iterator[tuple[str, ...]]:
+def ignored_keys(values: ConfigMapping, version: Version) -> Iterator[tuple[str, ...]]:
     """The paths of the keys that DeepSpeed ignores: those that no release from this one on looks up or refuses, in sections that are
     not models.
     """
     for name in IGNORING:
         path = tuple(name.split(".")) if name else ()
-        section: Any = values
+        section: ConfigValue = values
         for step in path:
             section = section.get(step) if isinstance(section, dict) else None
         if isinstance(section, dict):

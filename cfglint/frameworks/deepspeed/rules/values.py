@@ -11,9 +11,9 @@ from cfglint.frameworks.remedies import choice
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigMapping
 
 COMMUNICATION = CHOICES["communication_data_type",]
 COMMUNICATION_EARLIER = ("fp16", "bfp16", "fp32")  # before BF16_SINCE
@@ -171,7 +171,7 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
+def tag_validation(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
     """Check the mode in which checkpoint tags are compared."""
     value = section.get("tag_validation", "WARN")
     setting = config.setting("checkpoint", "tag_validation")
@@ -190,7 +190,7 @@ def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
         )
 
 
-def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
+def pipeline_stage(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
     """Check whether pipeline stages write in parallel."""
     parallel = section.get("parallel_write", {})
     if not isinstance(parallel, dict):
@@ -210,7 +210,7 @@ def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
         )
 
 
-def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str) -> Iterator[Finding]:
+def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> Iterator[Finding]:
     """Check a choice of the checkpoint writer; null is accepted."""
     value, choices = writer.get(key), CHOICES["checkpoint", "writer", key]
     setting = config.setting("checkpoint", "writer", key)

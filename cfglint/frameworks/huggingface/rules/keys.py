@@ -12,12 +12,12 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
@@ -73,7 +73,7 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near), note=note)
 
 
-def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = None) -> Finding:
+def _unused(config: TrainerConfig, key: ConfigValue, message: str, near: str | None = None) -> Finding:
     setting = config.setting(key)
     return Finding(
         setting,
@@ -85,7 +85,7 @@ def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = No
     )
 
 
-def not_used(config: TrainerConfig, key: Any) -> str:
+def not_used(config: TrainerConfig, key: ConfigValue) -> str:
     """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
     if document is not None and document.is_call:

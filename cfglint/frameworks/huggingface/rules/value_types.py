@@ -11,11 +11,11 @@ from cfglint.source.sections import Section
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
 NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
@@ -91,7 +91,7 @@ def described(value: object) -> str:
 
 def required(setting: Setting, kind: str) -> str:
     """The end of the message: the type that the field requires, and for a YAML 1.1 string why it is not a number."""
-    value: Any = setting.value
+    value: ConfigValue = setting.value
     if kind not in NUMERIC or type(value) is int or (kind == "float" and isinstance(value, float)):
         return ", which the Trainer does not accept"
     in_code = setting.document is not None and setting.document.syntax == "python"

@@ -8,13 +8,13 @@ from cfglint.frameworks.neox import KIND
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.rule import Check, Example, ExampleFacts, Text
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Severity, Stage, Subject, WhenPartial
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 
 def neox_rule(
@@ -79,7 +79,7 @@ def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | N
     return fix_builders.rename(setting, key, title, safe)
 
 
-def insert(config: NeoXConfig, path: tuple[str | int, ...], value: Any, title: str, safe: bool = True) -> Fix | None:
+def insert(config: NeoXConfig, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool = True) -> Fix | None:
     """The fix that adds a key to an existing mapping."""
     from cfglint.findings import fix_builders
 

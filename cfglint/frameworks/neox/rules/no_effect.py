@@ -14,10 +14,10 @@ from cfglint.source.numbers import is_number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 # Common spellings of a precision, with the one that works.
 PRECISIONS = {
@@ -207,7 +207,7 @@ def computed_argument(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"`{name}` is overwritten by {source}{instead}", fix=fix, on_key=True)
 
 
-def _computed(config: NeoXConfig, name: str) -> Any:
+def _computed(config: NeoXConfig, name: str) -> ConfigValue:
     """The final value of a computed argument, if the files determine it."""
     derived = config.derived
     if name in COPIES:
@@ -392,7 +392,7 @@ def _checked(path: tuple[str | int, ...]) -> bool:
     return path in (("optimizer", "params", "lr"), ("optimizer", "type"))
 
 
-def _strings(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _strings(value: ConfigValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """(path, string) of every string inside mappings and lists."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:

@@ -11,9 +11,9 @@ from cfglint.frameworks.remedies import excludes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 
 @neox_rule(
@@ -119,7 +119,7 @@ def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
                 yield Finding(setting, message, exception=text, help="quote it")
 
 
-def _not_serializable(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _not_serializable(value: ConfigValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], ConfigValue]]:
     """Values inside mappings and lists that JSON cannot represent."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:
