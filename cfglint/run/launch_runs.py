@@ -293,7 +293,9 @@ class LaunchReader:
         environment = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
         words = tuple(None if word.value is None else word.value for word in line.arguments)
         folders = (folder,) if folder is not None else ()
-        return Context(words, launch.is_open, {**dict(self.facts.environment), **environment}, line.processes, project.read, folders)
+        variables = {**dict(self.facts.environment), **environment}
+        spelled = tuple(word.string for word in line.arguments)
+        return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""

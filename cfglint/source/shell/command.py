@@ -19,6 +19,8 @@ OPENING = (".", "…", "<", "{")  # first characters of a placeholder
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # parts of option names
 ELLIPSES = ("...", "…")
 MARKDOWN = (".md", ".markdown", ".mdx")  # files whose commands show how a script is called
+NOTEBOOK = ".ipynb"
+SHOWN = (*MARKDOWN, NOTEBOOK)  # files whose commands may need files that others before them create
 
 
 def is_placeholder(text: str) -> bool:

@@ -302,6 +302,8 @@ class Execution:
         start, end = begins(self.script, node), node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
+        last = self.script.place(end - 1, end)
+        after = last[2] if last and last[2] > offset else offset + end - start
         line = self.script.line(second_word(self.script, node)) if self.runner is None else self.runner.line(place)
         if self.continues(offset) and (words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, offset)):
             self.calls[-1].lost.append((words, offset))
@@ -309,9 +311,7 @@ class Execution:
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
-        call = StartedCall(
-            words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken
-        )
+        call = StartedCall(words, env, self.state.folder, self.script.path, line, offset, after, self.conditional > 0, broken)
         call.cut = cut_by(self.script, words)
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
