@@ -297,7 +297,7 @@ class HfDeepSpeedConfig:
             return
         del self.values["train_batch_size"]
         steps = self.values.get("gradient_accumulation_steps", 1)
-        if "train_micro_batch_size_per_gpu" not in self.values and is_positive(samples) and is_positive(steps):
+        if self.values.get("train_micro_batch_size_per_gpu") is None and is_positive(samples) and is_positive(steps):
             self.values["train_micro_batch_size_per_gpu"] = samples // steps
             self.filled["train_micro_batch_size_per_gpu"] = Fill(samples // steps, ", ".join(fields), fields)
 
