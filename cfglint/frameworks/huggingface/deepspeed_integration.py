@@ -292,7 +292,7 @@ class HfDeepSpeedConfig:
         self._half_precision()
 
     def _fill_per_gpu(self, samples: Any, fields: tuple[str, ...]) -> None:
-        """Leave an automatic global batch out for an unknown GPU count; the micro batch that DeepSpeed derives from it is the same on any."""
+        """Leave an automatic global batch out for an unknown GPU count; the micro batch that DeepSpeed derives from it is known."""
         if self.values.get("train_batch_size") != AUTO:
             return
         del self.values["train_batch_size"]
