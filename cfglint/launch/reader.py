@@ -41,7 +41,6 @@ SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
 WORTH_A_LOOK = 1_000  # steps after which the words of a script and of the files that it can reach are looked at
 MOST_EVALUATIONS = 32  # scripts, or blocks of a Markdown file, whose effects are kept
-CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")
 CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
 DATA = listed(
@@ -135,8 +134,7 @@ class Reader:
             for line in found:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, head.options
                 findings.header_sizes(line, head)
-                firm = not path.lower().endswith(MARKDOWN)
-                findings.missing_files(line, followed.calls, followed.written, firm)
+                findings.missing_files(line, followed.calls, followed.written)
         return found
 
     def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[ShellInterpreter, bool]:
@@ -334,13 +332,13 @@ class Reader:
         if launcher_of(line).lists_files:
             return
         for word in before:
-            if word.string.endswith(CONFIG_ENDS) and word.string not in taken:
+            if word.string.endswith(findings.CONFIG_ENDS) and word.string not in taken:
                 line.files.append(NamedFile(word, "positional", ""))
         for argument in arguments:
             name = argument.name
             for index, word in enumerate(argument.texts):
                 text = word.string
-                ends = text.endswith(CONFIG_ENDS)
+                ends = text.endswith(findings.CONFIG_ENDS)
                 if index:
                     if ends and not any(mark in name for mark in DATA):
                         line.files.append(NamedFile(word, f"--{name}[]", ""))

@@ -13,6 +13,7 @@ import copy
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.unknown import Unknown
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 
@@ -272,10 +273,11 @@ class HfDeepSpeedConfig:
         self.match("train_micro_batch_size_per_gpu", micro, ("per_device_train_batch_size",), "per_device_train_batch_size")
         self.match("gradient_accumulation_steps", accumulation, ("gradient_accumulation_steps",), "gradient_accumulation_steps")
         fields = ("per_device_train_batch_size", "gradient_accumulation_steps")
+        per_gpu = product(micro, accumulation) if args.known(*fields) else Unknown()
         if world is None:
-            self._fill_per_gpu(product(micro, accumulation), fields)
+            self._fill_per_gpu(per_gpu, fields)
         else:
-            total = product(world, micro, accumulation)
+            total = product(world, per_gpu) if args.known(*fields) else per_gpu
             self.match("train_batch_size", total, fields, "train_batch_size (calculated)")
         self.match("gradient_clipping", args["max_grad_norm"], ("max_grad_norm",), "max_grad_norm")
         rate = args["learning_rate"]
@@ -297,9 +299,10 @@ class HfDeepSpeedConfig:
             return
         del self.values["train_batch_size"]
         steps = self.values.get("gradient_accumulation_steps", 1)
-        if self.values.get("train_micro_batch_size_per_gpu") is None and is_positive(samples) and is_positive(steps):
-            self.values["train_micro_batch_size_per_gpu"] = samples // steps
-            self.filled["train_micro_batch_size_per_gpu"] = Fill(samples // steps, ", ".join(fields), fields)
+        if self.values.get("train_micro_batch_size_per_gpu") is None:
+            micro = samples // steps if is_positive(samples) and is_positive(steps) else samples
+            self.values["train_micro_batch_size_per_gpu"] = micro
+            self.filled["train_micro_batch_size_per_gpu"] = Fill(micro, ", ".join(fields), fields)
 
     def _half_precision(self) -> None:
         args = self.trainer.arguments
