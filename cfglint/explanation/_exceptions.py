@@ -17,7 +17,6 @@ ACC012 ValueError: When using `deepspeed_config_file`, the following accelerate 
 ACC013 ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`
 ACC014 AttributeError: 'int' object has no attribute 'split'
 ACC014 ValueError: Less than two GPU ids were configured and tried to run on multiple GPUs.
-ACC016 RuntimeError: Mesh should not be bigger than default world size 4, but found 8 ranks!
 ACC016 RuntimeError: Mesh should not be bigger than default world size 8, but found 16 ranks!
 ACC016 ValueError: Context Parallelism (CP) and Sequence Parallelism (SP) are mutually exclusive.
 ACC016 ValueError: ParallelismConfig total_size (16) does not match num_processes (8). Please adjust dp_replicate_size/ dp_shard_size/tp_size/cp_size/sp_size.
@@ -87,7 +86,6 @@ BAT005 AssertionError: [ERROR] NeoXArgs.calculate_derived() (global_num_gpus / p
 BAT008 ElasticityConfigError: One or more batch related parameters were found in your ds_config
 BAT008 ElasticityIncompatibleWorldSize: World size (8) is not valid with the current list of valid GPU counts: [1, 2, 3]
 DSP001 AttributeError: 'list' object has no attribute 'get'
-DSP001 TypeError: argument of type 'int' is not iterable
 DSP002 ValidationError: 1 validation error for DeepSpeedZeroConfig: Assertion failed, Partial offloading only supported for ZeRO Stage 3.
 DSP010 ValueError: gradient_allreduce_op='sum' is not supported with ZeRO stage 3
 DSP011 AssertionError: zero stage 2 requires an optimizer
@@ -108,7 +106,6 @@ DSP020 AssertionError: Cannot enable both torch autocast and zero quantized weig
 DSP021 AttributeError: 'DeepSpeedEngine' object has no attribute '_set_zero_group_parallelism'
 DSP030 AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is OffloadDeviceEnum.nvme
 DSP030 AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme
-DSP030 TypeError: expected str, bytes or os.PathLike object, not NoneType
 DSP031 AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam
 DSP032 KeyError: 'amsgrad'
 DSP040 AssertionError: OneBitAdam is not a supported DeepSpeed Optimizer
@@ -200,7 +197,6 @@ HFT044 ValueError: wandbb is not supported, only azure_ml, comet_ml, mlflow, nep
 HFT045 ValueError: Seed must be between 0 and 2**32 - 1
 HFT046 AttributeError: 'dict' object has no attribute 'get_device_mesh'
 HFT047 TypeError: 'NoneType' object is not subscriptable
-HFT047 TypeError: unsupported operand type(s) for -=: 'NoneType' and 'int'
 HFT047 ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was -1
 HFT047 ValueError: num_samples should be a positive integer value, but got num_samples=0
 HFT048 ValueError: multiprocessing_context can only be used with multi-process loading (num_workers > 0)
@@ -232,7 +228,6 @@ KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: prefetch_buc
 KEY103 AssertionError: Cannot provide deprecated parameter 'cpu_offload' and replacing parameter 'offload_optimizer' together
 KEY200 ValueError: Some keys are not used by the HfArgumentParser: ['learning_rte']
 KEY201 ValueError: Some keys are not used by the HfArgumentParser: ['torch_empty_cache_steps']
-KEY202 TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'
 KEY202 ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']
 KEY203 TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument 'split_batch'
 KEY203 TypeError: stat: path should be string, bytes, os.PathLike or integer, not list
@@ -332,6 +327,7 @@ LLF064 ValueError: vLLM backend is only available for API, CLI and Web.
 LLF064 ValueError: vLLM/SGLang backend is only available for API, CLI and Web.
 LLF065 ValueError: `--project` must be specified when using Trackio.
 LLF070 AttributeError: 'list' object has no attribute 'split'
+LLF070 ValueError: invalid literal for int() with base 10: 'true'
 LLF100 ValueError: Please specify which `template` to use.
 LLF101 ValueError: `split_special_tokens` is only supported for slow tokenizers.
 LLF102 ValueError: `train_mm_proj_only` is only valid for full training.
@@ -358,7 +354,6 @@ NEO014 AssertionError: MoE is not compatible with zero stages 2 and 3
 NEO020 AssertionError: Attention type bogus not recognized
 NEO020 AssertionError: Length of attention config list must equal num_layers
 NEO020 AssertionError: Number of layers (3) is not divisible by the length of pattern: ['global', 'flash']
-NEO020 AssertionError: Number of layers (5) is not divisible by the length of pattern
 NEO021 AssertionError: GMLP Blocks are not compatible with partition activations
 NEO021 AssertionError: RWKV not currently compatible with model parallelism
 NEO021 AssertionError: Zero stage 3 not compatible with Mamba
@@ -370,7 +365,6 @@ NEO022 TypeError: unsupported operand type(s) for %: 'NoneType' and 'int'
 NEO023 ValueError: NeoXArgs.validate_values() hidden_size must be divisible by num_attention_heads
 NEO023 ValueError: NeoXArgs.validate_values() max_position_embeddings must be bigger or equal seq_length
 NEO023 ValueError: NeoXArgs.validate_values() num-unique-layers must be smaller or equal num_layers
-NEO024 TypeError: 'NoneType' object cannot be interpreted as an integer
 NEO024 ValueError: NeoXArgs.validate_values() hidden_size is None.
 NEO024 ValueError: NeoXArgs.validate_values() max_position_embeddings is None.
 NEO025 ValueError: NeoXArgs.validate_values() lr is None
@@ -386,7 +380,6 @@ NEO029 ValueError: Key items is already specified elsewhere.
 NEO057 ValueError: Orthogonal init needs to be patched to support mup. Disable mup or use a different init method to avoid this error
 NEO058 RuntimeError: Trying to create tensor with negative dimension -4096
 NEO058 RuntimeError: upper bound and lower bound inconsistent with step sign
-NEO058 TypeError: arange(): argument 'end' (position 1) must be Number, not NoneType
 NEO058 ValueError: math domain error
 NEO059 SystemExit: ERROR: Output layer parallelism over the hidden dim is currently broken
 NEO060 SystemExit: ZeRO stage 2/3 and model paralleism are not currently supported simultaneously
@@ -427,7 +420,6 @@ NEO091 AttributeError: 'bool' object has no attribute 'lower'
 NEO091 ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: int8
 NEO092 ElasticityConfigError: One or more batch related parameters were found in your ds_config
 NEO093 AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size
-NEO093 AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 100 != 4 * 1 * 8.0
 NEO094 TypeError: unsupported operand type(s) for ** or pow(): 'int' and 'str'
 NEO095 DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of MAYBE
 NEO095 DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '2' is invalid, expecting: true or false
@@ -478,7 +470,6 @@ STP001 ValueError: warmup_steps must be of type int and must be 0 or a positive 
 STP002 ValueError: cannot convert float NaN to integer
 STP002 ValueError: warmup_ratio must lie in range [0,1]
 STP003 TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'
-STP003 TypeError: get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'
 STP003 TypeError: unsupported operand type(s) for /: 'str' and 'float'
 STP003 ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`
 STP003 ZeroDivisionError: division by zero
@@ -493,7 +484,6 @@ STP062 AssertionError: both override and use-checkpoint are set.
 STP063 TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'
 STP064 AssertionError
 STP064 AssertionError: checkpoint_factor must be a whole number when using linear checkpoint_scale
-STP069 TypeError: unsupported operand type(s) for //: 'int' and 'NoneType'
 STP100 AssertionError: DeepSpeed does not recognize LR scheduler Cosine
 STP100 AssertionError: DeepSpeed does not recognize LR scheduler warmuplr
 STP100 TypeError: attribute name must be string
@@ -501,7 +491,6 @@ STP101 TypeError: DeepSpeedZeroOptimizer is not an Optimizer
 STP102 TypeError: WarmupDecayLR.__init__() missing 1 required positional argument: 'total_num_steps'
 STP102 TypeError: WarmupLR() argument after ** must be a mapping, not NoneType
 STP102 TypeError: WarmupLR.__init__() got an unexpected keyword argument 'warmup_ratio'
-STP103 TypeError: unsupported operand type(s) for -: 'str' and 'float'
 STP103 ValueError: cycle_first_step_size must be positive, got 0.0
 STP103 ValueError: lr_range_test_step_size must be a positive integer, got 0
 STP103 ValueError: warmup_num_steps must be a positive integer, got 0
@@ -697,9 +686,7 @@ TYP116 AssertionError: num_heads must be specified for head pruning
 TYP116 AttributeError: 'bool' object has no attribute 'keys'
 TYP116 KeyError: 'different_groups'
 TYP200 TypeError: '>' not supported between instances of 'str' and 'int'
-TYP200 TypeError: must be real number, not str
 TYP300 AttributeError: type object 'int' has no attribute '__origin__'
-TYP300 TypeError: can't multiply sequence by non-int of type 'float'
 TYP301 ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated
 TYP302 TypeError: '>' not supported between instances of 'NoneType' and 'int'
 TYP305 TypeError: Object of type date is not JSON serializable
