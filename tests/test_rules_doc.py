@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from inspect import cleandoc
 
 import pytest
 
@@ -34,7 +35,7 @@ def takes_exceptions(rule):
 
 
 def takes_remedies(rule):
-    return "\n\n    Fix: " not in rule.check.__doc__
+    return "\n\nFix: " not in cleandoc(rule.check.__doc__)
 
 
 def test_what_the_examples_say_is_current(root, findings, updating):

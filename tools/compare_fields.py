@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     Release = tuple[int, ...]
     Lookup = tuple[ast.expr, ast.expr]  # key, default
 
-KIND_OF = {"transformers": "huggingface"}
+KIND_OF = {"transformers": "huggingface", "ms-swift": "swift"}
+FOLDER_OF = {"ms-swift": "swift"}
+COMMON = {"pt": "sft", "rlhf": "sft", "megatron pt": "megatron sft", "megatron rlhf": "megatron sft"}  # has the other rows of a section
 NAME, DEFAULT, SINCE, UNTIL, ALIAS = 0, 2, 3, 4, 5  # columns of a row
 LOOK_UPS = ("get_scalar_param", "get_dict_param", "get_list_param")  # DeepSpeed's, with the key and its default
 FLOAT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
@@ -78,17 +80,19 @@ class Source:
     cache: dict[str, File] = {}
 
     def __init__(self, folder: Path, package: str) -> None:
-        self.root = next(each for each in (folder / package, folder / "src" / package) if each.is_dir())
+        name = FOLDER_OF.get(package, package)
+        self.root = next(each for each in (folder / name, folder / "src" / name) if each.is_dir())
         self.files: dict[str, File] = {}
         self.classes: dict[str, list[tuple[str, Definition]]] = {}
         self.constants: dict[str, ast.expr] = {}
+        self.types: dict[int, type] = {}
         for path in sorted(self.root.rglob("*.py")):
             name, content = path.relative_to(self.root).as_posix(), path.read_bytes()
             if name.startswith(("models/", "tests/")):
                 continue
             key = hashlib.sha256(content).hexdigest()
             if key not in self.cache:
-                self.cache[key] = parsed(content)
+                self.cache[key] = parsed(content, self.root.name)
             self.files[name] = self.cache[key]
             for each, definition in self.cache[key].classes.items():
                 self.classes.setdefault(each, []).append((name, definition))
@@ -96,13 +100,26 @@ class Source:
 
     def fields(self, name: str, file: str = "", untyped: bool = False) -> Facts:
         """The fields of a class and its bases with their defaults; empty if the release does not have it."""
-        found = [definition for place, definition in self.classes.get(name, ()) if place.startswith(file)]
         facts: Facts = {}
-        for base in reversed(found[0].bases if found else ()):
-            if base != name:
-                facts.update(self.fields(base, file, untyped) or self.fields(base, "", untyped))
-        own = {**(found[0].values if untyped else {}), **found[0].fields} if found else {}
-        return {**facts, **{field: self.default(value) for field, value in own.items()}}
+        for each in reversed(self.built(name, file).__mro__):
+            definition = vars(each).get("definition")
+            own = {**(definition.values if untyped else {}), **definition.fields} if definition else {}
+            facts.update({field: self.default(value) for field, value in own.items()})
+        return facts
+
+    def built(self, name: str, file: str) -> type:
+        """An empty class with the bases of a class of the source, for Python to put them in order; `object` if there is none."""
+        found = [definition for place, definition in self.classes.get(name, ()) if place.startswith(file)]
+        if not found and not file:
+            return object
+        if not found:
+            return self.built(name, "")
+        bases = dict.fromkeys(self.built(base, file) for base in found[0].bases if base != name)
+        key = id(found[0])
+        if key not in self.types:
+            of_source = [each for each in bases if each is not object]
+            self.types[key] = type(name, tuple(of_source), {"definition": found[0]})
+        return self.types[key]
 
     def default(self, value: ast.expr | None) -> Any:
         """The default that the right side of a field gives."""
@@ -168,17 +185,24 @@ class Members:
         return found[0] if isinstance(found, tuple) else found
 
 
-def parsed(content: bytes) -> File:
-    """What a file defines; nothing where Python cannot parse it."""
+def parsed(content: bytes, package: str) -> File:
+    """What a file of a package defines; nothing where Python cannot parse it. Bases from other packages are left out."""
     found = File({}, {}, [])
     try:
         tree = ast.parse(content)
     except SyntaxError:
         return found
+    foreign = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] != package
+        for alias in node.names
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
+            bases = tuple(each for each in map(last_name, node.bases) if each not in foreign)
             values = {ast.unparse(each.targets[0]): each.value for each in node.body if isinstance(each, ast.Assign)}
-            found.classes[node.name] = Definition(tuple(map(last_name, node.bases)), dict(own_fields(node)), values)
+            found.classes[node.name] = Definition(bases, dict(own_fields(node)), values)
         elif isinstance(node, ast.Call):
             name = last_name(node.func)
             if name in LOOK_UPS and len(node.args) == 3:
@@ -247,6 +271,21 @@ def of_deepspeed(source: Source, tables: Any) -> dict[str, Facts]:
     return {section: source.fields(model, "", untyped) for section, (model, _) in tables.MODELS.items()}
 
 
+def of_swift(source: Source, tables: Any) -> dict[str, Facts]:
+    named = {"sft": "SftArguments", "pt": "PretrainArguments", "rlhf": "RLHFArguments"}
+    megatron = {f"megatron {name}": f"Megatron{label}" for name, label in named.items()} | {"megatron rlhf": "MegatronRLHFArguments"}
+    folder = "arguments/" if (source.root / "arguments").is_dir() else "llm/"
+    found = {name: source.fields(existing(source, label), folder) for name, label in named.items()}
+    found = {name: {**GENERATION, **facts} for name, facts in found.items()}
+    return {**found, **{name: source.fields(existing(source, label), "megatron/") for name, label in megatron.items()}}
+
+
+def existing(source: Source, name: str) -> str:
+    """The name of a class, or that of the class in whose place it is from 4.0 on."""
+    former = "MegatronTrainArguments" if name.startswith("Megatron") else "TrainArguments"
+    return name if name in source.classes else former
+
+
 def of_verl(source: Source, tables: Any) -> dict[str, Facts]:
     folder = source.root / "trainer" / "config"
     files = {each: folder / f"{each}.yaml" for each in tables.FIELDS}
@@ -268,6 +307,7 @@ PACKAGES: dict[str, Callable[[Source, Any], dict[str, Facts]]] = {
     "axolotl": of_axolotl,
     "deepspeed": of_deepspeed,
     "llamafactory": of_llamafactory,
+    "ms-swift": of_swift,
     "transformers": of_transformers,
     "trl": of_trl,
     "verl": of_verl,
@@ -363,7 +403,7 @@ def main() -> int:
             kept = kept or set(called)
             counts.look_up(name, called, tables, release, kept)
         for section, found in PACKAGES[options.package](source, tables).items():
-            known = rows_at(release, rows.get(section, ()))
+            known = {**rows_at(release, rows.get(COMMON.get(section), ())), **rows_at(release, rows.get(section, ()))}
             if found and known:
                 counts.compare(name, section, found, known)
     for what, releases in list(counts.differences.items())[: options.show]:

@@ -9,9 +9,10 @@ newest one goes into the tables and lists only. `--neighbour` is the unpacked re
 committed history of checks (tools/checks) is used where it has that release, else the release is downloaded. `--check` writes nothing.
 
 Printed are the fields that were added, removed or (a guess) renamed, changed defaults and choices, and every `raise`, `assert` and
-validator that was added, changed or removed, with the rules that quote its exception. Exits 0 when nothing needs a hand, 1 when
-something does: a new or changed check without a rule (a check that no file decides goes into tools/checks/undecidable.json with the
-reason), a removed check whose rule is still declared for the release, a key without a description. Exits 2 when the release cannot be read.
+validator that was added, changed (not only by the name of a renamed field) or removed, with the rules that quote its exception. Exits 0
+when nothing needs a hand, 1 when something does: a new or changed check without a rule (a check that no file decides goes into
+tools/checks/undecidable.json with the reason), a removed check whose rule is still declared for the release, a key without a description.
+Exits 2 when the release cannot be read.
 
 `--new` prints what the newest release of each package on the index would change, where the index can be reached; it writes nothing and
 exits 0.
@@ -53,10 +54,13 @@ if TYPE_CHECKING:
     from source_checks import Change, Check
 
 ROOT = schema_merge.ROOT
-RECORDS = (
-    *("tests/test_docs.py", "tests/test_example_files.py", "tests/test_rules_doc.py", "tests/rules", "tests/report/test_recorded.py"),
+EXAMPLES = ("tests/rules", "tests/test_rules_doc.py::test_what_the_examples_say_is_current")
+RECORDS = (  # what shows the findings of examples, after these; and what shows defaults
+    *("tests/test_docs.py", "tests/test_example_files.py", "tests/test_rules_doc.py", "tests/report/test_recorded.py"),
     *("tests/review/test_recorded.py", "tests/explanation/test_recorded.py", "tests/frameworks/test_memory_settings.py"),
     *("tests/cli/test_transcripts.py", "tests/run/test_projects.py", "tests/schemas/test_draft7.py"),
+    *("tests/generators/test_options.py", "tests/generators/test_facts.py", "tests/launch/programs/test_facts.py"),
+    "tests/explanation/test_failures.py::test_the_predicted_exceptions_are_those_of_the_records",
 )
 SHOWN = 110  # characters of a message
 NOT_REACHED = (urllib.error.URLError, OSError)
@@ -115,6 +119,12 @@ class Following:
         """The release before this one; for the first one that after it."""
         older = [each for each in self.others if each < self.release]
         return max(older) if older else min(self.others)
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """The former name of each field that seems to have been renamed, and the new one."""
+        guesses = follow_fields.renamed(self.others[self.neighbour].sections, self.facts.sections)
+        return {each.old: each.new for each in guesses}
 
     @property
     def is_newest(self) -> bool:
@@ -224,7 +234,11 @@ def compared_checks(given: Following, neighbour: Path | None, scratch: Path) -> 
             before = source_checks.checks(given.schema.find(path).root, given.package)
     if given.release > min(history) if history else given.is_newest:
         history = {**{each: found for each, found in history.items() if each in given.others}, given.release: given.checks}
-    return history, None if before is None else source_checks.changes(before, given.checks)
+    if before is None:
+        return history, None
+    names = {new: old for old, new in given.renamed.items()}
+    former = source_checks.checks(given.tree.root, given.package, names) if names else given.checks
+    return history, source_checks.changes_but_of_names(before, given.checks, former)
 
 
 def report_checks(given: Following, changed: list[Change] | None) -> Iterator[str]:
@@ -308,12 +322,11 @@ def take_into_schema(given: Following) -> list[str]:
     """Write notes, schema and what names the newest release; what the notes lack."""
     notes, schema = schema_merge.NOTES / f"{given.kind}.json", schema_merge.SCHEMAS / f"{given.kind}.json"
     definitions = given.schema.definitions(given.tree) if hasattr(given.schema, "definitions") else {}
-    renamed = {each.old: each.new for each in follow_fields.renamed(given.others[given.neighbour].sections, given.facts.sections)}
     text, said = follow_notes.updated(
         notes.read_text(encoding="utf-8"),
         given.schema.facts(given.tree),
         definitions,
-        renamed,
+        given.renamed,
         given.tree,
         json.loads(schema.read_text(encoding="utf-8"))["properties"] if hasattr(given.schema, "histories") else None,
     )
@@ -338,9 +351,10 @@ def pinned(given: Following) -> None:
 
 def records() -> None:
     """Rewrite what documents, examples and records show of the newest release."""
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "slow or not slow", "-n", "2", *RECORDS]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "CFGLINT_UPDATE": "1"}, capture_output=True, text=True, check=False)
-    print(f"\nrecords: {done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr.strip()[-SHOWN:]}")
+    for tests in (EXAMPLES, RECORDS):
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "slow or not slow", "-n", "2", *tests]
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, "CFGLINT_UPDATE": "1"}, capture_output=True, text=True, check=False)
+        print(f"\nrecords: {done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr.strip()[-SHOWN:]}")
 
 
 # The index

@@ -11,13 +11,14 @@ import ast
 import difflib
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raised_messages import SPACES, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from history_rows import Release
 
@@ -90,9 +91,10 @@ class Change(NamedTuple):
     before: Check | None = None
 
 
-def checks(root: Path, package: str) -> list[Check]:
-    """The checks of the package in a folder, in the order of its files."""
+def checks(root: Path, package: str, names: Mapping[str, str] | None = None) -> list[Check]:
+    """The checks of the package in a folder, in the order of its files; `names` are replaced in the sources."""
     found: list[Check] = []
+    replaced = re.compile(rf"\b({'|'.join(names)})\b") if names else None
     for path in sorted(root.rglob("*.py")):
         file = path.relative_to(root).as_posix()
         parts = PARTS.get(package, ("",))
@@ -100,7 +102,8 @@ def checks(root: Path, package: str) -> list[Check]:
             part in SKIPPED for part in file.split("/")[:-1]
         ):
             try:
-                tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
+                source = path.read_text(encoding="utf-8", errors="replace")
+                tree = ast.parse(replaced.sub(lambda found: names[found[1]], source) if names and replaced else source)
             except SyntaxError:  # a template, or the source of a newer Python
                 continue
             found += (Check(file, *each) for each in _checks(tree, "", ()))
@@ -178,6 +181,14 @@ def changes(before: Sequence[Check], after: Sequence[Check]) -> list[Change]:
             gone.remove(earlier)
         found.append(Change("changed" if earlier is not None else "added", check, earlier))
     return [*found, *(Change("removed", each) for each in gone)]
+
+
+def changes_but_of_names(before: Sequence[Check], after: Sequence[Check], former: Sequence[Check]) -> list[Change]:
+    """What two releases do not have in common; `former` are the checks of the second one with the first one's names of its fields."""
+    old = set(before)
+    pairs = [each for each in zip(after, former, strict=True) if each[1] in old] if len(after) == len(former) else []
+    same = {check for each in pairs for check in each}
+    return [each for each in changes(before, after) if each.check not in same]
 
 
 def is_form_of(one: Check, other: Check) -> bool:

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import os
 
-from cfglint.project import baseline, settings_file
+from cfglint.api.arguments import launch_facts
+from cfglint.project import baseline, selection, settings_file
 from cfglint.project.selection import Selection
-from cfglint.project.settings_file import Configuration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.findings.diagnostic import Outcome
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.project.settings_file import Configuration, DeclaredRun
 
 
 def configuration(apply: bool) -> Configuration:
     """The configuration in effect, empty without one; raises ConfigurationError if it cannot be used."""
-    path = settings_file.find(os.getcwd()) if apply else None
-    if path is None:
-        return Configuration()
-    settings_file.refuse_foreign_file(path)
-    project = settings_file.read(path)
-    settings_file.refuse_foreign_names(project)
-    if project.policy_files:
-        from cfglint.project import policy_schema
-
-        project.policies = policy_schema.load(project.policy_files, project.folder)
-    return project
+    return settings_file.in_effect(settings_file.find(os.getcwd()) if apply else None)
 
 
 def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
@@ -42,10 +35,20 @@ def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
     )
 
 
+def declared_facts(given: dict[str, Any], run: DeclaredRun, project: Configuration) -> LaunchFacts:
+    """The facts of a declared run; the arguments of the caller win."""
+    names = ("gpus", "num_examples", "trainer", "model", "gpu_memory")
+    facts = {**given, **{name: getattr(run, name) for name in names if given[name] is None}}
+    facts["strict_keys"] = given["strict_keys"] or run.strict_keys
+    facts["overrides"] = {**dict(run.overrides), **(given["overrides"] or {})}
+    found = launch_facts(**{**facts, "kind": run.kind, "target": given["target"] or run.target, "run": True})
+    found.arguments, found.expected_numbers = run.arguments or "", run.expected_numbers
+    found.installed = found.installed or run.installed
+    return with_settings(found, project)
+
+
 def suppress(outcomes: list[Outcome], project: Configuration) -> None:
     """Mark the findings that the configuration and its baseline suppress."""
-    selection = Selection(project, None, None, None)
-    for outcome in outcomes:
-        selection.apply(outcome)
+    selection.suppress(outcomes, Selection(project))
     if project.baseline:
-        baseline.read(os.path.join(project.folder, project.baseline)).apply(outcomes)
+        baseline.read(project.baseline).apply(outcomes)

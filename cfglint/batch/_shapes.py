@@ -83,6 +83,11 @@ MODELS: dict[str, tuple[str, int, int, int, int, int, int, bool]] = {
     "qwen3-32b": ("qwen3", 5120, 25600, 64, 64, 8, 151936, False),
     "qwen3-30b-a3b": ("qwen3_moe", 2048, 6144, 48, 32, 4, 151936, False),
     "qwen3-235b-a22b": ("qwen3_moe", 4096, 12288, 94, 64, 4, 151936, False),
+    "qwen3.5-0.8b": ("qwen3_5", 1024, 3584, 24, 8, 2, 248320, True),
+    "qwen3.5-2b": ("qwen3_5", 2048, 6144, 24, 8, 2, 248320, True),
+    "qwen3.5-4b": ("qwen3_5", 2560, 9216, 32, 16, 4, 248320, True),
+    "qwen3.5-9b": ("qwen3_5", 4096, 12288, 32, 16, 4, 248320, False),
+    "qwen3.5-27b": ("qwen3_5", 5120, 17408, 64, 24, 4, 248320, False),
     "llava-onevision-qwen2-0.5b": ("qwen2_vl", 896, 4864, 24, 14, 2, 151936, True),
     "qwen2-vl-2b": ("qwen2_vl", 1536, 8960, 28, 12, 2, 151936, True),
     "qwen2-vl-7b": ("qwen2_vl", 3584, 18944, 28, 28, 4, 152064, False),
@@ -227,6 +232,7 @@ MODELS: dict[str, tuple[str, int, int, int, int, int, int, bool]] = {
     "roberta-large": ("roberta", 1024, 4096, 24, 16, 16, 50265, True),
     "xlm-roberta-base": ("xlm-roberta", 768, 3072, 12, 12, 12, 250002, True),
     "xlm-roberta-large": ("xlm-roberta", 1024, 4096, 24, 16, 16, 250002, True),
+    "bge-m3": ("xlm-roberta", 1024, 4096, 24, 16, 16, 250002, True),
     "electra-base-discriminator": ("electra", 768, 3072, 12, 12, 12, 30522, True),
     "electra-large-discriminator": ("electra", 1024, 4096, 24, 16, 16, 30522, True),
     "deberta-v3-base": ("deberta-v2", 768, 3072, 12, 12, 12, 128100, True),
@@ -351,6 +357,31 @@ MORE: dict[str, dict[str, int | str]] = {
         "num_experts": 128,
         "num_experts_per_tok": 8,
         "moe_intermediate_size": 1536,
+    },
+    "qwen3.5-0.8b": {
+        "head_dim": 256,
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 16,
+    },
+    "qwen3.5-2b": {
+        "head_dim": 256,
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 16,
+    },
+    "qwen3.5-4b": {
+        "head_dim": 256,
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 32,
+    },
+    "qwen3.5-9b": {
+        "head_dim": 256,
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 32,
+    },
+    "qwen3.5-27b": {
+        "head_dim": 256,
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 48,
     },
     "qwen3-vl-2b": {
         "head_dim": 128,
@@ -555,6 +586,9 @@ MORE: dict[str, dict[str, int | str]] = {
     },
     "xlm-roberta-large": {
         "max_position_embeddings": 514,
+    },
+    "bge-m3": {
+        "max_position_embeddings": 8194,
     },
     "electra-base-discriminator": {
         "max_position_embeddings": 512,
@@ -801,7 +835,6 @@ SAME = {
     "t0": "flan-t5-xxl",
     "tk-instruct-11b-def": "flan-t5-xxl",
     "chinese-bert-wwm-ext": "bert-base-chinese",
-    "bge-m3": "xlm-roberta-large",
     "multilingual-e5-large": "xlm-roberta-large",
     "whisper-large-v2": "whisper-large",
     "whisper-large-v3": "whisper-large",

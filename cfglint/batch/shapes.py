@@ -13,9 +13,9 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.batch.memory.shape import Shape
+    from cfglint.source.values import ConfigTable
 
 COLUMNS = (
     "model_type",
@@ -42,7 +42,7 @@ ENDINGS = (*VARIANTS, *DATES, *LENGTHS, *QUANTISED, "-si")
 # Organisations that publish models under their own names, or copies of others' that they did not change.
 PUBLISHERS = frozenset(
     (
-        *("01-ai", "ai-modelscope", "allenai", "baichuan-inc", "bigcode", "bigscience", "codellama", "databricks", "deepseek-ai"),
+        *("01-ai", "ai-modelscope", "allenai", "baai", "baichuan-inc", "bigcode", "bigscience", "codellama", "databricks", "deepseek-ai"),
         *("eleutherai", "facebook", "facebookai", "google", "google-bert", "google-t5", "huggingfaceh4", "huggingfacetb", "huggyllama"),
         *("ibm-granite", "internlm", "llava-hf", "liuhaotian", "llm-research", "lmms-lab", "lmsys", "meta-llama", "microsoft", "mistralai"),
         *("mosaicml", "nousresearch", "open-r1", "openai", "openai-community", "opengvlab", "openbmb", "openlm-research", "princeton-nlp"),
@@ -70,11 +70,11 @@ def table_names() -> dict[str, str]:
     return {name: name for name in MODELS} | SAME
 
 
-def config_of(name: str) -> dict[str, Any]:
+def config_of(name: str) -> ConfigTable:
     """The sizes of a published model under the names of its config.json; KeyError for one that is not in the table."""
     from cfglint.batch._shapes import MODELS, MORE
 
-    config: dict[str, Any] = {**dict(zip(COLUMNS, MODELS[name], strict=True)), **MORE.get(name, {})}
+    config: ConfigTable = {**dict(zip(COLUMNS, MODELS[name], strict=True)), **MORE.get(name, {})}
     return {key: value == 1 if key in SWITCHES else value for key, value in config.items()}
 
 
@@ -84,9 +84,14 @@ def shape_of(name: str) -> Shape:
 
 
 def known_name(text: str) -> str | None:
-    """The name in the table for a model name in common spelling: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b; None for another
-    model.
+    """The name in the table for a model name in common spelling: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b, `Qwen2_5-7B` is
+    qwen2.5-7b; None for another model.
     """
+    return row_of(text) or row_of(text.replace("_", "."))
+
+
+def row_of(text: str) -> str | None:
+    """The name in the table for a spelling of a model name."""
     names = table_names()
     return next((names[name] for name in spellings(text) if name in names), None)
 
@@ -97,7 +102,7 @@ def published(text: str) -> Published | None:
     if name is None:
         return None
     owner, _, rest = text.strip().rpartition("/")
-    return Published(name, rest.lower().endswith(QUANTISED), bool(owner) and owner.lower() not in PUBLISHERS)
+    return Published(name, rest.lower().endswith(QUANTISED), (bool(owner) and owner.lower() not in PUBLISHERS) or row_of(text) is None)
 
 
 def hidden_size_of(text: str) -> int | None:

@@ -20,7 +20,7 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Literal, TypeAlias
+    from typing import Literal, TypeAlias
 
     Pair = tuple[int, int]
     Status: TypeAlias = Literal["ok", "no_change", "layout_infeasible", "batch_infeasible", "schedule_infeasible"]
@@ -120,7 +120,7 @@ class SplitProblem:
         """Replicas; None when the GPU count is not a multiple of their size."""
         return data_parallel(self.gpus, *self.sizes)
 
-    def replace(self, **changes: Any) -> SplitProblem:
+    def replace(self, **changes: object) -> SplitProblem:
         """The same problem with some numbers changed."""
         numbers = {name: getattr(self, name) for name in self.__slots__}
         return SplitProblem(**{**numbers, **changes})

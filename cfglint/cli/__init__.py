@@ -35,7 +35,7 @@ GROUPS = {
     },
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
-FORMER = {"diff": "review OLD NEW", "runs": "check --show-runs"}  # commands that have another name now, and are accepted
+FORMER = {"diff": "review OLD NEW", "runs": "check --show runs"}  # commands that have another name now, and are accepted
 
 TOPICS = {  # of `cfglint help`, beside the commands: a command that has the options, and what they are
     "run": ("check", "options about a run, which most commands have"),

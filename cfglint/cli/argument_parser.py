@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 HIDDEN = "hidden"  # the topic of options that are accepted, and not explained
+SHORT = {"-o": "--output"}
 
 
 class Namespace:
@@ -30,7 +31,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self.__dict__[name] = value
 
 
@@ -138,6 +139,7 @@ class Parser(Record):
     examples: list[tuple[str, str]] = []
     positionals: list[CommandOption] = []
     options: dict[str, CommandOption] = {}
+    former: dict[str, str] = {}  # spellings of earlier releases: `--show=files`, `--model=layers=N`
 
     def add_argument(self, name: str, **details: Any) -> None:
         """Declare an option (`--name`) or a positional argument."""
@@ -193,6 +195,11 @@ class Parser(Record):
 
     def _option(self, namespace: Namespace, text: str, rest: list[str]) -> None:
         name, equals, value = text.partition("=")
+        if name in self.former:
+            from cfglint.cli.synonyms import current
+
+            name, equals, value = current(name, self.former[name], value, rest).partition("=")
+        name = SHORT.get(name, name)
         option = self.options.get(name)
         if option is None:
             raise Misused(f"unknown option {name}{self._meant(name)}")
@@ -235,6 +242,11 @@ class Parser(Record):
         if plain:
             raise Misused(f"unexpected argument {plain[0]!r}")
 
+    @property
+    def offered(self) -> list[CommandOption]:
+        """The options that are explained and completed."""
+        return [option for option in self.options.values() if option.topic != HIDDEN]
+
     def usage(self) -> str:
         """The usage line: the command with its arguments."""
         return " ".join([self.prog, *(option.shown() for option in self.positionals), "[OPTION ...]"])
@@ -243,7 +255,5 @@ class Parser(Record):
         """The output of `--help`, folded to the width of the terminal."""
         from cfglint.cli.help_text import help_text
 
-        options = [
-            (each.topic, each.name, each.shown(), each.help) for each in (*self.positionals, *self.options.values()) if each.topic != HIDDEN
-        ]
+        options = [(each.topic, each.name, each.shown(), each.help) for each in (*self.positionals, *self.offered)]
         return help_text(self.usage(), self.description, options, self.examples)

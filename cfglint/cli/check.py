@@ -17,7 +17,6 @@ from cfglint.cli.options import (
     report_unchecked,
     selection_of,
     skipped_files,
-    suppress,
     warn_of_unknown_codes,
 )
 from cfglint.cli.output import check_outputs, reports, write
@@ -25,6 +24,7 @@ from cfglint.cli.run_all import outcomes
 from cfglint.cli.terminal import columns, rows
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
 from cfglint.findings.wording import counted
+from cfglint.project.selection import suppress
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
 from cfglint.run.discovery_errors import UnknownKindError
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration
 
 MANY = 50  # findings, whose report is several screens long
+SHOWN = ("files", "runs", "settings", "statistics")  # what is shown in the place of the findings
 SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not readable
 
 
@@ -51,10 +52,9 @@ def add_arguments(parser: Parser) -> None:
     add_baseline_options(parser)
     add_skip_option(parser)
     add_output_options(parser, FORMATS)
-    parser.add_argument("--show-files", action="store_true", help="list the files, their kinds, or why they are skipped")
-    parser.add_argument("--show-runs", action="store_true", help="list the runs and what is unknown of each")
-    parser.add_argument("--show-settings", action="store_true", help="list the settings and their origins")
-    parser.add_argument("--statistics", action="store_true", help="count the findings by code")
+    listed = "instead of findings: files and why some are skipped; runs; settings; findings counted by code"
+    parser.add_argument("--show", action="append", default=[], choices=SHOWN, help=listed)
+    parser.former = {f"--show-{what}": f"--show={what}" for what in SHOWN[:3]} | {"--statistics": "--show=statistics"}
     parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes")
     parser.add_example("cfglint check", "the declared runs, or this folder")
     parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "on 8 GPUs, with steps")
@@ -69,9 +69,9 @@ def run(arguments: Namespace) -> int:
         check_outputs(arguments)
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        if arguments.show_runs:
+        if "runs" in arguments.show:
             return show_runs(arguments)
-        if arguments.show_files or arguments.show_settings:
+        if set(arguments.show) & {"files", "settings"}:
             return show(arguments, project, stats)
         accepted = baseline_of(arguments, project)
         found = outcomes(arguments, project, stats)
@@ -80,7 +80,7 @@ def run(arguments: Namespace) -> int:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    written = write(arguments, lambda form, colour, width: report(form, found, colour, width, arguments.statistics))
+    written = write(arguments, lambda form, colour, width: report(form, found, colour, width, "statistics" in arguments.show))
     warn_of_unknown_codes(selection)
     incomplete = report_unchecked(stats, arguments.skip_unrecognized)
     warn(summary(found, stats) + overview(arguments, found))
@@ -95,22 +95,23 @@ def show_runs(arguments: Namespace) -> int:
 
     [(form, output), *others] = reports(arguments)
     if others or form not in runs.FORMATS:
-        raise UsageError(f"--show-runs has one report, as {' or '.join(runs.FORMATS)}")
+        raise UsageError(f"--show runs has one report, as {' or '.join(runs.FORMATS)}")
     return runs.print_runs(arguments, runs.as_json if form == "json" else runs.as_text, output)
 
 
 def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
     """Print what would be checked, or the settings, instead of checking."""
+    from cfglint.cli.help_text import folded_lines
     from cfglint.cli.show import files_shown, settings_shown
 
-    lines = settings_shown(arguments, project) if arguments.show_settings else []
-    if arguments.show_files:
+    lines = settings_shown(arguments, project) if "settings" in arguments.show else []
+    if "files" in arguments.show:
         lines += files_shown(arguments, project, stats)
     width = columns()
-    for line in lines:
+    for line in map(shown, lines):
         head, found, rest = line.partition(": ")
         too_long = width is not None and len(line) > width and found
-        print(f"{shown(head)}:\n    {shown(rest)}" if too_long else shown(line))
+        print(f"{head}:\n{''.join(folded_lines([f'    {rest}']))}".rstrip("\n") if too_long else line)
     return 2 if report_unchecked(stats, skip_unrecognized=True) else 0
 
 
@@ -232,9 +233,9 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
 def overview(arguments: Namespace, outcomes: list[Outcome]) -> str:
     """The hint where to find an overview of findings that fill many screens; empty for fewer findings, and for other formats."""
     findings = sum(not each.suppressed for outcome in outcomes for each in outcome.diagnostics)
-    if findings < MANY or arguments.statistics or set(arguments.format) - {"text"}:
+    if findings < MANY or "statistics" in arguments.show or set(arguments.format) - {"text"}:
         return ""
-    return "; `--statistics` counts them by rule"
+    return "; `--show statistics` counts them by rule"
 
 
 def files_checked(files: int, runs: int) -> str:

@@ -65,7 +65,7 @@ def takes_codes(option: CommandOption) -> bool:
 
 def named_values(parser: Parser) -> list[CommandOption]:
     """The options that take a value."""
-    return [option for option in parser.options.values() if not option.flag]
+    return [option for option in parser.offered if not option.flag]
 
 
 def takes_files(option: CommandOption) -> bool:
@@ -109,7 +109,7 @@ def bash(commands: dict[str, Parser]) -> str:
     for name, parser in commands.items():
         for option in named_values(parser):
             values.setdefault(bash_value(option), []).append(f'"{name} {option.name}"')
-        options.append(f'                "{name} -"*) words="{" ".join([*parser.options, "--help"])}" ;;')
+        options.append(f'                "{name} -"*) words="{" ".join([*(option.name for option in parser.offered), "--help"])}" ;;')
         options += [f'                "{name} "*) {bash_value(each)} ;;' for each in parser.positionals[:1] if not takes_files(each)]
     cases = [f"            {'|'.join(patterns)}) {action} ;;" for action, patterns in values.items()]
     return BASH % {"codes": " ".join(codes()), "commands": " ".join(commands), "values": "\n".join(cases), "options": "\n".join(options)}
@@ -166,7 +166,7 @@ def zsh(commands: dict[str, Parser]) -> str:
 
 def specifications(parser: Parser) -> list[str]:
     """The arguments of a command as `_arguments` of zsh takes them."""
-    found = [specification(option) for option in parser.options.values()]
+    found = [specification(option) for option in parser.offered]
     for option in parser.positionals:
         found += [f"{'*' if option.nargs in ('*', '+') else ''}:{escaped(option.metavar)}:{zsh_value(option)}"]
     return [*found, "--help[show the options]"]
@@ -208,7 +208,7 @@ def fish(commands: dict[str, Parser]) -> str:
     lines.append(f"complete -c cfglint -n '__fish_seen_subcommand_from help' -f -a {fish_quoted(' '.join(commands))}")
     for name, parser in commands.items():
         start = f"complete -c cfglint -n '__fish_seen_subcommand_from {name}; and not __fish_seen_subcommand_from help'"
-        lines += [f"{start} {fish_option(option)}" for option in parser.options.values()]
+        lines += [f"{start} {fish_option(option)}" for option in parser.offered]
         lines += [f"{start} -f {fish_value(option)}" for option in parser.positionals[:1] if not takes_files(option)]
     return "\n".join(lines) + "\n"
 

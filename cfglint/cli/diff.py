@@ -15,13 +15,12 @@ from cfglint.cli.options import (
     load_configuration,
     selection_of,
     skipped_files,
-    suppress,
     warn_of_unknown_codes,
 )
 from cfglint.cli.output import check_outputs, write
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
-from cfglint.project.selection import Selection
+from cfglint.project.selection import Selection, suppress
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import renames

@@ -70,6 +70,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--diff", action="store_true", help="write nothing; print a unified diff")
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if something would change")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.hide("--skip-unrecognized")  # the hooks pass it
     parser.add_example("cfglint fix train.yaml", "apply the safe fixes")
     parser.add_example("cfglint fix train.yaml --gpus 8 --global-batch 256", "reach 256 samples per step")
     parser.add_example("cfglint fix . --diff", "show what would change")
@@ -138,7 +139,7 @@ def run(arguments: Namespace) -> int:
         often = _not_fixed_often(works)
         _name_launches_once(works)
         sys.stdout.write("".join(_as_text(work, arguments, often, named=len(works) > 1) for work in works))
-        (sys.stderr if arguments.diff else sys.stdout).write("".join(_counted_lines(often)))
+        (sys.stderr if arguments.diff else sys.stdout).write("".join(folded_lines([*_counted_lines(often)])))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
 
@@ -416,9 +417,10 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
         warn(work.problem or work.withheld or "")
         if not work.changed and not work.skipped:
             return ""
-    explained = "".join(folded_lines(fixes.target_lines(work.retarget))) if work.retarget and not work.needs else ""
-    if explained and named:
-        explained = f"{shown(work.run.written_at)}: {explained}"
+    lines = fixes.target_lines(work.retarget) if work.retarget and not work.needs else []
+    if lines and named:
+        lines[0] = f"{shown(work.run.written_at)}: {lines[0]}"
+    explained = "".join(folded_lines(lines))
     for each in work.skipped:
         if (each.code, each.reason) in often:
             continue

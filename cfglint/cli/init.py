@@ -7,12 +7,12 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, load_configuration, suppress, working_directory
+from cfglint.cli.options import UsageError, add_run_options, load_configuration, working_directory
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.wording import counted
 from cfglint.frameworks import file_kinds
 from cfglint.project import baseline
-from cfglint.project.selection import Selection
+from cfglint.project.selection import Selection, suppress
 from cfglint.report.links import home
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
@@ -61,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
     parser.add_argument("--declare", action="store_true", help="print the runs as [[run]] tables for the configuration instead")
-    parser.hide_all_but("--gpus", "--kind", "--target", "--declare")
+    parser.hide_all_but("--gpus", "--target", "--declare")
     parser.add_example("cfglint init --gpus 8", "for launches on 8 GPUs")
     parser.add_example("cfglint init --declare scripts >> cfglint.toml", "declare the launch lines of a folder")
 
@@ -81,7 +81,7 @@ def run(arguments: Namespace) -> int:
                 raise UsageError(f"{path} exists already; init overwrites nothing")
         working_directory()
         found = outcomes(arguments, project, stats)
-        suppress(found, Selection(project, None, None, None))
+        suppress(found, Selection(project))
         accepted = write_baseline(found)
         writing.write_report(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
         hooked = write_hooks()

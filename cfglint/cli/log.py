@@ -31,7 +31,7 @@ def add_arguments(parser: Parser) -> None:
     """The options of `log`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a log (`-`: standard input), and the files of its run to compare")
     add_run_options(parser)
-    parser.hide("--run", "--env", "--set", "--args", "--section", "--stdin-filename", "--strict-keys", "--trainer")
+    parser.hide("--run", "--nodes", "--env", "--set", "--args", "--section", "--stdin-filename", "--strict-keys", "--trainer")
     add_report_options(parser, FORMATS)
     parser.add_example("cfglint log error.txt", "what a traceback or the end of a log means")
     parser.add_example("cfglint log train.log train.yaml", "the numbers of a log compared with the files of its run")

@@ -6,13 +6,14 @@ import os
 import sys
 from functools import partial
 
+from cfglint.cli.argument_parser import Misused
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
 from cfglint.generators.generated import path_in, schema_name
-from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
+from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, SHORT, Contradiction, JobSpec, Unreachable
 from cfglint.generators.neox_shapes import SHAPES
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from cfglint.generators.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
 
+SHAPE_NAMES = ("layers", "hidden", "heads", "kv-heads")
 JOB = "job"  # the topic of the options that few jobs need
 STANDARD_OUTPUT = STANDARD_INPUT = "-"
 INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"model", "layers", "hidden", "heads", "kv_heads"})
@@ -56,8 +58,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="a release; repeatable")
     parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of a run; repeatable")
     parser.add_argument("--config", topic=JOB, metavar="FILE", help="a cfglint.toml or pyproject.toml (default: the nearest one)")
-    parser.add_argument("--output", metavar="PATH", help="a folder or file; - prints (default: this folder)")
-    parser.add_argument("-o", topic=JOB, action=to_output, metavar="PATH", help="the same as --output")
+    parser.add_argument("--output", metavar="PATH", help="or -o: a folder or file; - prints (default: this folder)")
     parser.add_argument("--force", action="store_true", help="replace existing files")
     parser.add_example("cfglint new", "ask for the facts")
     parser.add_example("cfglint new huggingface --gpus 8 --global-batch 256 --epochs 3 --lr 2e-5", "a Trainer config")
@@ -84,23 +85,33 @@ def add_training(parser: Parser) -> None:
 def add_model(parser: Parser) -> None:
     """Add the options that only GPT-NeoX files use."""
     add = partial(parser.add_argument, topic=JOB)
-    model_help = f"GPT-NeoX: {','.join(SHAPES)}; else, for --gpu-memory: a config.json, its folder, or a known model"
-    add("--model", metavar="NAME", help=model_help)
+    published = f"GPT-NeoX: {', '.join(SHAPES)}, or layers=N,hidden=N,heads=N,kv-heads=N"
+    model_help = f"{published}; else, for --gpu-memory: a config.json, its folder, or a known model"
+    add("--model", metavar="NAME", action=to_model, help=model_help)
+    parser.former = {f"--{name}": f"--model={name}=N" for name in SHAPE_NAMES}
     add(
         "--gpu-memory",
         type=gpu_memory,
         metavar="GIB",
         help="memory of a GPU, instead of --max-micro-batch",
     )
-    for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
-        add(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a custom model")
     add("--tp", type=positive, metavar="N", help="GPT-NeoX: tensor parallel size")
     add("--pp", type=positive, metavar="N", help="GPT-NeoX: pipeline stages")
 
 
-def to_output(arguments: Namespace, text: str) -> None:
-    """Return the arguments with `-o` replaced by `--output`."""
-    arguments.output = text
+def to_model(arguments: Namespace, text: str) -> None:
+    """Store the name of a model, or the sizes of one: `layers=12,hidden=768,heads=12`."""
+    if text.partition("=")[0] not in SHAPE_NAMES:
+        arguments.model = text
+        return
+    for part in text.split(","):
+        name, _, number = part.strip().partition("=")
+        if name not in SHAPE_NAMES:
+            raise Misused(f"--model {text}: {name!r} is none of {', '.join(SHAPE_NAMES)}")
+        try:
+            setattr(arguments, name.replace("-", "_"), positive(number))
+        except ValueError:
+            raise Misused(f"--model {text}: {name} expects a positive integer") from None
 
 
 def not_negative(text: str) -> float:
@@ -159,7 +170,7 @@ def sources(arguments: Namespace) -> list[str]:
 
 def facts_given(arguments: Namespace) -> dict[str, Any]:
     """The facts given by flags."""
-    given = {name: getattr(arguments, flag(name)[2:].replace("-", "_"), None) for name in FLAGS}
+    given = {name: getattr(arguments, SHORT.get(name, name), None) for name in FLAGS}
     given["offload"] = "all" if arguments.offload_weights else "optimizer" if arguments.offload else None
     given["target"] = targets(arguments) or None
     return {name: value for name, value in given.items() if value is not None and value is not False}
@@ -320,7 +331,7 @@ def print_notes(made: Generated, doubts: list[str], output: str) -> None:
     warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """A value in JSON; a section as three dots."""
     import json
 

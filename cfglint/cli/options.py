@@ -6,7 +6,6 @@ import os
 import sys
 
 from cfglint.cli.console import warn
-from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.findings.wording import counted
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -23,10 +22,8 @@ from cfglint.source.root import resolved
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.findings.diagnostic import Outcome
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
-LISTED = "`cfglint check --show-runs` lists them"
+LISTED = "`cfglint check --show runs` lists them"
 RUN = "run"  # the topic of the options that describe a run
 LONGEST_LINE = 100_000  # characters of a launch line; parsing takes quadratic time in the length of a word
 
@@ -60,7 +57,7 @@ def add_run_options(parser: Parser) -> None:
 def add_fact_options(parser: Parser) -> None:
     """Add the options for the facts of a launch: GPUs, versions, samples, overrides."""
 
-    def add(name: str, text: str, **details: Any) -> None:
+    def add(name: str, text: str, **details: object) -> None:
         parser.add_argument(name, help=text, topic=RUN, **details)
 
     parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch")
@@ -157,20 +154,7 @@ def codes(text: str) -> list[str]:
 def load_configuration(arguments: Namespace, read: Callable[[str], Configuration] = settings_file.read) -> Configuration:
     """The configuration in effect: that of --config, else the nearest one. Raises UsageError if it cannot be used."""
     try:
-        path = arguments.config or settings_file.find(working_directory())
-        if path and not arguments.config:
-            settings_file.refuse_foreign_file(path)
-        project = read(path) if path else Configuration()
-        if not arguments.config:
-            settings_file.refuse_foreign_names(project)
-        if project.policy_files:
-            from cfglint.project import policy_schema
-
-            try:
-                project.policies = policy_schema.load(project.policy_files, project.folder)
-            except policy_schema.PolicySchemaError as error:
-                raise UsageError(str(error)) from error
-        return project
+        return settings_file.in_effect(arguments.config or settings_file.find(working_directory()), bool(arguments.config), read)
     except ConfigurationError as error:
         raise UsageError(str(error)) from error
 
@@ -338,7 +322,7 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
 def baseline_path(arguments: Namespace, project: Configuration) -> str | None:
     """The path of the baseline, by the flag or the configuration."""
     given: str | None = getattr(arguments, "baseline", None)
-    return given or (os.path.join(project.folder, project.baseline) if project.baseline else None)
+    return given or project.baseline
 
 
 def own_files(arguments: Namespace, project: Configuration) -> set[str]:
@@ -460,16 +444,6 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
         raise UsageError("`-` reads standard input, and that cannot be read") from error
     name = arguments.stdin_filename
     return [name if path == "-" else path for path in arguments.paths], {name: data}
-
-
-def suppress(outcomes: list[Outcome], selection: Selection) -> None:
-    """Mark the findings that comments, flags and the configuration suppress."""
-    if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
-        from cfglint.project.suppression import merge_unused
-
-        merge_unused(outcomes)
-    for outcome in outcomes:
-        selection.apply(outcome)
 
 
 def selection_of(arguments: Namespace, project: Configuration) -> Selection:

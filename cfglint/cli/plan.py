@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from cfglint.cli.console import fail, warn_of
-from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
-from cfglint.cli.single_report import add_report_options, the_report, write_text
+from cfglint.cli.console import fail, warn, warn_of
+from cfglint.cli.options import UsageError, above_zero, add_run_options, first_few, load_configuration, one_run, positive
+from cfglint.cli.single_report import add_report_options, fillers, the_report, write_text
 from cfglint.cli.terminal import columns, uses_colour
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
@@ -19,9 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.entries import PlanTable
+    from cfglint.project.settings_file import Configuration
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
+PICTURES = (".svg", ".png", ".pdf")  # suffixes of the files that the table is drawn to
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
@@ -36,7 +38,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
     parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
     add_report_options(parser, FORMATS)
-    parser.add_argument("--plot", metavar="FILE.svg", help="draw the table")
+    parser.add_argument("--plot", metavar="FILE.svg")
+    parser.hide("--plot", "--strict-keys", "--stdin-filename")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "the batch sizes that reach 256")
     parser.add_example(
         "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1",
@@ -71,7 +74,7 @@ def run(arguments: Namespace) -> int:
     pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
     try:
         project = load_configuration(arguments)
-        each = one_run(arguments, project, complete=True)
+        each = filled_in(one_run(arguments, project, complete=True), arguments, project)
         _ = each.batch
         if each.bug_reports:
             return fail("\n".join(each.bug_reports))
@@ -82,9 +85,12 @@ def run(arguments: Namespace) -> int:
         return fail(str(error))
     plan_table = table(found, pace)
     form, output = the_report(arguments, FORMATS)
-    failed = write_text(_report(form, plan_table, each, output is None), output)
+    picture = output if output and not arguments.format and output.lower().endswith(PICTURES) else None
+    failed = 0 if picture else write_text(_report(form, plan_table, each, output is None), output)
     if arguments.plot:
-        undrawn = _draw(plan_table, arguments.plot)
+        warn("`--plot FILE.svg` is `--output FILE.svg` now")
+    for path in filter(None, (picture, arguments.plot)):
+        undrawn = _draw(plan_table, path)
         if undrawn:
             return fail(undrawn)
     bugs = list(dict.fromkeys(text for planned in found for text in planned.bugs))
@@ -92,6 +98,19 @@ def run(arguments: Namespace) -> int:
     if bugs or failed:
         return 2
     return 0 if any(each.solution.feasible for each in found) else 1
+
+
+def filled_in(run: CheckedRun, arguments: Namespace, project: Configuration) -> CheckedRun:
+    """The run that fills in the batch sizes of a DeepSpeed file, in the place of the file; raises UsageError if there are several."""
+    places = fillers(run, arguments, project)
+    if not places:
+        return run
+    path = run.documents[0].path
+    if len(places) > 1:
+        raise UsageError(f"{path}: its batch sizes are filled by the trainers of {first_few(places)}; run `cfglint plan` on one of them")
+    warn(f"{path}: its batch sizes are filled by the trainer of {places[0]}, which is planned")
+    arguments.paths = places
+    return one_run(arguments, project, complete=True)
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:
@@ -116,7 +135,7 @@ def _draw(plan_table: PlanTable, path: str) -> str | None:
     except plot.NoPlotting as error:
         return str(error)
     except ValueError as error:  # a file format that matplotlib does not support
-        return f"--plot {path}: {error}"
+        return f"{path}: {error}"
     except files.FileProblem as error:
-        return f"--plot {error}"
+        return str(error)
     return None

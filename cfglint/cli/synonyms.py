@@ -1,6 +1,8 @@
-"""Options that people try, with what they mean here."""
+"""Options that people try, and former spellings, with what they mean here."""
 
 from __future__ import annotations
+
+from cfglint.cli.console import warn
 
 SYNONYMS = {
     "--gpus": ("--num-gpus", "--n-gpus", "--ngpus", "--num-processes", "--nproc-per-node", "--world-size"),
@@ -12,7 +14,7 @@ SYNONYMS = {
     "--target": ("--release", "--framework-version"),
     "--diff": ("--dry-run", "--preview"),
     "--unsafe-fixes": ("--unsafe",),
-    "--output": ("-o", "--out", "--output-file"),
+    "--output": ("--out", "--output-file"),
     "--format": ("--output-format", "-f", "--json", "--sarif", "--html"),
     "--select": ("--rules", "--enable"),
     "--ignore": ("--disable",),
@@ -22,9 +24,17 @@ INSTEAD = {
     "--fix": "`cfglint fix PATH` applies fixes",
     "--quiet": "the findings are on standard output, the summary on standard error: 2>/dev/null hides it",
     "-q": "the findings are on standard output, the summary on standard error: 2>/dev/null hides it",
-    "--verbose": "`cfglint check --show-files` and `--show-settings` say more, `cfglint explain` everything about one run",
-    "-v": "`cfglint check --show-files` and `--show-settings` say more, `cfglint explain` everything about one run",
+    "--verbose": "`cfglint check --show files` and `--show settings` say more, `cfglint explain` everything about one run",
+    "-v": "`cfglint check --show files` and `--show settings` say more, `cfglint explain` everything about one run",
     "--batch-size": "`cfglint fix` and `cfglint plan` have --global-batch",
     "--global-batch": "`cfglint fix` and `cfglint plan` have it",
     "--isolated": "`--config FILE` chooses a configuration; an empty file sets nothing",
 }
+
+
+def current(former: str, spelling: str, value: str, rest: list[str]) -> str:
+    """The current spelling of a former option, with its value, which is taken from the rest of the line; prints a line about it."""
+    warn(f"`{former}` is `{spelling.replace('=', ' ', 1)}` now")
+    if not spelling.endswith("=N"):
+        return spelling
+    return spelling[:-1] + (value or (rest.pop(0) if rest else ""))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from cfglint.batch import steps
 from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
+from cfglint.findings.wording import counted
+from cfglint.frameworks import framework
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.record import Record
 
@@ -48,6 +50,17 @@ class LogExplanation(Record):
     def micro_batch(self) -> int | None:
         """The samples that one process takes at a time."""
         return self.banner["adjusted_batch"] or self.banner["micro_batch"]
+
+    @property
+    def headline(self) -> str:
+        """The length of the training, such as `560 steps, 10 epochs of 56`, and whether it is as configured; else the trainer."""
+        total, epochs, each = self.banner["total_steps"], self.banner["num_epochs"], self.steps_per_epoch
+        parts = [framework(self.banner.framework).title]
+        if total is not None:
+            parts = [f"{total:,} step{'s' if total != 1 else ''}"]
+            if epochs and epochs != ENDLESS:
+                parts.append(counted(epochs, "epoch") + (f" of {each:,}" if each and epochs > 1 and each * epochs == total else ""))
+        return ", ".join(parts) + (f"; {counted(len(self.differences), 'number')} not as configured" if self.differences else "")
 
 
 class ExplainedLog(Record):

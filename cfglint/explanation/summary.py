@@ -15,13 +15,12 @@ from cfglint.source.document import pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import SettingEntry, SummaryEntry
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.values import ConfigValue
 
 LAYOUT = (
     ("tensor parallel", "tensor_parallel"),
@@ -116,7 +115,7 @@ class RunSummary:
             self._derive(BATCH, "tokens per sample", "seq_length", length, "seq_length")
             self._derive(BATCH, "tokens per step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
 
-    def _derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
+    def _derive(self, group: str, label: str, name: str, value: object, because: str, *, needs: str = "") -> None:
         self.items.append(Item(group, label, Setting((name,), value, DERIVED, because=because), needs))
 
     @property
@@ -212,7 +211,7 @@ def explained(run: CheckedRun) -> Outcome:
         return outcome
 
 
-def value_or_auto(setting: Setting) -> Any:
+def value_or_auto(setting: Setting) -> ConfigValue:
     """The value of a setting, null if it is unknown; `auto` if it is written so and filled by its consumer with an unknown number."""
     if setting.value is None and setting.written and setting.node is not None and setting.node.raw == "auto":
         return "auto"

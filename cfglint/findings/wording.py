@@ -5,7 +5,6 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
 LONGEST_VALUE = 60  # characters of a value in a message
 OTHER_WRITING = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")  # letters that do not look like those of ASCII
@@ -20,7 +19,7 @@ MOMENTS = {  # the stages of a run, as they are written after "fails"
 }
 
 
-def spelled(value: Any) -> str:
+def spelled(value: object) -> str:
     """A value as JSON and YAML spell it: `null`, `true`, `"auto"`, `[1, 2]`, never `None`, `True` or `'auto'`."""
     if value is None:
         return "null"
@@ -36,7 +35,7 @@ def spelled(value: Any) -> str:
     return shortened(str(value))
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """A value in a message about its type: `the string "1.0"`, else as the file spells it."""
     return ("the string " if isinstance(value, str) else "") + spelled(value)
 

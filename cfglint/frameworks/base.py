@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
     Own = TypeVar("Own", bound="Config")
-
-    class Described(Generic[Own]):
-        """A framework with the class of its configs as type parameter."""
-
+    Part = TypeVar("Part")
 else:
 
-    class Described:
-        """Stand-in for the generic class, which would import `typing`."""
+    class Generic:
+        """Stand-in for the class of `typing`, which is not imported."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls
@@ -202,7 +199,7 @@ class Config:
         """Whether the value of a top-level key has any effect on the run; true if that is unknown."""
         return True
 
-    def get(self, *path: str | int, default: Any = None) -> Any:
+    def get(self, *path: str | int, default: object = None) -> Any:
         """The value at a path as the framework sees it; the default if there is none."""
         value: Any = self.values
         for step in path:
@@ -218,7 +215,7 @@ class Config:
         """Whether there is a value at a path, null included."""
         return self.get(*path, default=Config) is not Config
 
-    def default(self, path: Path, missing: Any) -> Any:
+    def default(self, path: Path, missing: object) -> Any:
         """The default of a key in the targeted release; `missing` if it is unknown, or if there is none."""
         from cfglint.frameworks.schema import load
 
@@ -228,7 +225,7 @@ class Config:
             return missing
         return known.default_at(self.version) if known is not None and known.has_default else missing
 
-    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a path with its place; `value` is the default of a missing key.
 
         The place of a missing key is its nearest parent, or the start of the file.
@@ -291,7 +288,18 @@ class Config:
         return self.owner.get(key, self.documents[0])
 
 
-class Framework(Described["Own"]):
+def imported(place: str) -> Any:
+    """The function or table `folder.module.name` of a framework, whose module is imported for it."""
+    module, _, name = place.rpartition(".")
+    return getattr(__import__(f"cfglint.frameworks.{module}", fromlist=[name]), name)
+
+
+def missing(*_: object) -> Any:
+    """What stands for a part that every framework has to name."""
+    raise NotImplementedError
+
+
+class Framework(Generic["Own"]):
     """A kind of file: recognises it and creates a Config from it. Each folder has one instance, named FRAMEWORK."""
 
     kind: Kind
@@ -301,7 +309,6 @@ class Framework(Described["Own"]):
     repository_owners: tuple[str, ...] = ()  # the owners of its official repositories on GitHub, in lower case
     release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled
-    learns_in = ""  # the module whose `learn` reads the fields of an unmodelled release from its source
     is_engine = False  # whether it parses its file itself in runs of other frameworks, regardless of the program's arguments
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules apply to this one too: its config is a subclass of that kind's
@@ -317,6 +324,14 @@ class Framework(Described["Own"]):
     reads_arguments = False  # whether arguments of a launch line override the file that the line names
     rule_families: dict[str, str] = {}  # the prefixes of the codes of its rules -> the title in the manual
     file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
+    parts: dict[str, str] = {}  # the functions and tables of the folder, by the name of the method that uses them; imported when needed
+    history_tables: tuple[str, ...] = ()  # the fields of the package through its releases, as far as they are modelled
+    rule_modules: tuple[str, ...] = ("rules",)  # the modules of the folder that register its rules
+
+    def part(self, name: str, otherwise: Part) -> Part:
+        """The function or table that `parts` names; else the given one."""
+        found: Part = imported(self.parts[name]) if name in self.parts else otherwise
+        return found
 
     def detect(self, document: Document) -> int:
         """NO_MATCH, MAYBE (looks like it) or CERTAIN, by keys and name; must be fast, because it is called for every file of a folder."""
@@ -356,13 +371,11 @@ class Framework(Described["Own"]):
 
     def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
         """Take the fields of an unmodelled release from its source in a folder; false if that is not possible."""
-        from importlib import import_module
-
-        return bool(self.learns_in) and import_module(f"cfglint.frameworks.{self.learns_in}").learn(release, folder, opens)
+        return self.part("learn", lambda *_: False)(release, folder, opens)
 
     def histories(self) -> tuple[History, ...]:
         """The fields of the package through its releases, as far as they are modelled."""
-        return ()
+        return tuple(map(imported, self.history_tables))
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases that follow from other specified releases."""
@@ -406,11 +419,14 @@ class Framework(Described["Own"]):
 
     def constructor(self, name: str) -> tuple[Row, ...]:
         """The rows of the parameters of a trainer's constructor, in order of its releases; empty for other classes."""
-        return ()
+        rows: dict[str, tuple[Row, ...]] = self.part("constructors", {})
+        return rows.get(name, ())
 
     def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
         """The releases of the package that have a module, or a name in it; empty if all of them do, or if it is not known."""
-        return ()
+        modules: dict[str, tuple[Span, ...]] = self.part("modules", {})
+        names: dict[str, dict[str, tuple[Span, ...]]] = self.part("names", {})
+        return names.get(module, {}).get(name, ()) if name else modules.get(module, ())
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field, with its class, that has what a keyword of a trainer's constructor was for; empty if there is none."""
@@ -430,23 +446,25 @@ class Framework(Described["Own"]):
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the files, in the given order."""
-        raise NotImplementedError
+        made: Config = self.part("config", missing)(documents, kinds, facts)
+        return made
 
     def batch(self, config: Own) -> Batch:
         """The batch of a config of this kind, computed as the framework does."""
-        raise NotImplementedError
+        found: Batch = self.part("batch", missing)(config)
+        return found
 
     def numbers(self, config: Own) -> dict[str, int | None]:
         """The numbers that a config of this kind resolves to beyond the batch; see `Config.numbers`."""
-        return {}
+        return self.part("numbers", lambda _: {})(config)
 
     def model(self, config: Own) -> Model | None:
         """The shape of the model that a config of this kind trains, as far as its files determine it."""
-        return None
+        return self.part("model", lambda _: None)(config)
 
     def memory(self, config: Own, model: Model) -> Inputs | None:
         """The memory settings of a config of this kind; None if that is not modelled."""
-        return None
+        return self.part("memory", lambda *_: None)(config, model)
 
     def operations(self, config: Own) -> tuple[Any, ...]:
         """The operations that a trainer applies to the values of its fields, in order; see `huggingface.field_operations`."""
@@ -458,15 +476,17 @@ class Framework(Described["Own"]):
 
     def split_rule(self, config: Own) -> SplitRule | None:
         """The requirements of a config of this kind on micro batch and accumulation; see `Config.split_rule`."""
-        return None
+        return self.part("split_rule", lambda _: None)(config)
 
     def account(self, config: Own) -> Summary:
         """The summary of a config of this kind; see `Config.account`."""
-        raise NotImplementedError
+        found: Summary = self.part("account", missing)(config)
+        return found
 
     def load_rules(self) -> None:
         """Import the rules of this kind, which registers them."""
-        raise NotImplementedError
+        for name in self.rule_modules:
+            __import__(f"cfglint.frameworks.{self.kind}.{name}")
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader of this framework for a file."""

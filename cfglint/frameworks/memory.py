@@ -17,14 +17,13 @@ from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.batch.memory import Estimate
     from cfglint.batch.memory.estimate import Fit
     from cfglint.batch.memory.savings import Together
     from cfglint.findings.entries import MemoryDrawing, MemoryEntry
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.memory_inputs import Inputs
+    from cfglint.source.values import ConfigValue
 
 CONFIG_FILE = "config.json"
 DTYPES = {"float32": FP32, "bfloat16": BF16, "float16": FP16, "fp32": FP32, "bf16": BF16, "fp16": FP16, "half": FP16, "float": FP32}
@@ -39,6 +38,11 @@ MODEL_KEYS = (
     "model_id_or_path",
     "model_path",
     "pretrained_model_name_or_path",
+)
+# The arguments and keys for the tokens per row.
+ROW_KEYS = (
+    *("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length"),
+    *("max_seq_len", "max_len", "seq_len", "total_max_len"),
 )
 STATES = ("weights", "gradients", "optimizer")
 SHOWN = 0.05  # GiB: smaller terms are left out of the line
@@ -210,7 +214,7 @@ def read_model(path: str) -> Model:
     return Model(shape, DTYPES.get(written) if isinstance(written, str) else None, path)
 
 
-def model_in_project(name: Any, origin: str) -> Model | None:
+def model_in_project(name: object, origin: str) -> Model | None:
     """The model of a folder that a file names, relative to that file or to the working directory; None outside the project."""
     if not isinstance(name, str) or not name or os.path.isabs(name):
         return None
@@ -236,7 +240,7 @@ def model_of_names(config: Config) -> Model | None:
     return None
 
 
-def names_in_program(config: Config) -> list[Any]:
+def names_in_program(config: Config) -> list[ConfigValue]:
     """The checkpoints that the program of a run names: the default of its own argument if the line does not give it, else the one that its
     code loads.
     """

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.setting import Setting
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
     Loader = Callable[[Any], Any]
     Path = tuple[str | int, ...]
@@ -102,7 +103,7 @@ class Fault:
         return f"`{name}` is {shown}; it must be {self.needed}"
 
 
-def boolean(value: Any) -> bool:
+def boolean(value: object) -> bool:
     """Parse a `bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
     if isinstance(value, bool):
         return value
@@ -122,7 +123,7 @@ def boolean(value: Any) -> bool:
     raise expected("a valid boolean", BOOLEAN, ", unable to interpret input")
 
 
-def integer(value: Any) -> int:
+def integer(value: object) -> int:
     """Parse an `int`: integers, also as integral floats, booleans or decimal strings."""
     if isinstance(value, int):
         return int(value)
@@ -164,7 +165,7 @@ def parsed_integer(text: str) -> int:
     raise expected("a valid integer", INTEGER, ", unable to parse string as an integer")
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """Parse a `float`: numbers, booleans, and strings that Python's float accepts."""
     if isinstance(value, (int, float)):
         try:
@@ -179,7 +180,7 @@ def number(value: Any) -> float:
     raise expected("a valid number", NUMBER)
 
 
-def broken_limit(value: float, limits: Iterable[tuple[str, Any]]) -> str:
+def broken_limit(value: float, limits: Iterable[tuple[str, ConfigValue]]) -> str:
     """The first limit that a number violates, in pydantic's wording: `greater than 0`; empty if it violates none."""
     broken = {name: limit for name, limit in limits if name in LIMITS and not keeps(name, value, limit)}
     return next((f"{words} {broken[name]}" for name, words in LIMITS.items() if name in broken), "")
@@ -194,40 +195,40 @@ def keeps(name: str, value: float, limit: float) -> bool:
     return value > limit if name == "exclusiveMinimum" else value < limit
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """Parse a `str`: only strings."""
     if isinstance(value, str):
         return value
     raise expected("a valid string", "a string")
 
 
-def path(value: Any) -> str:
+def path(value: object) -> str:
     """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
     raise Invalid("Input is not a valid path for <class 'pathlib.Path'>", "a path")
 
 
-def items(value: Any) -> list[Any]:
+def items(value: object) -> list[ConfigValue]:
     """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise expected("a valid list", "a list")
 
 
-def mapping(value: Any) -> dict[Any, Any]:
+def mapping(value: object) -> ConfigMapping:
     """Parse a `dict`."""
     if isinstance(value, dict):
         return value
     raise expected("a valid dictionary", "a mapping")
 
 
-def anything(value: Any) -> Any:
+def anything(value: object) -> ConfigValue:
     """Accept any `object`."""
     return value
 
 
-def stage(value: Any) -> int:
+def stage(value: object) -> int:
     """Parse ZeRO's stage: 0 to 3, also as a boolean, an integral float or a string of one digit."""
     if isinstance(value, (int, float)) and value in (0, 1, 2, 3):
         return int(value)
@@ -241,7 +242,7 @@ def stage(value: Any) -> int:
     raise Invalid("Input should be 0, 1, 2, 3 or 3", "0, 1, 2 or 3", CHOICE)
 
 
-def torch_type(value: Any) -> Any:
+def torch_type(value: object) -> ConfigValue:
     """Parse a `torch.dtype`: refuse every value, because no file can contain such an object."""
     raise Invalid("Input should be an instance of dtype")
 
@@ -262,12 +263,12 @@ READERS: dict[Any, Loader] = {
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
 
 
-def is_simple(reads: Any) -> bool:
+def is_simple(reads: ConfigValue) -> bool:
     """Whether an annotation has a loader of its own."""
     return isinstance(reads, str) or (reads[0] == "enum" and reads in READERS)
 
 
-def one_of(choices: tuple[Any, ...], value: Any, major: int = 2) -> Any:
+def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> ConfigValue:
     """Convert a value to a member of `Literal[...]` or of an Enum."""
     if any(value == choice and type(value) is type(choice) for choice in choices):
         return value
@@ -276,7 +277,7 @@ def one_of(choices: tuple[Any, ...], value: Any, major: int = 2) -> Any:
     raise Invalid(message, listed([spelled(choice) for choice in choices]), CHOICE)
 
 
-def within(value: Any, limits: Iterable[tuple[str, Any]], major: int = 2) -> Any:
+def within(value: object, limits: Iterable[tuple[str, ConfigValue]], major: int = 2) -> ConfigValue:
     """A value that is within its bounds."""
     bounds = dict(limits)
     if not bounds or value is None:
@@ -299,11 +300,11 @@ class Reading:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def model(self, name: str, value: Any, path: Path) -> Any:
+    def model(self, name: str, value: object, path: Path) -> ConfigValue:
         """Convert a mapping to a model; raises Invalid."""
         raise NotImplementedError
 
-    def members(self, *choices: Any) -> tuple[Any, ...]:
+    def members(self, *choices: ConfigValue) -> tuple[Any, ...]:
         """The values of an Enum, by its annotation."""
         return choices
 
@@ -311,10 +312,10 @@ class Reading:
         """A reading whose faults do not count yet."""
         return type(self)()
 
-    def accept(self, trial: Any, others: list[Any]) -> None:
+    def accept(self, trial: ConfigValue, others: list[ConfigValue]) -> None:
         """Take over what a trial that succeeded has found; `others` are the further members of the union."""
 
-    def read(self, reads: Any, value: Any, path: Path) -> Any:
+    def read(self, reads: ConfigValue, value: ConfigValue, path: Path) -> ConfigValue:
         """Convert a value by an annotation; raises Invalid."""
         if reads == "None":
             if value is not None:
@@ -335,7 +336,7 @@ class Reading:
             return self.mapping(parts, value, path)
         return self.restricted(form, parts, value, path)
 
-    def union(self, parts: tuple[Any, ...], value: Any, path: Path) -> Any:
+    def union(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigValue:
         """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
         if value is None and "None" in parts:
             return None
@@ -364,7 +365,7 @@ class Reading:
         needed = dict.fromkeys(refusal.needed for refusal in refusals)
         raise Invalid("; ".join(messages), " or ".join(needed) if all(needed) else "", refusals[0].kind)
 
-    def items(self, form: str, parts: tuple[Any, ...], value: Any, path: Path) -> list[Any]:
+    def items(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> list[ConfigValue]:
         """Convert a list, or a tuple of fixed length."""
         found = items(value)
         if form == "tuple" and len(found) != len(parts):
@@ -373,7 +374,7 @@ class Reading:
         each = parts if form == "tuple" else parts * len(found)
         return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(each, found, strict=True))]
 
-    def inner(self, reads: Any, value: Any, path: Path) -> Any:
+    def inner(self, reads: object, value: object, path: Path) -> ConfigValue:
         """Convert a member of a list or mapping; an error is recorded at the member's own path."""
         try:
             return self.read(reads, value, path)
@@ -381,14 +382,14 @@ class Reading:
             self.faults.append(Fault(path, refusal))
             return None
 
-    def mapping(self, parts: tuple[Any, ...], value: Any, path: Path) -> dict[Any, Any]:
+    def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigMapping:
         """Convert a mapping with typed keys and values."""
-        found: dict[Any, Any] = {}
+        found: ConfigMapping = {}
         for key, item in mapping(value).items():
             found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))
         return found
 
-    def restricted(self, form: str, parts: tuple[Any, ...], value: Any, path: Path) -> Any:
+    def restricted(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> ConfigValue:
         """Convert a value to a type with a restriction: exact type, a pattern, or bounds."""
         if form == "strict":
             if type(value) in EXACT[parts[0]]:

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.pydantic import Loader, Path
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 
-def boolean(value: Any) -> bool:
+def boolean(value: object) -> bool:
     """Parse a `bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
     if isinstance(value, (bool, int, float)) and value in (0, 1):
         return value == 1
@@ -25,7 +26,7 @@ def boolean(value: Any) -> bool:
     raise Invalid("value could not be parsed to a boolean", BOOLEAN)
 
 
-def integer(value: Any) -> int:
+def integer(value: object) -> int:
     """Parse an `int`: any value that int() accepts; fractions are truncated."""
     if isinstance(value, (int, float, str)):
         try:
@@ -35,7 +36,7 @@ def integer(value: Any) -> int:
     raise Invalid("value is not a valid integer", INTEGER)
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """Parse a `float`: any value that float() accepts."""
     if isinstance(value, (int, float, str)):
         try:
@@ -45,28 +46,28 @@ def number(value: Any) -> float:
     raise Invalid("value is not a valid float", NUMBER)
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """Parse a `str`: strings, and numbers and booleans as Python prints them."""
     if isinstance(value, (str, int, float)):
         return str(value)
     raise Invalid("str type expected", "a string")
 
 
-def file_path(value: Any) -> str:
+def file_path(value: object) -> str:
     """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
     raise Invalid("value is not a valid path", "a path")
 
 
-def items(value: Any) -> list[Any]:
+def items(value: object) -> list[ConfigValue]:
     """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise Invalid("value is not a valid list", "a list")
 
 
-def mapping(value: Any) -> dict[Any, Any]:
+def mapping(value: ConfigValue) -> ConfigMapping:
     """Parse a `dict`: any value that dict() accepts, so also an empty string and a list of pairs."""
     try:
         return dict(value)
@@ -74,7 +75,7 @@ def mapping(value: Any) -> dict[Any, Any]:
         raise Invalid("value is not a valid dict", "a mapping") from None
 
 
-def stage(value: Any) -> int:
+def stage(value: object) -> int:
     """Parse ZeRO's stage: an enumeration of 0 to 3, which equal numbers and booleans select, but no strings."""
     if isinstance(value, (int, float)) and value in (0, 1, 2, 3):
         return int(value)
@@ -86,7 +87,7 @@ class EarlierReading(Reading):
 
     major = 1
 
-    def read(self, reads: Any, value: Any, path: Path) -> Any:
+    def read(self, reads: ConfigValue, value: ConfigValue, path: Path) -> ConfigValue:
         """Convert a value by an annotation; raises Invalid."""
         loader = READERS.get(reads) if is_simple(reads) else None
         if value is None and (loader is not None or reads[0] == "enum"):

@@ -10,7 +10,6 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from cfglint.frameworks.launch_facts import Launch
 
@@ -54,7 +53,7 @@ class Summary(Record):
         """Add a setting of the files, or a default."""
         self.items.append(Item(group, label, setting, needs, self.package))
 
-    def derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
+    def derive(self, group: str, label: str, name: str, value: object, because: str, *, needs: str = "") -> None:
         """Add a derived number; `because` explains how it is derived."""
         self.add(group, label, Setting((name,), value, DERIVED, because=because), needs)
 

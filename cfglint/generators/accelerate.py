@@ -9,8 +9,6 @@ from cfglint.generators.job_spec import COMMON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
@@ -104,7 +102,7 @@ class AccelerateFiles(Generator):
     def generate(self, job: JobSpec, folder: str = "") -> Generated:
         return launch(job, folder)
 
-    def read(self, found: Existing, config: Any) -> None:
+    def read(self, found: Existing, config: object) -> None:
         from cfglint.generators.convert import of_accelerate
 
         of_accelerate(found, config)

@@ -13,8 +13,6 @@ from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
@@ -166,7 +164,7 @@ class DeepSpeedFiles(Generator):
     def generate(self, job: JobSpec, folder: str = "") -> Generated:
         return standalone_config(job, folder)
 
-    def read(self, found: Existing, config: Any) -> None:
+    def read(self, found: Existing, config: object) -> None:
         from cfglint.generators.convert import of_deepspeed
 
         of_deepspeed(found, config)

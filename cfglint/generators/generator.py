@@ -8,7 +8,6 @@ from cfglint.generators.job_spec import OPTIMIZERS, Contradiction
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from cfglint.generators.convert import Existing
     from cfglint.generators.generated import Generated
@@ -37,7 +36,7 @@ class Generator:
         """The files of this kind and those of its launch, which are consistent."""
         raise Contradiction("there is no set of files for this kind")
 
-    def read(self, found: Existing, config: Any) -> None:
+    def read(self, found: Existing, config: object) -> None:
         """Read the facts of an existing config of this kind, defaults included."""
         raise NotImplementedError
 

@@ -6,9 +6,10 @@ from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypeAlias
+    from typing import Literal, TypeAlias
 
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     Precision: TypeAlias = Literal["bf16", "fp16", "fp32"]
     Optimizer: TypeAlias = Literal["adamw", "adamw-8bit", "adafactor", "lion", "sgd"]
@@ -22,6 +23,7 @@ OFFLOADS: tuple[Offload, ...] = ("optimizer", "all")
 LENGTHS = ("epochs", "steps", "tokens")
 SIZES = ("layers", "hidden", "heads")
 PARALLEL = ("tensor_parallel", "pipeline_parallel")
+SHORT = {"tensor_parallel": "tp", "pipeline_parallel": "pp", "learning_rate": "lr"}  # names of options
 # Facts that every kind supports.
 COMMON = frozenset(
     ("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "num_examples"),
@@ -104,18 +106,18 @@ class JobSpec:
     save_steps: int | None
     output_dir: str | None
 
-    def __init__(self, **known: Any) -> None:
+    def __init__(self, **known: ConfigValue) -> None:
         for name in self.NAMES:
             setattr(self, name, known.pop(name, None))
         if known:
             raise TypeError(f"no such fact: {', '.join(known)}")
         self._check()
 
-    def replace(self, **changes: Any) -> JobSpec:
+    def replace(self, **changes: object) -> JobSpec:
         """The same job with some facts changed."""
         return JobSpec(**{**self.known(), **changes})
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> ConfigTable:
         """The specified facts."""
         return {name: getattr(self, name) for name in self.NAMES if getattr(self, name) is not None}
 
@@ -161,7 +163,7 @@ class JobSpec:
             lines = [f"{', '.join(flags)}: not available for `{kind}`, but for {kinds}" for kinds, flags in refused.items()]
             raise Contradiction("; ".join(lines))
 
-    def choose(self, name: str, table: dict[str, Any], kind: str) -> Any:
+    def choose(self, name: str, table: ConfigTable, kind: str) -> ConfigValue:
         """The value that a kind writes for a fact with a fixed list of choices; raises Contradiction if it does not support it."""
         value = getattr(self, name)
         if value not in table:
@@ -179,5 +181,6 @@ def kinds_with(name: str) -> str:
 
 def flag(name: str) -> str:
     """The option of the command line for a fact."""
-    short = {"tensor_parallel": "tp", "pipeline_parallel": "pp", "learning_rate": "lr"}
-    return "--" + short.get(name, name).replace("_", "-")
+    if name in (*SIZES, "kv_heads"):
+        return f"--model {name.replace('_', '-')}=N"
+    return "--" + SHORT.get(name, name).replace("_", "-")

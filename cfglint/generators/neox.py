@@ -15,8 +15,6 @@ from cfglint.generators.neox_shapes import NeoXShape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
@@ -89,7 +87,7 @@ def shape_of(job: JobSpec) -> NeoXShape:
             raise Contradiction(f"--model {job.model} already sets the sizes: remove {', '.join(map(flag, given))}")
         return neox_shapes.published(job.model)
     if job.layers is None or job.hidden is None or job.heads is None:
-        raise Contradiction(f"pass --model ({', '.join(neox_shapes.SHAPES)}), or --layers, --hidden and --heads")
+        raise Contradiction(f"pass --model ({', '.join(neox_shapes.SHAPES)}), or --model layers=N,hidden=N,heads=N")
     shape = NeoXShape(job.layers, job.hidden, job.heads, 0.0, 0, "", kv_heads=job.kv_heads)
     name = neox_shapes.nearest(shape)
     known = neox_shapes.SHAPES[name]
@@ -107,9 +105,9 @@ def check_sizes(shape: NeoXShape, job: JobSpec) -> None:
     """Raise Contradiction for sizes that are not divisible by heads, stages and ranks, or that are incompatible with ZeRO."""
     ranks, stages = job.tensor_parallel or 1, job.pipeline_parallel or 1
     if shape.hidden % shape.heads:
-        raise Contradiction(f"--hidden {shape.hidden} is not divisible by --heads {shape.heads}")
+        raise Contradiction(f"--model hidden={shape.hidden} is not divisible by heads={shape.heads}")
     if shape.kv_heads and shape.heads % shape.kv_heads:
-        raise Contradiction(f"--heads {shape.heads} is not divisible by --kv-heads {shape.kv_heads}")
+        raise Contradiction(f"--model heads={shape.heads} is not divisible by kv-heads={shape.kv_heads}")
     for name, size in (("attention heads", shape.heads), ("key-value heads", shape.kv_heads or 0), ("hidden size", shape.hidden)):
         if size % ranks:
             raise Contradiction(f"--tp {ranks} does not divide the {name}, {size}")
@@ -291,7 +289,7 @@ class NeoXFiles(Generator):
     def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
         return model_and_cluster_files(job, folder)
 
-    def read(self, found: Existing, config: Any) -> None:
+    def read(self, found: Existing, config: object) -> None:
         from cfglint.generators.convert import of_neox
 
         of_neox(found, config)

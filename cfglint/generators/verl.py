@@ -32,7 +32,7 @@ ACTOR, ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
 EPOCHS = 30
 
 
-class Sizes:
+class StepSizes:
     """The sizes of a step: prompts, those of an update, and the samples that a GPU takes at once."""
 
     def __init__(self, job: JobSpec) -> None:
@@ -53,7 +53,7 @@ class Sizes:
 def training(job: JobSpec, folder: str = "") -> Generated:
     """The config of a run of GRPO."""
     job.refuse_beyond(TAKES, KIND)
-    sizes, keys = Sizes(job), Keys()
+    sizes, keys = StepSizes(job), Keys()
     keys.add("defaults", ["ppo_trainer", "_self_"], "the package's config, then the keys of this file")
     keys.add("hydra.searchpath", ["pkg://verl.trainer.config"], "where it is found")
     keys.add("algorithm.adv_estimator", "grpo", "the default, gae, trains a critic too")

@@ -9,7 +9,7 @@ from cfglint.frameworks.launch_line import LineProblem
 from cfglint.launch.command import readable
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import VISIBLE
-from cfglint.source.shell.command import MARKDOWN, is_placeholder
+from cfglint.source.shell.command import SHOWN, is_placeholder
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
@@ -146,8 +146,8 @@ def is_opened(file: NamedFile, line: LaunchLine) -> bool:
 
 
 def is_page(line: LaunchLine) -> bool:
-    """Whether a line stands in a page, where the name of a config is often an example's."""
-    return line.path.lower().endswith(MARKDOWN)
+    """Whether a line stands in a page or a notebook, where the name of a config is often that of an example."""
+    return line.path.lower().endswith(SHOWN)
 
 
 def is_relative(name: str | None) -> TypeGuard[str]:

@@ -12,8 +12,6 @@ from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.fingerprint import Identity
 
@@ -134,7 +132,7 @@ def read(path: str) -> Baseline:
     return Baseline(path, dict(entry(each, path) for each in content["findings"]), str(content.get("cfglint", "")))
 
 
-def entry(finding: Any, path: str) -> tuple[Identity, int]:
+def entry(finding: object, path: str) -> tuple[Identity, int]:
     """One accepted finding and its number of occurrences."""
     if isinstance(finding, dict) and all(isinstance(finding.get(field), str) for field in FIELDS):
         number = finding.get("count", 1)

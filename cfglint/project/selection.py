@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, WARNING, rank
+from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, UNUSED_IGNORE, WARNING, rank
 from cfglint.findings.rule import EXPECTATION
 
 TYPE_CHECKING = False
@@ -21,7 +21,9 @@ class Selection:
     status 1, because the project declared it.
     """
 
-    def __init__(self, project: Configuration, select: list[str] | None, ignore: list[str] | None, fail_on: Severity | None) -> None:
+    def __init__(
+        self, project: Configuration, select: list[str] | None = None, ignore: list[str] | None = None, fail_on: Severity | None = None
+    ) -> None:
         chosen = select if select is not None else project.select
         self.select = with_codes(chosen) if chosen is not None else None
         self.ignore = with_codes(ignore if ignore is not None else project.ignore)
@@ -29,10 +31,6 @@ class Selection:
         self.fail_on: Severity = fail_on or project.fail_on or "error"
         self.per_file = [(os.path.join(project.folder, glob), with_codes(chosen)) for glob, chosen in project.per_file_ignores.items()]
         self._in_file: dict[str, list[str]] = {}
-
-    def apply(self, outcome: Outcome) -> None:
-        """Mark the findings of an outcome that are suppressed here."""
-        self.suppress(outcome.diagnostics)
 
     def suppress(self, diagnostics: list[Diagnostic]) -> None:
         """Mark the findings that are suppressed here."""
@@ -77,6 +75,16 @@ class Selection:
     def misspelt(self) -> list[str]:
         """The codes and names of `--select` and `--ignore` that no rule has."""
         return [code for code in self.unknown() if code in self.of_flags] if self.of_flags else []
+
+
+def suppress(outcomes: list[Outcome], selection: Selection) -> None:
+    """Mark the findings that comments, flags and the configuration suppress."""
+    if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
+        from cfglint.project.suppression import merge_unused
+
+        merge_unused(outcomes)
+    for outcome in outcomes:
+        selection.suppress(outcome.diagnostics)
 
 
 def declared_by_project(diagnostic: Diagnostic) -> bool:

@@ -13,10 +13,11 @@ from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any, TypeVar
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
 
     from cfglint.project.policy_schema import PolicySchemas
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     Word = TypeVar("Word", bound=str)
 
@@ -86,7 +87,7 @@ class DeclaredRun:
         "trainer",
     )
 
-    def __init__(self, table: dict[str, Any], folder: str, where: str) -> None:
+    def __init__(self, table: ConfigTable, folder: str, where: str) -> None:
         unknown = sorted(set(table) - RUN_KEYS)
         if unknown:
             raise ConfigurationError(f"{where}: unknown key `{unknown[0]}` in a run; known are {', '.join(sorted(RUN_KEYS))}")
@@ -120,7 +121,7 @@ class DeclaredRun:
 class Configuration:
     """The configuration of a project; empty without a file."""
 
-    def __init__(self, table: dict[str, Any] | None = None, path: str = "") -> None:
+    def __init__(self, table: ConfigTable | None = None, path: str = "") -> None:
         table = table or {}
         self.path = path
         self.folder = os.path.dirname(path)
@@ -141,7 +142,8 @@ class Configuration:
         if len(per_file) > MOST_GLOBS:
             raise ConfigurationError(f"{where}: `per-file-ignores` has more than {MOST_GLOBS:,} patterns")
         self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
-        self.baseline: str | None = expect(table, "baseline", str, where)
+        accepted: str | None = expect(table, "baseline", str, where)
+        self.baseline = os.path.join(self.folder, accepted) if accepted else None
         self.exclude = globs(strings(table, "exclude", where) or [], self.folder, where, "exclude")
         of_kinds = expect(table, "kinds", dict, where) or {}
         self.kinds = {
@@ -149,7 +151,7 @@ class Configuration:
             for glob, each in zip(of_kinds, globs([*of_kinds], self.folder, where, "kinds"), strict=True)
         }
         self.policy_files = policy_files(table, where)
-        self.policies: PolicySchemas | None = None  # its schemas, once the command line has loaded them
+        self.policies: PolicySchemas | None = None  # its schemas, loaded by `in_effect`
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
             raise ConfigurationError(f"{where}: `run` must be a list of tables: [[run]]")
@@ -163,7 +165,7 @@ def globs(patterns: list[str], folder: str, where: str, key: str) -> list[str]:
     return [os.path.normpath(os.path.join(os.path.abspath(folder), glob)) for glob in patterns]
 
 
-def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
+def expect(table: ConfigTable, key: str, kind: type, where: str) -> ConfigValue:
     """The value of a key of the expected type; None if it is absent; raises ConfigurationError otherwise."""
     value = table.get(key)
     if value is None:
@@ -177,7 +179,7 @@ def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
     return value
 
 
-def gpu_memory(table: dict[str, Any], where: str) -> float | None:
+def gpu_memory(table: ConfigTable, where: str) -> float | None:
     """The memory of a GPU in GiB: `gpu-memory` is a number or the name of a card."""
     value = table.get("gpu-memory")
     if value is None:
@@ -192,7 +194,7 @@ def gpu_memory(table: dict[str, Any], where: str) -> float | None:
     raise ConfigurationError(f"{where}: `gpu-memory` must be a number of GiB or one of {', '.join(CARDS)}, not {quoted(value)}")
 
 
-def one_of(words: Iterable[Word], table: dict[str, Any], key: str, where: str) -> Word | None:
+def one_of(words: Iterable[Word], table: ConfigTable, key: str, where: str) -> Word | None:
     """The value of a key with fixed choices; None if it is absent; raises ConfigurationError otherwise."""
     value: str | None = expect(table, key, str, where)
     found = next((word for word in words if word == value), None)
@@ -201,7 +203,7 @@ def one_of(words: Iterable[Word], table: dict[str, Any], key: str, where: str) -
     return found
 
 
-def written(value: Any, where: str) -> str:
+def written(value: object, where: str) -> str:
     """A value of `set` as a launch line would spell it."""
     try:
         return str(value)
@@ -209,7 +211,7 @@ def written(value: Any, where: str) -> str:
         raise ConfigurationError(f"{where}: `set` contains a value that cannot be written: {error}") from error
 
 
-def quoted(value: Any) -> str:
+def quoted(value: object) -> str:
     """A value for a message, shortened."""
     try:
         return f"{value!r:.80}"
@@ -220,7 +222,7 @@ def quoted(value: Any) -> str:
 NAMES = {int: "an integer", str: "a string", bool: "a boolean", dict: "a table"}
 
 
-def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
+def strings(table: ConfigTable, key: str, where: str) -> list[str] | None:
     """A list of strings, or None when the key is absent."""
     value = table.get(key)
     if value is None:
@@ -230,7 +232,7 @@ def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
     return value
 
 
-def versions(table: dict[str, Any], where: str) -> dict[str, str]:
+def versions(table: ConfigTable, where: str) -> dict[str, str]:
     """The versions in `target = { transformers = "4.57.1" }`, validated."""
     if table.get("target") == INSTALLED:
         return {}
@@ -241,7 +243,7 @@ def versions(table: dict[str, Any], where: str) -> dict[str, str]:
     return dict(target)
 
 
-def policy_files(table: dict[str, Any], where: str) -> dict[str, str]:
+def policy_files(table: ConfigTable, where: str) -> dict[str, str]:
     """The files of the project's own schemas by kind; the one under `""` applies to every kind."""
     name = OLD_POLICY_KEY if OLD_POLICY_KEY in table else "policy-schema"
     given = table.get(name)
@@ -288,6 +290,28 @@ def read(path: str) -> Configuration:
         raise ConfigurationError(str(error)) from error
 
 
+def in_effect(path: str | None, named: bool = False, read: Callable[[str], Configuration] = read) -> Configuration:
+    """The configuration of a file, with its policy schemas; empty without a file. Raises ConfigurationError if it cannot be used.
+
+    `named`: the user named the file, so that it may refer to files outside the project.
+    """
+    if path is None:
+        return Configuration()
+    if not named:
+        refuse_foreign_file(path)
+    project = read(path)
+    if not named:
+        refuse_foreign_names(project)
+    if project.policy_files:
+        from cfglint.project import policy_schema
+
+        try:
+            project.policies = policy_schema.load(project.policy_files, project.folder)
+        except policy_schema.PolicySchemaError as error:
+            raise ConfigurationError(str(error)) from error
+    return project
+
+
 def refuse_foreign_file(path: str) -> None:
     """Raise ConfigurationError for a configuration that was found and is a link out of the project."""
     from cfglint.source.root import leads_out
@@ -308,7 +332,7 @@ def refuse_foreign_names(project: Configuration) -> None:
 def named_files(project: Configuration) -> Iterator[tuple[str, str]]:
     """(description, path) for every file that a configuration names."""
     if project.baseline:
-        yield "`baseline` names", os.path.join(project.folder, project.baseline)
+        yield "`baseline` names", project.baseline
     for file in project.policy_files.values():
         yield "`policy-schema` names", os.path.join(project.folder, file)
     for run in project.runs:
@@ -341,7 +365,7 @@ def relative(path: str) -> str:
     return os.path.relpath(path) if not os.path.isabs(path) or path.startswith(os.getcwd() + os.sep) else path
 
 
-def parse(content: bytes, path: str) -> dict[str, Any]:
+def parse(content: bytes, path: str) -> ConfigTable:
     """TOML as a mapping; a thousand `[[run]]` tables take the time of one parse."""
     if len(content) > MAX_SIZE:
         raise ConfigurationError(f"{path}: has {len(content):,} bytes, the limit is {MAX_SIZE:,}")

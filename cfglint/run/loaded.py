@@ -10,7 +10,7 @@ from cfglint.source.sections import every_document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from cfglint.findings.ignore import Ignore
     from cfglint.frameworks.base import Config
@@ -251,7 +251,7 @@ def has_learned(package: str, version: str, path: str, installed: bool) -> bool:
     return any(learn(package, version, folder, may_open) for folder in folders(package, version, path, installed))
 
 
-def integer(value: Any) -> int | None:
+def integer(value: object) -> int | None:
     """An integral value as an int, anything else as None; a float without a fractional part counts too."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else None

@@ -193,7 +193,7 @@ def default_of(entry: Property, run: CheckedRun | None) -> Any:
     return config.default(entry.path, None) if config is not None else entry.default
 
 
-def facts(entry: Property, version: tuple[int, ...], default: Any) -> str:
+def facts(entry: Property, version: tuple[int, ...], default: object) -> str:
     """Type, default, choices and history of a key in one line."""
     choices = entry.enum_at(version)
     parts = [" or ".join(sorted(entry.types)) or "any value"]
@@ -231,7 +231,7 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: Syntax, of
     return found
 
 
-def values(entry: Property, place: cursor.Cursor, syntax: Syntax, version: tuple[int, ...], default: Any) -> list[Suggestion]:
+def values(entry: Property, place: cursor.Cursor, syntax: Syntax, version: tuple[int, ...], default: object) -> list[Suggestion]:
     """The values that a key accepts, if they can be listed."""
     allowed = entry.enum_at(version) or ((True, False) if "boolean" in entry.types else ())
     found: list[Suggestion] = []

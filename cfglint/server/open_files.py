@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 
 from cfglint.project import settings_file
-from cfglint.project.selection import Selection
+from cfglint.project.selection import Selection, suppress
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
-from cfglint.project.suppression import merge_unused
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_one_of, line_of
 from cfglint.run.program_scan import has_marks
 from cfglint.server.neighbours import Neighbours
-from cfglint.source.errors import CfglintError
 from cfglint.source.file_source import FileSource
 from cfglint.source.files import FileProblem
 from cfglint.source.record import Record
@@ -176,22 +174,18 @@ class OpenFiles:
 
     def _configuration(self, path: str | None) -> Configuration:
         """A configuration, an empty one if it cannot be used."""
-        if path is None:
-            return Configuration()
         try:
-            if self.config is None:
-                settings_file.refuse_foreign_file(path)
-            project = settings_file.configuration_of(self.buffers.read_bytes(path), path)
-            if self.config is None:
-                settings_file.refuse_foreign_names(project)
-            if project.policy_files:
-                from cfglint.project import policy_schema
-
-                project.policies = policy_schema.load(project.policy_files, project.folder)
-        except CfglintError as error:
+            return settings_file.in_effect(path, self.config is not None, self._read)
+        except ConfigurationError as error:
             self.problems.append(str(error))
             return Configuration()
-        return project
+
+    def _read(self, path: str) -> Configuration:
+        """The configuration in a file; raises ConfigurationError."""
+        try:
+            return settings_file.configuration_of(self.buffers.read_bytes(path), path)
+        except FileProblem as error:
+            raise ConfigurationError(str(error)) from error
 
     def _runs(self, project: Configuration, paths: list[str]) -> list[OpenRun]:
         """The declared runs that contain one of the files, and the runs of the other files."""
@@ -256,16 +250,14 @@ class OpenFiles:
     def _suppress(self, project: Configuration, runs: list[CheckedRun]) -> list[Outcome]:
         """The outcomes of runs, with suppressed findings marked."""
         outcomes = [run.outcome() for run in runs]
-        merge_unused(outcomes)
-        selection = Selection(project, None, None, None)
+        selection = Selection(project)
         self.problems += [f"{project.path}: no rule has the code or name {code}" for code in selection.unknown()]
-        for outcome in outcomes:
-            selection.apply(outcome)
+        suppress(outcomes, selection)
         if project.baseline:
             from cfglint.project import baseline
 
             try:
-                baseline.read(os.path.join(project.folder, project.baseline)).apply(outcomes)
+                baseline.read(project.baseline).apply(outcomes)
             except ConfigurationError as error:
                 self.problems.append(str(error))
         return outcomes

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -35,7 +35,7 @@ def tool(function: Callable[..., str]) -> Callable[..., str]:
     """Offer a function as a tool that reads only; what cfglint could not do is an error of the tool."""
 
     @functools.wraps(function)
-    def asked(*arguments: Any, **named: Any) -> str:
+    def asked(*arguments: object, **named: object) -> str:
         try:
             return function(*arguments, **named)
         except tool_answers.NotAnswered as error:

@@ -12,7 +12,8 @@ from cfglint.source.limits import MAX_DEPTH, MOST_PARTS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from json import JSONDecoder
-    from typing import Any
+
+    from cfglint.source.values import ConfigValue
 
 LEVELS = 2  # of mappings in an outline: the root and its sections
 PLAIN = Node(SCALAR, 0, 0)  # every scalar value
@@ -26,19 +27,19 @@ BEFORE_ANCHORS = " \t\n\r,[{:"
 _decoder: list[JSONDecoder] = []
 
 
-def of_json(path: str, text: str, value: Any) -> Document:
+def of_json(path: str, text: str, value: object) -> Document:
     """A document with the keys of a JSON value down to the second level, for an array those of its first item."""
     document = Document(path, text, "json")
     document.roots.append(node_of(value, LEVELS))
     return document
 
 
-def json_keys(value: Any) -> list[str]:
+def json_keys(value: object) -> list[str]:
     """The keys of a JSON object; empty for another value."""
     return [name for name, _ in value] if value.__class__ is tuple else []
 
 
-def json_value(text: str) -> Any:
+def json_value(text: str) -> ConfigValue:
     """A strict JSON array or object, the latter as a tuple of pairs; None for any other content, and one beyond the limits."""
     start = len(text) - len(text.lstrip(BLANKS))
     if not text.startswith(("{", "["), start):
@@ -64,7 +65,7 @@ def json_decoder() -> JSONDecoder:
     return _decoder[0]
 
 
-def nests_too_deep(value: Any) -> bool:
+def nests_too_deep(value: object) -> bool:
     """Whether a value has more levels than the limit."""
     level = [value]
     for _ in range(MAX_DEPTH):
@@ -74,12 +75,12 @@ def nests_too_deep(value: Any) -> bool:
     return True
 
 
-def items_of(collection: Any) -> Any:
+def items_of(collection: ConfigValue) -> ConfigValue:
     """The values of an array or object."""
     return collection if collection.__class__ is list else [value for _, value in collection]
 
 
-def node_of(value: Any, levels: int) -> Node:
+def node_of(value: ConfigValue, levels: int) -> Node:
     """A collection as a node without its place, and with a limited number of mapping levels."""
     if value.__class__ is list:
         sequence = Node(SEQUENCE, 0, 0, "", "flow")

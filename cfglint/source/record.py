@@ -76,7 +76,7 @@ def completed(cls: Any, values: tuple[Any, ...], named: dict[str, Any]) -> tuple
     return (*values, *rest)
 
 
-def changed(value: Class, **fields: Any) -> Class:
+def changed(value: Class, **fields: object) -> Class:
     """A record with some of its fields replaced."""
     names: tuple[str, ...] = type(value).__fields__  # type: ignore[attr-defined]
     return type(value)(**{**{name: getattr(value, name) for name in names}, **fields})

@@ -376,7 +376,7 @@ def unacceptable(text: str, character: str) -> Problem:
     return Problem(start, start + 1, message, "control", f"yaml.reader.ReaderError: {reason}")
 
 
-def exception_name(error: Any) -> str:
+def exception_name(error: object) -> str:
     """The exception's name as in a traceback of PyYAML's Python loader."""
     name = type(error).__name__
     return f"yaml.{name.removesuffix('Error').lower()}.{name}"

@@ -554,15 +554,15 @@ class TestShortForms:
 
     def test_statistics_take_the_place_of_the_findings(self, folder, check):
         write(folder, a__json=BAD, b__json=BAD)
-        status, out, err = check("--gpus", "8", "--statistics")
+        status, out, err = check("--gpus", "8", "--show", "statistics")
         assert status == 1
         assert out.split() == ["2", "BAT001", "error", "batch-mismatch", "(2", "fixable)", "a.json:1"]
         assert "2 fixable with `cfglint fix`" in err
-        assert check(".", "--gpus", "8", "--statistics")[1].split()[-1] == "./a.json:1"
+        assert check(".", "--gpus", "8", "--show", "statistics")[1].split()[-1] == "./a.json:1"
 
     def test_the_table_gives_the_first_place_of_the_worst_severity(self, folder, check):
         write(folder, a__yaml=RATE, b__yaml=RATE, cfglint__toml='[kinds]\n"b.yaml" = "huggingface"\n')
-        _, out, _ = check("--statistics", "--select", "TYP200")
+        _, out, _ = check("--show", "statistics", "--select", "TYP200")
         assert out.split() == ["2", "TYP200", "error", "string-for-number", "(2", "fixable)", "b.yaml:3"]
 
     @pytest.mark.parametrize(
@@ -573,7 +573,7 @@ class TestShortForms:
         (folder / "runs/of/a/long").mkdir(parents=True)
         (folder / "runs/of/a/long/experiment.json").write_text(BAD)
         monkeypatch.setenv("COLUMNS", str(width))
-        assert check("--gpus", "8", "--statistics")[1].split()[-1] == place
+        assert check("--gpus", "8", "--show", "statistics")[1].split()[-1] == place
 
     def test_the_summary_counts_fixes_that_change_the_run(self, folder, check):
         write(folder, a__yaml=RATE + "warmpu_steps: 10\n")
@@ -602,7 +602,7 @@ def test_a_check_of_a_given_kind_loads_no_other_framework(tmp_path, monkeypatch)
     assert set(frameworks._loaded) == set(frameworks.kinds())
 
 
-@pytest.mark.parametrize(("files", "flags", "offered"), [(50, [], True), (49, [], False), (50, ["--statistics"], False)])
+@pytest.mark.parametrize(("files", "flags", "offered"), [(50, [], True), (49, [], False), (50, ["--show", "statistics"], False)])
 def test_many_findings_are_counted_on_request(files, flags, offered, tmp_path, monkeypatch, capsys):
     """A report of several screens does not begin with what a reader wants first."""
     monkeypatch.chdir(tmp_path)
@@ -611,4 +611,4 @@ def test_many_findings_are_counted_on_request(files, flags, offered, tmp_path, m
             '{"train_batch_size": 8, "zero_optimization": {}, "gradient_cliping": 1.0}', encoding="utf-8"
         )
     main(["check", *flags, "."])
-    assert capsys.readouterr().err.endswith("; `--statistics` counts them by rule\n") == offered
+    assert capsys.readouterr().err.endswith("; `--show statistics` counts them by rule\n") == offered

@@ -1,4 +1,4 @@
-"""`cfglint init`, `check --show-files`, `check --show-settings` and `--color`."""
+"""`cfglint init`, `check --show files`, `check --show settings` and `--color`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_init_names_the_files_whose_kind_is_to_be_chosen(folder, monkeypatch, ca
     assert chosen.count("neox") == 2
     (folder / "cfglint.toml").write_text(chosen, encoding="utf-8")
     capsys.readouterr()
-    main(["check", "--show-files"])
+    main(["check", "--show", "files"])
     assert "both.yaml: neox" in capsys.readouterr().out.splitlines()
 
 
@@ -84,7 +84,7 @@ def test_init_overwrites_nothing(folder, capsys, name):
 
 def test_show_files_names_kind_run_and_reason(folder, capsys):
     (folder / "run.sh").write_text("echo hello\n", encoding="utf-8")
-    assert main(["check", ".", "--show-files"]) == 0
+    assert main(["check", ".", "--show", "files"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "./ds.json: deepspeed, in the run of ./train.yaml",
         "./other.yaml: skipped (not a training config)",
@@ -95,25 +95,25 @@ def test_show_files_names_kind_run_and_reason(folder, capsys):
 
 def test_show_files_names_what_is_excluded(folder, capsys):
     (folder / "cfglint.toml").write_text('exclude = ["other.yaml", "ds.json"]\n', encoding="utf-8")
-    assert main(["check", "--show-files"]) == 0
+    assert main(["check", "--show", "files"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "ds.json: deepspeed, in the run of train.yaml",
         "other.yaml: skipped (excluded by the configuration)",
         "train.yaml: huggingface",
     ]
-    assert main(["check", "other.yaml", "--show-files"]) == 0
+    assert main(["check", "other.yaml", "--show", "files"]) == 0
     assert capsys.readouterr().out == "other.yaml: skipped (not a training config)\n"
 
 
 def test_show_files_of_declared_runs(folder, capsys):
     (folder / "cfglint.toml").write_text('[[run]]\nfiles = ["train.yaml"]\n', encoding="utf-8")
-    assert main(["check", "--show-files"]) == 0
+    assert main(["check", "--show", "files"]) == 0
     assert capsys.readouterr().out.splitlines() == ["train.yaml: huggingface", "ds.json: deepspeed, in the run of train.yaml"]
 
 
 def test_show_settings_names_the_origin(folder, capsys):
     (folder / "cfglint.toml").write_text('gpus = 8\nfail-on = "warning"\nexclude = ["old"]\n', encoding="utf-8")
-    assert main(["check", "--show-settings", "--fail-on", "info"]) == 0
+    assert main(["check", "--show", "settings", "--fail-on", "info"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert {"configuration: cfglint.toml", "gpus: 8 (cfglint.toml)", "exclude: old (cfglint.toml)"} <= set(lines)
     assert {"fail-on: info (command line)", "select: (unset)"} <= set(lines)

@@ -54,7 +54,7 @@ def test_a_path_without_a_command(capsys):
     assert "a command is missing before 'ds_config.json': `cfglint check ds_config.json` checks it" in capsys.readouterr().err
 
 
-@each_case(("topic", "option"), [("run", "--seq-length N"), ("job", "--kv-heads N")])
+@each_case(("topic", "option"), [("run", "--seq-length N"), ("job", "--warmup W")])
 def test_help_about_a_topic_explains_its_options(capsys, topic, option):
     with pytest.raises(SystemExit) as stopped:
         main(["help", "new" if topic == "job" else "check"])

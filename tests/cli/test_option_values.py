@@ -82,6 +82,6 @@ def test_codes_and_names_are_taken_in_any_case(folder, capsys, chosen):
 
 def test_statistics_take_the_place_of_findings_and_go_where_they_would(folder, capsys):
     (folder / "ds.json").write_text('{"train_batch_size": 7, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2}')
-    assert status_of("check", "ds.json", "--gpus", "8", "--statistics", "--output", "counts.txt") == 1
+    assert status_of("check", "ds.json", "--gpus", "8", "--show", "statistics", "--output", "counts.txt") == 1
     assert capsys.readouterr().out == ""
     assert (folder / "counts.txt").read_text() == "     1  BAT001  error   batch-mismatch  ds.json:1\n"

@@ -181,9 +181,10 @@ SCENES = {
     "check": (
         (
             {"t.yaml": TYPO, "ds.json": MISMATCH, "s.yaml": STRINGS, "x.yaml": "a: 1\n", "train.sh": SCRIPT, "p.toml": "gpus = 8\n"},
-            *("", "--gpus 8", "--statistics", "--format concise", "--format github", "--select KEY", "--ignore KEY,TYP", "--select NOPE"),
-            *("t.yaml --fail-on warning", "t.yaml --fail-on error", "t.yaml --fail-on info", "--show-files", "--show-settings --gpus 8"),
-            *("x.yaml", "x.yaml --skip-unrecognized", "missing.yaml", "x.yaml --kind huggingface", "--config p.toml --show-settings"),
+            *("", "--gpus 8", "--show statistics", "--format concise", "--format github"),
+            *("--select KEY", "--ignore KEY,TYP", "--select NOPE"),
+            *("t.yaml --fail-on warning", "t.yaml --fail-on error", "t.yaml --fail-on info", "--show files", "--show settings --gpus 8"),
+            *("x.yaml", "x.yaml --skip-unrecognized", "missing.yaml", "x.yaml --kind huggingface", "--config p.toml --show settings"),
             *("t.yaml --format text --format json --output r.json", "--format text --format concise", "--color always t.yaml"),
             *("--write-baseline", "--write-baseline --baseline b.json", "--baseline missing.json", "t.yaml --target transformers=4"),
             *("t.yaml --target transformer==4.57.1", "t.yaml --set max_steps=5", "t.yaml --set max_step=5", "t.yaml --set x", "--run ."),
@@ -196,13 +197,13 @@ SCENES = {
                 "cfglint.toml": 'ignore = ["TYP"]\n',
                 "s.yaml": STRINGS,
             },
-            *("", "t.yaml", "ok.yaml", "--show-settings", "--show-files", "s.yaml"),
+            *("", "t.yaml", "ok.yaml", "--show settings", "--show files", "s.yaml"),
         ),
         (
             {"ok.yaml": TRAINER, "cfglint.toml": '[[run]]\nfiles = ["ok.yaml"]\ngpus = 8\nglobal-batch = 99\n'},
             "",
             "ok.yaml",
-            "--show-files",
+            "--show files",
         ),
         ({"cfglint.toml": "gpu = 8\n", "ok.yaml": TRAINER}, ""),
         ({"note.txt": "x\n"}, "", "note.txt", "."),
@@ -317,7 +318,7 @@ def lay_out(files):
 
 def spelling(scene, arguments):
     """The words of the command that a scene is about."""
-    return [scene] if scene != "runs" else ["init"] if "--declare" in arguments else ["check", "--show-runs"]
+    return [scene] if scene != "runs" else ["init"] if "--declare" in arguments else ["check", "--show", "runs"]
 
 
 @pytest.mark.parametrize("command", SCENES)

@@ -120,7 +120,7 @@ def test_the_report_does_not_tell_how_many_had_a_share(project, monkeypatch, cap
     assert one == three
 
 
-@pytest.mark.parametrize("command", ["check --show-runs --format=json", "init --declare"])
+@pytest.mark.parametrize("command", ["check --show runs --format=json", "init --declare"])
 def test_the_list_of_runs_does_not_tell_how_many_had_a_share(tmp_path, monkeypatch, capfd, command):
     monkeypatch.chdir(tmp_path)
     for number in range(1, 13):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases import each_case
 from cfglint.cli import modelled_releases
 from cfglint.frameworks import LINE_KINDS, framework, kinds
-from cfglint.frameworks.base import LineFramework
+from cfglint.frameworks.base import LineFramework, imported
 from cfglint.generators import kinds as generated_kinds
 from cfglint.report import manual
 from cfglint.rules.engine import rules_for
@@ -16,8 +16,6 @@ GAPS = {
     "launch": {"package", "newest release", "schema", "generator", "README row"},
     "megatron": {"package", "newest release", "schema", "rules", "README row"},
     "megatron_swift": {"schema"},
-    "swift": {"schema"},
-    "verl": {"schema"},
 }
 
 
@@ -53,3 +51,12 @@ def test_a_framework_is_complete(kind, root):
 
 def test_the_kinds_that_no_file_shows_are_those_of_launch_lines():
     assert {kind for kind in kinds() if isinstance(framework(kind), LineFramework)} == set(LINE_KINDS)
+
+
+@each_case("kind", kinds())
+def test_the_parts_of_a_framework_exist(kind):
+    own = framework(kind)
+    tables = ("constructors", "modules", "names")
+    assert all(callable(imported(place)) != (name in tables) for name, place in own.parts.items())
+    assert all(hasattr(own, name) for name in own.parts if name not in tables)
+    assert {"config", "batch", "account"} <= {*own.parts, *(name for name in dir(own) if name in vars(type(own)))}

@@ -249,7 +249,7 @@ def test_what_is_missing_is_named_by_its_flag(tmp_path):
         return missing_for(Discovery(LaunchFacts(**facts), "huggingface").one([str(tmp_path / "t.yaml")]).configs[0])
 
     assert missing() == ["--model", "--gpu-memory"]
-    assert missing(model=named_model("gpt2"), gpu_memory=80.0) == ["--seq-length"]
+    assert missing(model=named_model("llama-3.2-1b"), gpu_memory=80.0) == ["--seq-length"]
     assert missing(model=named_model("gpt2"), gpu_memory=80.0, seq_length=5) == []
 
 

@@ -22,6 +22,8 @@ max_steps: 2000
 learning_rate: 3.0e-4
 weight_decay: 0.1
 adam_beta2: 0.95
+adam_epsilon: 1.0e-8
+max_grad_norm: 1.0
 lr_scheduler_type: cosine
 warmup_steps: 100
 bf16: true

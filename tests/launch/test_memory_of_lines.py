@@ -128,3 +128,69 @@ def test_the_model_may_be_named_in_the_program(code, tmp_path, monkeypatch, caps
     (tmp_path / "train.py").write_text(head + code)
     assert main(["explain", "train.py", "--gpus", "1", "--seq-length", "512", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["memory"]["model"] == "qwen2.5-7b"
+
+
+@pytest.fixture
+def of_line(tmp_path, monkeypatch, capsys):
+    """The memory of a line that names its model, on 8 GPUs of 80 GB."""
+    monkeypatch.chdir(tmp_path)
+
+    def explain(line, **files):
+        for name, text in {"run.sh": line + "\n", **{name.replace("_", "."): text for name, text in files.items()}}.items():
+            (tmp_path / name).write_text(text)
+        assert main(["explain", "run.sh", "--gpus", "8", "--gpu-memory", "80GB", "--format", "json"]) == 0
+        return json.loads(capsys.readouterr().out)["memory"]
+
+    return explain
+
+
+@pytest.mark.parametrize(
+    ("line", "assumed"),
+    [
+        ("--model_name_or_path openai/whisper-small", "rows of 448 tokens, the model's limit"),
+        ("--model_name_or_path roberta-base", "rows of 512 tokens, the model's limit"),
+        ("--model_name_or_path BAAI/bge-m3 --query_max_len 32 --passage_max_len 128", "a query of 32 and 8 passages of 128 tokens"),
+        ("--model_name_or_path Qwen/Qwen2_5-1.5B --max_length 512", "Qwen/Qwen2_5-1.5B is qwen2.5-1.5b"),
+    ],
+)
+def test_what_limits_the_rows_and_the_spelling_of_a_name_are_assumptions(of_line, line, assumed):
+    memory = of_line(f"{LINE} {line}")
+    assert (memory["class"], memory["peak_gib"] is not None) == ("C", True)
+    assert assumed in memory["assumed"]
+
+
+def test_every_passage_of_a_cross_encoder_is_a_row(of_line):
+    line = f"{LINE} --model_name_or_path google/electra-base-discriminator"
+    alone, eight = of_line(line), of_line(f"{line} --train_n_passages 8")
+    assert eight["terms"]["logits"] == pytest.approx(8 * alone["terms"]["logits"], rel=0.01)
+
+
+MEGATRON = (
+    "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048"
+    " --micro-batch-size 4 --tensor-model-parallel-size 2 --bf16"
+)
+
+
+def test_the_arguments_of_megatron_have_the_whole_shape(of_line):
+    plain = of_line(MEGATRON)
+    assert plain["class"] == "C"
+    assert of_line(f"{MEGATRON} --use-distributed-optimizer")["terms"]["optimizer"] == pytest.approx(
+        plain["terms"]["optimizer"] / 4, rel=0.01
+    )
+    recomputed = of_line(f"{MEGATRON} --use-flash-attn --recompute-method uniform")
+    assert recomputed["terms"]["activations"] < plain["terms"]["activations"] / 10
+    assert of_line(f"{MEGATRON} --num-experts 8") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        MEGATRON.replace("torchrun --nproc_per_node", "deepspeed --num_gpus") + " --deepspeed --deepspeed_config ds.json",
+        "deepspeed --num_gpus 8 own.py --model_name Qwen/Qwen3-4B --seq_length 1024 --deepspeed_config ds.json",
+    ],
+)
+def test_a_deepspeed_file_trains_the_model_of_its_line(of_line, line):
+    stage_3 = of_line(line, ds_json='{"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}, "zero_optimization": {"stage": 3}}')
+    stage_1 = of_line(line, ds_json='{"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}, "zero_optimization": {"stage": 1}}')
+    assert (stage_3["class"], stage_1["class"]) == ("C", "C")
+    assert stage_3["terms"]["weights"] < stage_1["terms"]["weights"] / 3

@@ -166,8 +166,8 @@ def boundary(tmp_path, capsys, monkeypatch):
 
 COMMANDS = (
     ("check", ".", "--gpus", "8", "--gpu-memory", "H100"),
-    ("check", ".", "--format", "json", "--show-settings"),
-    ("check", ".", "--show-files"),
+    ("check", ".", "--format", "json", "--show", "settings"),
+    ("check", ".", "--show", "files"),
     ("fix", ".", "--unsafe-fixes"),
     ("fix", ".", "--gpus", "8", "--global-batch", "64"),
     ("plan", ".", "--gpus", "8", "--global-batch", "64"),

@@ -279,16 +279,57 @@ class DeepSpeedZeroConfig(DeepSpeedConfigModel):
     overlap_comm: Optional[bool] = None
 """
 
+DEEPSPEED_CONFIG = """from .compiler import get_compile_config
+from .zero.config import DeepSpeedZeroConfig
+
+class DeepSpeedConfig:
+    def initialize(self, given):
+        self.zero_config = DeepSpeedZeroConfig(**given["zero_optimization"])
+        self.compile_config = get_compile_config(given)
+"""
+COMPILER = """from deepspeed.runtime.config_utils import DeepSpeedConfigModel
+
+class CompileConfig(DeepSpeedConfigModel):
+    brand_new: bool = False
+
+def get_compile_config(given):
+    return CompileConfig(**given["compile"])
+"""
+DEEPSPEED = {"runtime/config_utils.py": "class DeepSpeedConfigModel(BaseModel):\n    pass\n", "runtime/config.py": DEEPSPEED_CONFIG}
+INFERENCE = """from deepspeed.runtime.config_utils import DeepSpeedConfigModel
+
+class WeightQuantConfig(DeepSpeedConfigModel):
+    enabled: bool = True
+"""
+
+
+def written(root, files):
+    """A package with some files."""
+    for name, text in files.items():
+        folder = (root / name).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+        for each in (folder, *folder.parents):
+            if each.is_relative_to(root):
+                (each / "__init__.py").touch()
+
+
+def test_the_models_of_deepspeed_are_those_that_its_config_makes(tmp_path):
+    """A model may be in a file of any name; one that only inference uses is no section of the config."""
+    from cfglint.frameworks.deepspeed.source_fields import learned
+
+    files = {**DEEPSPEED, "runtime/zero/config.py": ZERO_CONFIG, "runtime/compiler.py": COMPILER, "inference/config.py": INFERENCE}
+    written(tmp_path / "deepspeed", files)
+    assert {name: [*fields] for name, fields in learned(tmp_path, lambda path: True).items()} == {
+        "zero_optimization": ["stage", "brand_new", "overlap_comm"],
+        "compile": ["brand_new"],
+    }
+
 
 def test_the_fields_of_an_installed_deepspeed(project, tmp_path):
     """A new key of a model is known with its limits; a key that the source lacks is refused, as a warning."""
     root = tmp_path / SITE / "deepspeed"
-    files = {"runtime/config_utils.py": "class DeepSpeedConfigModel(BaseModel):\n    pass\n", "runtime/zero/config.py": ZERO_CONFIG}
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    for folder in ("", "runtime", "runtime/zero"):
-        (root / folder / "__init__.py").touch()
+    written(root, {**DEEPSPEED, "runtime/zero/config.py": ZERO_CONFIG})
     (tmp_path / SITE / "deepspeed-99.1.0.dist-info").mkdir()
     path = tmp_path / "ds_config.json"
 

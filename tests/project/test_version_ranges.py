@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
+from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.frameworks.version_bounds import allowed, has_lower_bound
 from cfglint.project.allowed_releases import allowed_releases, newest_allowed
 from cfglint.project.pinned_versions import is_environment, is_option, may_name_versions
@@ -53,7 +54,14 @@ def test_a_clause_that_is_none_is_left_out():
 
 @each_case(
     ("spec", "expected"),
-    [(">=4.40,<5", "4.57.6"), ("<=4.40", "4.40.0"), ("~=4.40.0", "4.40.2"), (">=9.1,<9.3", "9.1"), ("<4.20", "4.19.4"), ("", "5.23.0")],
+    [
+        (">=4.40,<5", "4.57.6"),
+        ("<=4.40", "4.40.0"),
+        ("~=4.40.0", "4.40.2"),
+        (">=9.1,<9.3", "9.1"),
+        ("<4.20", "4.19.4"),
+        ("", NEWEST["transformers"]),
+    ],
 )
 def test_the_newest_allowed_release_is_a_modelled_one_if_there_is_one(spec, expected):
     assert newest_allowed("transformers", [spec]) == expected

@@ -34,7 +34,7 @@ def test_more_digits_than_python_reads_are_an_error_of_the_framework(tmp_path, m
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.json").write_text('{"gradient_accumulation_steps": ' + "9" * 5000 + "}")
     assert main(["check", "--kind", "deepspeed", "a.json"]) == 1
-    assert "Exceeds the limit (4300 digits)" in capsys.readouterr().out
+    assert "Exceeds the limit (4300" in capsys.readouterr().out
 
 
 def test_explain_says_that_nothing_is_known(tmp_path, monkeypatch, capsys):

@@ -31,7 +31,7 @@ STAGES = {
     "launcher": (loaded, "launched"),
     "config": (DeepSpeed, "config"),
     "values": (DeepSpeedSections, "read"),
-    "batch": (DeepSpeed, "batch"),
+    "batch": (Framework, "batch"),
     "numbers": (Framework, "numbers"),
     "fork": (Config, "is_for_fork"),
     "target": (LoadedRun, "target"),

@@ -67,3 +67,25 @@ def test_only_packages_with_a_schema_can_be_followed():
     tool = importlib.import_module("follow")
     assert all((ROOT / "tools" / f"schema_{kind}.py").exists() for kind in tool.kinds().values())
     assert {"trl", "transformers", "deepspeed"} <= tool.kinds().keys()
+
+
+def test_a_check_that_changed_by_the_name_of_a_field_only_is_unchanged(tmp_path):
+    """A validator is compared by its body, which has the name of the field; another change of it is printed."""
+    tool = importlib.import_module("source_checks")
+    source = """
+class Config(Model):
+    @model_validator(mode="after")
+    def complete(self):
+        self.overlap_comm = self.overlap_comm or self.stage == 3
+"""
+
+    def read(text, names=None):
+        (tmp_path / "config.py").write_text(text)
+        return tool.checks(tmp_path, "trl", names)
+
+    def changes(text):
+        names = {"overlap_communication": "overlap_comm"}
+        return [each.what for each in tool.changes_but_of_names(read(source), read(text), read(text, names))]
+
+    after = source.replace("overlap_comm", "overlap_communication")
+    assert (changes(after), changes(after.replace("== 3", "== 2"))) == ([], ["changed"])

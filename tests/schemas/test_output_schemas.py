@@ -26,7 +26,7 @@ FILES = {
 SOME = [
     ("check", "check . --gpus 8 --target transformers==5.23.0"),
     ("check", "check train.yaml"),
-    ("runs", "check . --show-runs"),
+    ("runs", "check . --show runs"),
     ("fix", "fix train.yaml --gpus 8 --global-batch 64 --diff"),
     ("fix", "fix train.yaml --gpus 7 --global-batch 64 --diff"),
     ("plan", "plan other.yaml --gpus 8,16 --global-batch 64 --num-examples 1000"),

@@ -129,6 +129,8 @@ class Layer:
         are repeated.
         """
         shape, element = self.shape, self.widths.products
+        if shape.delta is not None:  # q, k and v before and after the convolution and its activation; gate, state and output
+            return element * (3 * (2 * shape.delta.keys + shape.delta.values) + 3 * shape.delta.values)
         query, keys = element * shape.query_width, element * shape.kv_width
         values = keys
         kept = 0

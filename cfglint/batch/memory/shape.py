@@ -12,7 +12,8 @@ from cfglint.source.record import Record, changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from cfglint.source.values import ConfigValue
 
 GATED = "gated"  # Llama: RMSNorm, separate q, k and v, a gated feed-forward part
 NEOX = "gpt_neox"
@@ -51,7 +52,7 @@ class Architecture(Record):
     text_only: bool = False
 
 
-def unexamined(block: str = GATED, **properties: Any) -> Architecture:
+def unexamined(block: str = GATED, **properties: ConfigValue) -> Architecture:
     """An architecture whose parameters are counted, and whose activations are like those of a similar one."""
     return Architecture(block, examined=False, **properties)
 
@@ -81,6 +82,7 @@ ARCHITECTURES = {
     "gemma3_text": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True),
     "gemma3": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True, text_only=True),
     "llava": unexamined(text_only=True),
+    "qwen3_5": unexamined(head_norm=True, text_only=True),
     "smollm3": unexamined(tied=True),
     "olmo2": unexamined(full_norm=True),
     "olmoe": unexamined(full_norm=True),
@@ -145,6 +147,16 @@ class Latent(Record):
     value: int
 
 
+class Delta(Record):
+    """The widths of Qwen 3.5's gated delta rule, which three of four layers have in the place of attention.
+
+    Here all layers have it: the matrices of the others are of about the same size.
+    """
+
+    keys: int
+    values: int
+
+
 class Shape(Record):
     """The sizes of a model on one rank: tensor parallelism has already divided heads, intermediate and vocabulary sizes."""
 
@@ -169,12 +181,18 @@ class Shape(Record):
     dense_layers: int = 0  # the first layers of a mixture of experts, which have none, and their width
     dense_intermediate: int = 0
     latent: Latent | None = None
+    delta: Delta | None = None
     cross_gate: int = 1  # T5: the matrices that read the input of the feed-forward part
 
     @property
     def architecture(self) -> Architecture:
         """The properties of its model type."""
         return ARCHITECTURES.get(self.model_type, LLAMA)
+
+    @property
+    def longest_row(self) -> int:
+        """The most tokens that a row can have because positions are learned; 0 without that limit."""
+        return max(self.positions - POSITIONS.get(self.model_type, 0) - (2 if self.model_type in PADDED else 0), 0)
 
     @property
     def block(self) -> str:
@@ -269,6 +287,7 @@ class Shape(Record):
             kv_heads=ceiling(self.kv_heads, tensor),
             vocabulary=ceiling(self.vocabulary, tensor),
             layers=ceiling(self.layers, pipeline),
+            delta=self.delta and Delta(ceiling(self.delta.keys, tensor), ceiling(self.delta.values, tensor)),
         )
 
 
@@ -282,7 +301,11 @@ def gated_matrices(shape: Shape) -> list[Matrix]:
     (transformers 5).
     """
     hidden, inner = shape.hidden, shape.intermediate
-    attention = latent_matrices(shape, shape.latent) if shape.latent is not None else attention_matrices(shape)
+    attention = attention_matrices(shape)
+    if shape.latent is not None:
+        attention = latent_matrices(shape, shape.latent)
+    elif shape.delta is not None:
+        attention = delta_matrices(shape, shape.delta)
     if shape.experts:
         experts, shared = shape.experts, shape.shared
         together = [Matrix("shared.gate_up_proj", hidden, 2 * shared), Matrix("shared.down_proj", shared, hidden)] if shared else []
@@ -318,6 +341,15 @@ def latent_matrices(shape: Shape, latent: Latent) -> list[Matrix]:
         Matrix("kv_a_proj_with_mqa", hidden, latent.keys + latent.rotary),
         Matrix("kv_b_proj", latent.keys, heads * (latent.plain + latent.value)),
         Matrix("o_proj", heads * latent.value, hidden),
+    ]
+
+
+def delta_matrices(shape: Shape, delta: Delta) -> list[Matrix]:
+    """The matrices of the gated delta rule: queries, keys and values together, the gate of the output, the output."""
+    return [
+        Matrix("in_proj_qkv", shape.hidden, 2 * delta.keys + delta.values),
+        Matrix("in_proj_z", shape.hidden, delta.values),
+        Matrix("out_proj", delta.values, shape.hidden),
     ]
 
 
@@ -378,7 +410,7 @@ class UnknownShape(ValueError):
     """A config.json lacks a size that the estimate needs; the message names it."""
 
 
-def size(config: Mapping[str, Any], *names: str) -> int:
+def size(config: Mapping[str, ConfigValue], *names: str) -> int:
     """The first of some keys that is a positive integer."""
     for name in names:
         value = config.get(name)
@@ -387,7 +419,7 @@ def size(config: Mapping[str, Any], *names: str) -> int:
     raise UnknownShape(names[0])
 
 
-def of_config(config: Mapping[str, Any]) -> Shape:
+def of_config(config: Mapping[str, ConfigValue]) -> Shape:
     """The shape that a Hugging Face config.json describes; raises UnknownShape if a size is missing."""
     model_type = name_of(config)
     inner = next((config[key] for key in TEXT_PARTS if isinstance(config.get(key), dict)), None)
@@ -422,6 +454,7 @@ def of_config(config: Mapping[str, Any]) -> Shape:
         dense_layers=optional(config, "first_k_dense_replace") if experts else 0,
         dense_intermediate=optional(config, "intermediate_size"),
         latent=latent(config),
+        delta=delta(config),
         cross_gate=2 if str(config.get("feed_forward_proj")).startswith("gated") else 1,
     )
 
@@ -433,19 +466,22 @@ LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 INNER = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
 POSITIONS = {
-    "gpt2": 0, "gpt_bigcode": 0, "gpt_neo": 0, "bert": 2, "distilbert": 0, "roberta": 1, "xlm-roberta": 1, "opt": 2,
+    "gpt2": 0, "gpt_bigcode": 0, "gpt_neo": 0, "bert": 2, "distilbert": 0, "electra": 2, "roberta": 1, "xlm-roberta": 1, "opt": 2,
+    "whisper": 0,
 }  # learned position embeddings, and the rows of their table beyond the positions (OPT's offset, token types)  # fmt: skip
+PADDED = ("roberta", "xlm-roberta")  # the first two of their positions are for padding
+LINEAR_HEAD = 128  # the default width of a head of the gated delta rule
 OUTPUT_WITHOUT_BIAS = ("glm", "glm4")
 FOUR_TIMES = ("falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt")  # the feed-forward width where config.json has none
 
 
-def name_of(config: Mapping[str, Any]) -> str:
+def name_of(config: Mapping[str, ConfigValue]) -> str:
     """The model type; empty if it is not written."""
     given = config.get("model_type")
     return given if isinstance(given, str) else ""
 
 
-def kv_heads(config: Mapping[str, Any], heads: int) -> int:
+def kv_heads(config: Mapping[str, ConfigValue], heads: int) -> int:
     """The heads of keys and values: fewer than those of queries where these share them."""
     if config.get("multi_query") is True and config.get("new_decoder_architecture") is not True:
         return 1
@@ -455,21 +491,21 @@ def kv_heads(config: Mapping[str, Any], heads: int) -> int:
     )
 
 
-def positions(config: Mapping[str, Any], model_type: str) -> int:
+def positions(config: Mapping[str, ConfigValue], model_type: str) -> int:
     """The rows of the learned position embeddings; 0 for rotary ones and ALiBi."""
     if model_type not in POSITIONS:
         return 0
     return (optional(config, "n_positions") or optional(config, "max_position_embeddings") or 1024) + POSITIONS[model_type]
 
 
-def shared(config: Mapping[str, Any]) -> int:
+def shared(config: Mapping[str, ConfigValue]) -> int:
     """The width of the experts that every token passes."""
     return optional(config, "shared_expert_intermediate_size") or optional(config, "n_shared_experts") * optional(
         config, "moe_intermediate_size"
     )
 
 
-def latent(config: Mapping[str, Any]) -> Latent | None:
+def latent(config: Mapping[str, ConfigValue]) -> Latent | None:
     """DeepSeek's latent attention, if the config has it."""
     keys = optional(config, "kv_lora_rank")
     if not keys:
@@ -478,13 +514,23 @@ def latent(config: Mapping[str, Any]) -> Latent | None:
     return Latent(optional(config, "q_lora_rank"), keys, *(size(config, name) for name in names))
 
 
-def optional(config: Mapping[str, Any], name: str) -> int:
+def delta(config: Mapping[str, ConfigValue]) -> Delta | None:
+    """Qwen 3.5's gated delta rule, if the config has it."""
+    if not optional(config, "linear_num_value_heads"):
+        return None
+    widths = (
+        size(config, f"linear_num_{part}_heads") * (optional(config, f"linear_{part}_head_dim") or LINEAR_HEAD) for part in ("key", "value")
+    )
+    return Delta(*widths)
+
+
+def optional(config: Mapping[str, ConfigValue], name: str) -> int:
     """A positive integer of a config; 0 if there is none."""
     value = config.get(name)
     return value if type(value) is int and value > 0 else 0
 
 
-def intermediate(config: Mapping[str, Any], architecture: Architecture, hidden: int, experts: int) -> int:
+def intermediate(config: Mapping[str, ConfigValue], architecture: Architecture, hidden: int, experts: int) -> int:
     """The width of the feed-forward part, or of an expert; the default of some is four times the hidden size."""
     if experts and optional(config, "moe_intermediate_size"):
         return optional(config, "moe_intermediate_size")

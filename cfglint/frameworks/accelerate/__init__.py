@@ -9,12 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
@@ -42,7 +38,7 @@ COMPANIONS = frozenset(
 )
 
 
-class Accelerate(Framework["AccelerateConfig"]):
+class Accelerate(Framework["Config"]):
     """Configs of `accelerate launch`."""
 
     kind = KIND
@@ -51,7 +47,6 @@ class Accelerate(Framework["AccelerateConfig"]):
     newest = NEWEST
     repository_owners = ("huggingface",)
     oldest = OLDEST["accelerate"]
-    learns_in = "accelerate.releases"
     is_launcher = True
     rule_families = {"ACC": title}
     file_match = (
@@ -63,6 +58,8 @@ class Accelerate(Framework["AccelerateConfig"]):
         "**/huggingface/accelerate/default_config.yaml",
     )
     telling_keys = COMPANIONS | {"compute_environment", "distributed_type"}
+    history_tables = ("accelerate.releases.HISTORY",)
+    parts = {"batch": "accelerate.batch.resolve", "account": "accelerate.summary.account", "learn": "accelerate.releases.learn"}
 
     def detect(self, document: Document) -> int:
         """Detect by `compute_environment`, or by `distributed_type` together with other keys of accelerate."""
@@ -91,33 +88,11 @@ class Accelerate(Framework["AccelerateConfig"]):
         config = AccelerateConfig([document], facts)
         return (config.started, config.setting("num_processes").place) if config.started else None
 
-    def histories(self) -> tuple[History, ...]:
-        """The fields of the releases."""
-        from cfglint.frameworks.accelerate.releases import HISTORY
-
-        return (HISTORY,)
-
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the launch that the first document describes."""
         from cfglint.frameworks.accelerate.config import AccelerateConfig
 
         return AccelerateConfig(documents, facts, kinds)
-
-    def batch(self, config: AccelerateConfig) -> Batch:
-        """The number of processes; the script sets the batch."""
-        from cfglint.frameworks.accelerate.batch import resolve
-
-        return resolve(config)
-
-    def account(self, config: AccelerateConfig) -> Summary:
-        """Machines, processes and precision."""
-        from cfglint.frameworks.accelerate.summary import account
-
-        return account(config)
-
-    def load_rules(self) -> None:
-        """Register accelerate's rules."""
-        from cfglint.frameworks.accelerate import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, or Python's json."""

@@ -11,13 +11,8 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.memory_inputs import Inputs, Model
-    from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
@@ -85,7 +80,6 @@ class Axolotl(Framework["AxolotlConfig"]):
     newest = NEWEST
     repository_owners = ("axolotl-ai-cloud", "openaccess-ai-collective", "winglian")
     oldest = OLDEST["axolotl"]
-    learns_in = "axolotl.releases"
     base = "huggingface"
     reads_arguments = True
     rule_families = {"AXL": title}
@@ -120,6 +114,16 @@ class Axolotl(Framework["AxolotlConfig"]):
             "TYP202",
         )
     )
+    history_tables = ("axolotl.releases.HISTORY",)
+    parts = {
+        "config": "axolotl.config.AxolotlConfig",
+        "batch": "axolotl.batch.resolve",
+        "numbers": "axolotl.batch.numbers",
+        "model": "axolotl.memory.model",
+        "memory": "axolotl.memory.inputs",
+        "account": "axolotl.summary.account",
+        "learn": "axolotl.releases.learn",
+    }
 
     def detect(self, document: Document) -> int:
         """Detect by top-level keys: `base_model` together with others of axolotl."""
@@ -165,57 +169,11 @@ class Axolotl(Framework["AxolotlConfig"]):
         name = named_file(document, "deepspeed")
         return [(("deepspeed",), name, "deepspeed")] if name else []
 
-    def histories(self) -> tuple[History, ...]:
-        """The fields of the releases."""
-        from cfglint.frameworks.axolotl.releases import HISTORY
-
-        return (HISTORY,)
-
-    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config from the first document; the others are files that it names."""
-        from cfglint.frameworks.axolotl.config import AxolotlConfig
-
-        return AxolotlConfig(documents, kinds, facts)
-
-    def batch(self, config: AxolotlConfig) -> Batch:
-        """`micro_batch_size` x `gradient_accumulation_steps` x data-parallel size."""
-        from cfglint.frameworks.axolotl.batch import resolve
-
-        return resolve(config)
-
     def operations(self, config: AxolotlConfig) -> tuple[Operation, ...]:
         """The operations of the Trainer."""
         from cfglint.frameworks.huggingface.field_operations import OPERATIONS
 
         return OPERATIONS
-
-    def numbers(self, config: AxolotlConfig) -> dict[str, int | None]:
-        """Total steps and warm-up steps; axolotl turns epochs into steps itself."""
-        from cfglint.frameworks.axolotl.batch import numbers
-
-        return numbers(config)
-
-    def model(self, config: AxolotlConfig) -> Model | None:
-        """The model in the folder that the file names."""
-        from cfglint.frameworks.axolotl.memory import model
-
-        return model(config)
-
-    def memory(self, config: AxolotlConfig, model: Model) -> Inputs | None:
-        """The memory settings of a run."""
-        from cfglint.frameworks.axolotl.memory import inputs
-
-        return inputs(config, model)
-
-    def account(self, config: AxolotlConfig) -> Summary:
-        """Length, learning rate, precision, and what the trainer fills in."""
-        from cfglint.frameworks.axolotl.summary import account
-
-        return account(config)
-
-    def load_rules(self) -> None:
-        """Register the rules."""
-        from cfglint.frameworks.axolotl import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, whatever the file name."""

@@ -22,8 +22,6 @@ from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.axolotl.refusals import AxolotlModel
     from cfglint.frameworks.axolotl.values import AxolotlValues
 
@@ -96,13 +94,13 @@ def written(config: AxolotlValues, key: str) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 
-def setting_of(config: AxolotlValues, key: str, value: Any) -> Setting:
+def setting_of(config: AxolotlValues, key: str, value: object) -> Setting:
     """A key as a setting with the value that axolotl computes."""
     found = config.place((key,))
     return Setting(found.path, value, found.origin, found.document, found.node, found.key_node, found.because)
 
 
-def product(*factors: Any) -> int | None:
+def product(*factors: object) -> int | None:
     """The product of integers; None if one is missing."""
     size = 1
     for factor in factors:

@@ -29,7 +29,6 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from cfglint.frameworks.versions import Version
 
@@ -108,7 +107,7 @@ def built_in(release: Version) -> tuple[str, ...]:
     return (CONTEXT_PARALLEL,) if release in BUILT_IN_PLUGINS else ()
 
 
-def plugins_of(value: Any, release: Version) -> list[NamedPlugin]:
+def plugins_of(value: object, release: Version) -> list[NamedPlugin]:
     """The plugins of the key `plugins`, in order."""
     if isinstance(value, str):  # axolotl iterates over its letters
         return [of_release(resolve(0, value[0]), release)] if value else []
@@ -124,7 +123,7 @@ def of_release(plugin: NamedPlugin, release: Version) -> NamedPlugin:
     return NamedPlugin(plugin.index, "", problem if release in REQUIRED_PLUGINS else "", bool(plugin.folder or plugin.problem))
 
 
-def resolve(index: int, name: Any) -> NamedPlugin:
+def resolve(index: int, name: object) -> NamedPlugin:
     """Find one plugin by its name."""
     if not isinstance(name, str):
         return NamedPlugin(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute 'partition'")

@@ -9,17 +9,12 @@ from cfglint.source.document import MAPPING, SCALAR
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.memory_inputs import Inputs, Model
-    from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Node, Syntax
     from cfglint.source.loaders import Loader
 
 NEWEST = RELEASES["deepspeed"]
-RULE_MODULES = (
+RULES = (
     "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel passed_objects removed_sections"
     " first_step no_effect"
 )
@@ -92,20 +87,20 @@ OTHERS = frozenset(
 )
 
 
-class DeepSpeed(Framework["DeepSpeedConfig"]):
+class DeepSpeed(Framework["Config"]):
     """DeepSpeed's own JSON config."""
 
     kind = "deepspeed"
     title = "DeepSpeed"
     estimates_memory = True
     package = "deepspeed"
-    learns_in = "deepspeed.models"
     newest = NEWEST
     repository_owners = ("deepspeedai", "microsoft")
     oldest = OLDEST["deepspeed"]
     can_be_referenced = True
     is_engine = True
     rule_families = {"DSP": title}
+    rule_modules = tuple(f"rules.{name}" for name in RULES.split())
     file_match = (
         "ds_config.json",
         "ds_config_*.json",
@@ -115,6 +110,14 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
         "deepspeed_config_*.json",
     )
     telling_keys = SIGNS | SECTION_NAMES | SHARED
+    history_tables = ("deepspeed.releases.KEY_HISTORY", "deepspeed.releases.MODEL_HISTORY")
+    parts = {
+        "batch": "deepspeed.batch.resolve",
+        "model": "deepspeed.memory.model",
+        "memory": "deepspeed.memory.inputs",
+        "account": "deepspeed.summary.account",
+        "learn": "deepspeed.models.learn",
+    }
 
     def detect(self, document: Document) -> int:
         """CERTAIN with a key or a section that only DeepSpeed has; MAYBE with shared keys, or with a typical file name alone."""
@@ -149,43 +152,11 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
         """Return `json`: DeepSpeed parses every file with hjson, whatever its name."""
         return "json"
 
-    def histories(self) -> tuple[History, ...]:
-        """The fields of the releases."""
-        from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
-
-        return (
-            KEY_HISTORY,
-            MODEL_HISTORY,
-        )
-
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the first document."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
         return DeepSpeedConfig(documents, facts)
-
-    def batch(self, config: DeepSpeedConfig) -> Batch:
-        """The batch, with missing batch keys inferred by DeepSpeed's own operators."""
-        from cfglint.frameworks.deepspeed.batch import resolve
-
-        return resolve(config)
-
-    def memory(self, config: DeepSpeedConfig, model: Model) -> Inputs | None:
-        """The memory settings of a run."""
-        from cfglint.frameworks.deepspeed.memory import inputs
-
-        return inputs(config, model)
-
-    def account(self, config: DeepSpeedConfig) -> Summary:
-        """Optimizer, schedule, precision and ZeRO."""
-        from cfglint.frameworks.deepspeed.summary import account
-
-        return account(config)
-
-    def load_rules(self) -> None:
-        """Register DeepSpeed's rules."""
-        for name in RULE_MODULES.split():
-            __import__(f"cfglint.frameworks.deepspeed.rules.{name}")
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The hjson loader, which accepts comments, missing quotes and a missing last brace, and rejects duplicate keys."""

@@ -15,10 +15,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.vocabulary import BatchReason
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 TRAIN = "train_batch_size"
 MICRO = "train_micro_batch_size_per_gpu"
@@ -39,7 +38,7 @@ class Unequal(Exception):
 class Triple(Record):
     """The three values as DeepSpeed holds them, and the key that an error is about."""
 
-    values: dict[str, Any]
+    values: ConfigTable
     derived: set[str] = set()
     at: str = ""
     reason: BatchReason = "mismatch"
@@ -59,7 +58,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
-def number(config: DeepSpeedConfig, key: str) -> Any:
+def number(config: DeepSpeedConfig, key: str) -> ConfigValue:
     """The value of a batch key; None (unknown) if a trainer may still resolve its "auto"."""
     value = config.values.get(key)
     return None if value == "auto" and config.open else value
@@ -78,7 +77,7 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
     return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
 
 
-def integral(value: Any) -> Any:
+def integral(value: object) -> ConfigValue:
     """The number, with an integral float as an integer; None for a value that is not a number."""
     if isinstance(value, bool):
         return int(value)
@@ -122,7 +121,7 @@ def sequence_ranks(config: DeepSpeedConfig) -> int:
     return size if isinstance(size, int) and size > 1 and (has_mesh(config) or has_sequence_key(config)) else 1
 
 
-def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:
+def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> int | None:
     """Samples per optimizer step: the ranks of an AutoTP group process the same batch, which the arithmetic counts for each."""
     micro, accumulation, total = (settings[key].value for key in (MICRO, ACCUMULATION, TRAIN))
     if not isinstance(total, int):
@@ -134,7 +133,7 @@ def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int 
     return micro * accumulation * (divisor // layout.tensor_parallel)
 
 
-def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
+def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
     """The divisor of DeepSpeed's arithmetic, or the error before it has one; None where the GPU count is unknown."""
     if has_mesh(config):
         return mesh_size(config)
@@ -154,7 +153,7 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
     return (found if config.world_size is not None else None), None
 
 
-def mesh_size(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
+def mesh_size(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
     """The data-parallel size of the device mesh, which must use all GPUs."""
     size, ranks = config.values["data_parallel_size"], config.values["sequence_parallel_size"]
     world = config.world_size
@@ -180,7 +179,7 @@ def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, 
     return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")
 
 
-def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
+def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchProblem | None:
     """Infer the missing values and check them; without a GPU count, only what holds for every count."""
     written = [key for key in KEYS if triple.values[key] is not None]
     if is_elastic(config):
@@ -206,7 +205,7 @@ def is_elastic(config: DeepSpeedConfig) -> bool:
     return config.looks_up("elasticity") and bool(config.get("elasticity", "enabled"))
 
 
-def elastic(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
+def elastic(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchProblem | None:
     """Set the three values as elastic training does, regardless of written values; unknown without a GPU count."""
     from cfglint.frameworks.deepspeed import elasticity
 
@@ -235,7 +234,7 @@ def elastic(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProbl
     return None
 
 
-def decided(config: DeepSpeedConfig, section: dict[str, Any]) -> bool:
+def decided(config: DeepSpeedConfig, section: ConfigTable) -> bool:
     """Whether every value of a section is known here."""
     values = [item for value in section.values() for item in (value if isinstance(value, list) else [value])]
     if any(value is not None and not isinstance(value, (bool, int, float, str, list, dict)) for value in values):
@@ -256,7 +255,7 @@ def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
     return BatchProblem("missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", MISSING)
 
 
-def infer(triple: Triple, divisor: Any) -> None:
+def infer(triple: Triple, divisor: object) -> None:
     """Derive the missing values (config.py:607-650)."""
     values = triple.values
     total, micro, steps = values[TRAIN], values[MICRO], values[ACCUMULATION]
@@ -285,7 +284,7 @@ def infer(triple: Triple, divisor: Any) -> None:
     triple.derived = {key for key, given in ((TRAIN, total), (MICRO, micro), (ACCUMULATION, steps)) if given is None}
 
 
-def product(left: Any, right: Any) -> Any:
+def product(left: ConfigValue, right: ConfigValue) -> ConfigValue:
     """`left * right`, without building the long string when a string is multiplied by a number."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, (str, list)) and isinstance(other, int):
@@ -293,7 +292,7 @@ def product(left: Any, right: Any) -> Any:
     return left * right
 
 
-def check(triple: Triple, divisor: Any) -> None:
+def check(triple: Triple, divisor: object) -> None:
     """Apply the four assertions (config.py:593-605)."""
     values = triple.values
     for key, title in ((TRAIN, "Train batch size"), (MICRO, "Micro batch size per gpu"), (ACCUMULATION, "Gradient accumulation steps")):
@@ -333,7 +332,7 @@ def lacks_accumulation(config: DeepSpeedConfig, triple: Triple) -> bool:
     return steps == 1 and all(type(each) is int for each in numbers) and total == micro * accumulated * config.world_size
 
 
-def explain(triple: Triple, divisor: Any) -> str:
+def explain(triple: Triple, divisor: object) -> str:
     """The message for an inconsistent batch."""
     values = triple.values
     total, micro, steps = (plain_number(values[key]) for key in KEYS)
@@ -349,7 +348,7 @@ def explain(triple: Triple, divisor: Any) -> str:
     return f"`{TRAIN}` is {total}, not a multiple of {factors}"
 
 
-def plain_number(value: Any) -> str:
+def plain_number(value: object) -> str:
     """A number without a superfluous fraction: 4, not 4.0."""
     return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
 

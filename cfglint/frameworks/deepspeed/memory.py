@@ -15,14 +15,14 @@ from cfglint.batch.memory.settings import (
     Settings,
     Zero,
 )
+from cfglint.frameworks.memory import MODEL_KEYS, ROW_KEYS, published_model
 from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.megatron.config import MegatronConfig
     from cfglint.frameworks.memory_inputs import Model
 
 # The states of each optimizer name; the step works on the fp32 partition and makes no copy of all states.
@@ -40,7 +40,7 @@ OPTIMIZERS = {
 AUTO = "auto"
 
 
-def number(value: Any, default: float) -> float:
+def number(value: object, default: float) -> float:
     """A size as a number; the default if the value of the file is refused or not resolved."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else default
 
@@ -81,6 +81,39 @@ def with_engine(settings: Settings, config: DeepSpeedConfig, model: Model) -> Se
     )
 
 
+def megatron(config: DeepSpeedConfig) -> MegatronConfig | None:
+    """The arguments of the run's launch line, if they are those of Megatron-LM."""
+    from cfglint.frameworks.megatron import FRAMEWORK
+    from cfglint.frameworks.megatron.config import MegatronConfig
+
+    launch = config.facts.launch
+    return MegatronConfig([launch.command], config.facts) if launch.command is not None and FRAMEWORK.takes(launch) else None
+
+
+def arguments(config: DeepSpeedConfig) -> dict[str, str | None]:
+    """The arguments of the run's launch line, as strings."""
+    from cfglint.source.shell.words import WORDS
+
+    command = config.facts.launch.command
+    return WORDS.construct(command) if command is not None else {}
+
+
+def model(config: DeepSpeedConfig) -> Model | None:
+    """The model that the launch line names or, as Megatron-LM's does, describes."""
+    shaped = megatron(config)
+    if shaped is not None:
+        return shaped.framework.model(shaped)
+    given = arguments(config)
+    return next((found for key in MODEL_KEYS if (found := published_model(given.get(key) or "")) is not None), None)
+
+
+def rows(config: DeepSpeedConfig) -> int | None:
+    """The tokens per row: those of the launch line, else those of the flag."""
+    given = arguments(config)
+    written = next((text for key in ROW_KEYS if (text := given.get(key))), "")
+    return int(written) if written.isdecimal() and int(written) > 0 else config.facts.seq_length
+
+
 def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
     """The settings of a run with a DeepSpeed file only: its script decides checkpointing and attention, and may pass the optimizer."""
     if not config.readable:
@@ -88,7 +121,14 @@ def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
     batch = config.batch
     micro, ranks, accumulation = batch.micro_batch.value, batch.data_parallel.value, batch.accumulation.value
     known = type(micro) is int and micro > 0
-    sequence = config.facts.seq_length
+    shaped = megatron(config)
+    if shaped is not None:
+        from cfglint.frameworks.megatron.memory import inputs as megatron_inputs
+
+        found = megatron_inputs(shaped, model, zero_of(config, model))
+        settings = changed(found.settings, micro_batch=micro if known else 1, ranks=ranks if type(ranks) is int and ranks > 0 else 1)
+        return changed(found, settings=with_engine(settings, config, model), micro_known=known)
+    sequence = rows(config)
     assumed = [f"rows of {sequence} tokens"] if sequence else []
     assumed += ["flash or sdpa attention", "with or without gradient checkpointing"]
     if config.optimizer is None:
@@ -99,6 +139,7 @@ def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
         loaded=FP32 if config.precision == FP32 else config.precision,
         accumulation=accumulation if type(accumulation) is int else 1,
         ranks=ranks if type(ranks) is int and ranks > 0 else 1,
+        own_code=config.facts.model is None,  # the program may load the model in another form, or train a part of it
     )
     settings = with_engine(settings, config, model)
     return Inputs(settings, (changed(settings, checkpointing=True),), tuple(assumed), sequence is not None, known)

@@ -9,14 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.memory_inputs import Inputs, Model
-    from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -148,11 +143,22 @@ class Trainer(Framework["TrainerConfig"]):
     newest = NEWEST
     repository_owners = ("huggingface",)
     oldest = OLDEST["transformers"]
-    learns_in = "huggingface.fields"
     reads_arguments = True
     rule_families = {"HFT": title}
     file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
+    history_tables = ("huggingface.fields.HISTORY",)
+    parts = {
+        "config": "huggingface.config.TrainerConfig",
+        "batch": "huggingface.batch.resolve",
+        "model": "huggingface.memory.model",
+        "memory": "huggingface.memory.inputs",
+        "account": "huggingface.summary.account",
+        "constructors": "huggingface._signatures.PARAMETERS",
+        "modules": "huggingface._imports.MODULES",
+        "names": "huggingface._imports.NAMES",
+        "learn": "huggingface.fields.learn",
+    }
 
     def detect(self, document: Document) -> int:
         """Detect by top-level keys; a file of a similar tool is not recognised."""
@@ -191,41 +197,11 @@ class Trainer(Framework["TrainerConfig"]):
                 found.append(((key,), name, kind))
         return found
 
-    def histories(self) -> tuple[History, ...]:
-        """The fields of the releases."""
-        from cfglint.frameworks.huggingface.fields import HISTORY
-
-        return (HISTORY,)
-
-    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config of the trainer's arguments in the first document; the others are files that it names."""
-        from cfglint.frameworks.huggingface.config import TrainerConfig
-
-        return TrainerConfig(documents, kinds, facts)
-
-    def batch(self, config: TrainerConfig) -> Batch:
-        """The batch: per-device size x accumulation x data-parallel size."""
-        from cfglint.frameworks.huggingface.batch import resolve
-
-        return resolve(config)
-
     def numbers(self, config: TrainerConfig) -> dict[str, int | None]:
         """Steps per epoch, total steps and warm-up steps."""
         from cfglint.frameworks.huggingface.batch import steps
 
         return steps(config).numbers()
-
-    def model(self, config: TrainerConfig) -> Model | None:
-        """The model in the folder that the file names."""
-        from cfglint.frameworks.huggingface.memory import model
-
-        return model(config)
-
-    def memory(self, config: TrainerConfig, model: Model) -> Inputs | None:
-        """The memory settings of a run."""
-        from cfglint.frameworks.huggingface.memory import inputs
-
-        return inputs(config, model)
 
     def operations(self, config: TrainerConfig) -> tuple[Operation, ...]:
         """The operations of the Trainer."""
@@ -233,37 +209,15 @@ class Trainer(Framework["TrainerConfig"]):
 
         return OPERATIONS
 
-    def account(self, config: TrainerConfig) -> Summary:
-        """Length, learning rate, precision, and what the trainer fills in."""
-        from cfglint.frameworks.huggingface.summary import account
-
-        return account(config)
-
     def argument_classes(self) -> dict[str, str]:
         """`TrainingArguments`, and its subclass for generation."""
         return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}
-
-    def constructor(self, name: str) -> tuple[Row, ...]:
-        """The rows of the parameters of a constructor of the Trainer."""
-        from cfglint.frameworks.huggingface._signatures import PARAMETERS
-
-        return PARAMETERS.get(name, ())
-
-    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
-        """The releases of transformers that have a module, or a name in it."""
-        from cfglint.frameworks.huggingface._imports import MODULES, NAMES
-
-        return NAMES.get(module, {}).get(name, ()) if name else MODULES.get(module, ())
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of `TrainingArguments` of the same name."""
         from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 
         return f"TrainingArguments({keyword}=...)" if keyword in FIELDS and has_field(keyword, release) else ""
-
-    def load_rules(self) -> None:
-        """Register the rules."""
-        from cfglint.frameworks.huggingface import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, or Python's json."""

@@ -16,10 +16,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
 TENSOR_DIVIDES = (4, 53)
 ALL_DIVIDE = (5,)  # from here on context and sequence parallelism divide the processes, too
@@ -78,7 +77,7 @@ def accumulation_steps(config: TrainerConfig) -> Setting:
     return own
 
 
-def above_one(value: Any) -> bool:
+def above_one(value: object) -> bool:
     """Whether a value is a number above 1."""
     return isinstance(value, (int, float)) and value > 1
 
@@ -109,7 +108,7 @@ def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
     return tensor * axis(config, "cp") * axis(config, "sp") if config.version >= ALL_DIVIDE else tensor
 
 
-def product(*factors: Any) -> Any:
+def product(*factors: object) -> ConfigValue:
     """The product of numbers; None when one of them is not a number."""
     size: int | float = 1
     for factor in factors:
@@ -119,13 +118,13 @@ def product(*factors: Any) -> Any:
     return size
 
 
-def accumulated(config: TrainerConfig, accumulation: Any) -> Any:
+def accumulated(config: TrainerConfig, accumulation: object) -> ConfigValue:
     """The number of micro batches that one optimizer step takes."""
     launch = config.deepspeed
     return 1 if launch is not None and launch.steps_every_micro_batch else accumulation
 
 
-def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) -> int | None:
+def consumed(config: TrainerConfig, micro: object, accumulation: object, tensor: int) -> int | None:
     """The number of samples that one optimizer step takes."""
     world = config.world_size
     if config.accelerator.get("split_batches"):
@@ -313,6 +312,6 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
         return None
 
 
-def as_integer(value: Any) -> int | None:
+def as_integer(value: object) -> int | None:
     """An integral number as an int; None for any other value."""
     return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None

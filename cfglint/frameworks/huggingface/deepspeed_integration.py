@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
     from cfglint.source.document import Document, Path
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 HIDDEN_SIZE = 4096  # the assumed hidden size of an unknown model, for `auto` sizes
 FROM_HIDDEN_SIZE = "the model's hidden size"
@@ -47,10 +48,10 @@ class Mismatch(Record):
     """A value of the DeepSpeed file that differs from the trainer's: its path, the trainer's fields, and both values."""
 
     path: str
-    theirs: Any
+    theirs: ConfigValue
     fields: tuple[str, ...]
     label: str
-    ours: Any
+    ours: ConfigValue
 
     @property
     def line(self) -> str:
@@ -61,7 +62,7 @@ class Mismatch(Record):
 class Fill(Record):
     """The origin of the value of an `"auto"`: the trainer's fields, or another source."""
 
-    value: Any
+    value: ConfigValue
     because: str
     fields: tuple[str, ...] = ()
 
@@ -92,12 +93,12 @@ class HfDeepSpeedConfig:
     UNRESOLVED, PRECISION, VALUE = "unresolved auto", "precision", "value"  # the kinds of refusals
     HALF_PRECISION = ("fp16.enabled", "bf16.enabled")
 
-    def __init__(self, trainer: TrainerFiles, values: dict[Any, Any], document: Document, prefix: Path) -> None:
+    def __init__(self, trainer: TrainerFiles, values: ConfigMapping, document: Document, prefix: Path) -> None:
         self.trainer = trainer
         self.document = document
         self.prefix = prefix
         self.written = values
-        self.values: dict[Any, Any] = copy.deepcopy(values)
+        self.values: ConfigMapping = copy.deepcopy(values)
         self.filled: dict[str, Fill] = {}
         self.mismatches: list[Mismatch] = []
         self.refusal: Refusal | None = None
@@ -160,7 +161,7 @@ class HfDeepSpeedConfig:
     def setting(self, path: str) -> Setting:
         """A dotted key of the DeepSpeed file with its place; for a missing key that of the nearest section."""
         steps = tuple(path.split("."))
-        value: Any = self.written
+        value: ConfigValue = self.written
         for step in steps:
             value = value.get(step) if isinstance(value, dict) else None
         where = (*self.prefix, *steps)
@@ -178,7 +179,7 @@ class HfDeepSpeedConfig:
 
     # ---- looking up and filling values, as both libraries do -------------------------------------------------------
 
-    def find(self, path: str) -> tuple[Any, str]:
+    def find(self, path: str) -> tuple[ConfigValue, str]:
         """(section, last key) of a dotted key; the section is None if it does not exist."""
         self._at = path
         node: Any = self.values
@@ -189,12 +190,12 @@ class HfDeepSpeedConfig:
                 return None, key
         return node, key
 
-    def value(self, path: str, missing: Any = None) -> Any:
+    def value(self, path: str, missing: object = None) -> ConfigValue:
         """The value of a dotted key."""
         section, key = self.find(path)
         return missing if section is None else section.get(key, missing)
 
-    def fill(self, path: str, value: Any, because: str, fields: tuple[str, ...] = ()) -> bool:
+    def fill(self, path: str, value: object, because: str, fields: tuple[str, ...] = ()) -> bool:
         """Fill an `"auto"` with a value; return whether there was one."""
         section, key = self.find(path)
         if section is None or section.get(key) != AUTO:
@@ -203,7 +204,7 @@ class HfDeepSpeedConfig:
         self.filled.setdefault(path, Fill(value, because, fields))
         return True
 
-    def match(self, path: str, value: Any, fields: tuple[str, ...], label: str) -> None:
+    def match(self, path: str, value: object, fields: tuple[str, ...], label: str) -> None:
         """Fill an `"auto"`, or record that a written value differs."""
         if not self.trainer.arguments.known(*fields):
             self.fill(path, value, "a value that is not known here")
@@ -419,7 +420,7 @@ class HfDeepSpeedConfig:
 
     def _prepare(self) -> None:
         """Prepare the model: an `"auto"` that is left now is never filled."""
-        known: dict[str, Any] = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
+        known: ConfigTable = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
         if self.needs_hidden_size():
             size = self.hidden_size
             known["zero_optimization.stage3_prefetch_bucket_size"] = int(0.9 * size * size)
@@ -431,7 +432,7 @@ class HfDeepSpeedConfig:
             self.values["zero_optimization"].get("offload_optimizer", {}).get("device", "none")
             self.values["zero_allow_untested_optimizer"] = True
 
-    def _leftovers(self, prefix: str, section: dict[Any, Any], known: dict[str, Any]) -> None:
+    def _leftovers(self, prefix: str, section: ConfigMapping, known: ConfigTable) -> None:
         for key, value in list(section.items()):
             path = f"{prefix}{key}"
             if isinstance(value, dict):
@@ -476,7 +477,7 @@ MOST_REPEATED = 10_000
 SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
 
 
-def product(*factors: Any) -> Any:
+def product(*factors: ConfigValue) -> ConfigValue:
     """The product as Python computes it, except that no string and no list is repeated beyond MOST_REPEATED characters or items."""
     result = factors[0]
     for each in factors[1:]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
     Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
 
@@ -42,7 +43,7 @@ class Operation(Record):
     act: Act
 
 
-def path(value: Any, config: TrainerConfig) -> None:
+def path(value: ConfigValue, config: TrainerConfig) -> None:
     """Create the folder as training_args.py:1549 does; a null folder is passed to os.makedirs on 4.x."""
     from os import fspath
 
@@ -50,19 +51,19 @@ def path(value: Any, config: TrainerConfig) -> None:
         fspath(value)
 
 
-def logging_folder(value: Any, config: TrainerConfig) -> None:
+def logging_folder(value: object, config: TrainerConfig) -> None:
     """Create the folder as 4.42.4 training_args.py:1488 does."""
     if config.version < (5,):
         path(value, config)
 
 
-def metric_name(value: Any, config: TrainerConfig) -> None:
+def metric_name(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the name as training_args.py:1592 does; up to 4.41 any value is compared with two names."""
     if value is not None and config.version >= METRIC_IS_TEXT and config.arguments["greater_is_better"] is None:
         value.endswith("loss")
 
 
-def logging_interval(value: Any, config: TrainerConfig) -> None:
+def logging_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the interval as training_args.py:1577 and 1735 and trainer_callback.py:165 do."""
     if config.arguments["logging_strategy"] == "steps" and value != 0:
         _ = value > 1
@@ -70,42 +71,42 @@ def logging_interval(value: Any, config: TrainerConfig) -> None:
         _ = value > 0
 
 
-def eval_interval(value: Any, config: TrainerConfig) -> None:
+def eval_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the interval as training_args.py:1739 does."""
     if config.arguments.eval_strategy == "steps" and value is not None and value != 0:
         _ = value > 1
 
 
-def save_interval(value: Any, config: TrainerConfig) -> None:
+def save_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the interval as training_args.py:1743 does."""
     if config.arguments["save_strategy"] == "steps":
         _ = value > 1
 
 
-def absolute_interval(value: Any, config: TrainerConfig) -> None:
+def absolute_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Convert a ratio to a number of steps as trainer_callback.py:165 does, whatever the strategy."""
     if value is not None:
         _ = value < 1
 
 
-def workers(value: Any, config: TrainerConfig) -> None:
+def workers(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the number as training_args.py:1695 does."""
     if config.version >= WORKERS_COMPARED and config.arguments["dataloader_multiprocessing_context"] is None:
         _ = value > 1
 
 
-def loader_workers(value: Any, config: TrainerConfig) -> None:
+def loader_workers(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the number as torch 2.13 utils/data/dataloader.py does: the loader compares it, and later passes it to range()."""
     _ = value < 0
 
 
-def started_workers(value: Any, config: TrainerConfig) -> None:
+def started_workers(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the number in the loop that starts the workers."""
     if value:
         range(value)
 
 
-def timeout(value: Any, config: TrainerConfig) -> None:
+def timeout(value: ConfigValue, config: TrainerConfig) -> None:
     """Convert the seconds as training_args.py:1891 does."""
     from datetime import timedelta
 
@@ -113,13 +114,13 @@ def timeout(value: Any, config: TrainerConfig) -> None:
         timedelta(seconds=value)
 
 
-def debug_options(value: Any, config: TrainerConfig) -> None:
+def debug_options(value: ConfigValue, config: TrainerConfig) -> None:
     """Search the options as trainer.py:1543 does."""
     if value is not None:
         _ = "underflow_overflow" in value
 
 
-def seed(value: Any, config: TrainerConfig) -> None:
+def seed(value: object, config: TrainerConfig) -> None:
     """Use the seed as trainer_utils.py:190-194 does: random accepts any type, numpy and torch do not."""
     if isinstance(value, str):
         raise TypeError(f"Cannot cast scalar from dtype('<U{max(len(value), 1)}') to dtype('int64') according to the rule 'safe'")
@@ -131,7 +132,7 @@ def seed(value: Any, config: TrainerConfig) -> None:
         raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'NoneType'")
 
 
-def log_level(value: Any, config: TrainerConfig) -> None:
+def log_level(value: object, config: TrainerConfig) -> None:
     """Look up the level in a dictionary as training_args.py:2080 does."""
     if value not in LOG_LEVELS:
         raise KeyError(value)
@@ -140,18 +141,18 @@ def log_level(value: Any, config: TrainerConfig) -> None:
 LOG_LEVELS = dict.fromkeys(("detail", "debug", "info", "warning", "error", "critical", "passive"))
 
 
-def limit(value: Any, config: TrainerConfig) -> None:
+def limit(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the limit as trainer.py:726 does."""
     _ = value > 0
 
 
-def looped_limit(value: Any, config: TrainerConfig) -> None:
+def looped_limit(value: object, config: TrainerConfig) -> None:
     """Compute the epochs from the limit as trainer.py:1658 does: range() does not accept a float."""
     if isinstance(value, float) and value > 0:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def epochs(value: Any, config: TrainerConfig) -> None:
+def epochs(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the epochs as trainer.py:726 and 2521 do."""
     from math import ceil
 
@@ -162,37 +163,37 @@ def epochs(value: Any, config: TrainerConfig) -> None:
         ceil(value * 1)
 
 
-def learning_rate(value: Any, config: TrainerConfig) -> None:
+def learning_rate(value: ConfigValue, config: TrainerConfig) -> None:
     """Check the rate as torch 2.13 optim/adam.py:58 and optim/sgd.py do; the exception shows the order of the operands."""
     if config.makes_optimizer:
         _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
 
 
-def beta(value: Any, config: TrainerConfig) -> None:
+def beta(value: ConfigValue, config: TrainerConfig) -> None:
     """Check the value as torch 2.13 optim/adam.py:62-65 does."""
     if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value < 1.0
 
 
-def epsilon(value: Any, config: TrainerConfig) -> None:
+def epsilon(value: ConfigValue, config: TrainerConfig) -> None:
     """Check the value as torch 2.13 optim/adam.py:60 does."""
     if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value  # noqa: SIM300
 
 
-def cache(value: Any, config: TrainerConfig) -> None:
+def cache(value: object, config: TrainerConfig) -> None:
     """Use the value as trainer.py:646 does: the model's configuration checks the type."""
     if not isinstance(value, bool):
         raise TypeError(f"Field 'use_cache' expected bool, got {type(value).__name__} (value: {value!r})")
 
 
-def environment(value: Any, config: TrainerConfig) -> None:
+def environment(value: object, config: TrainerConfig) -> None:
     """Store the value in an environment variable as 4.42.4 training_args.py:1711 does."""
     if config.version < (5,) and value is not None and not isinstance(value, str):
         raise TypeError(f"str expected, not {type(value).__name__}")
 
 
-def decay(value: Any, config: TrainerConfig) -> None:
+def decay(value: ConfigValue, config: TrainerConfig) -> None:
     """Multiply as torch 2.13 optim/adam.py does in the first step; the fused kernel accepts only numbers."""
     if not config.makes_optimizer or config.arguments.optimizer not in TORCH_ADAMS:
         return
@@ -202,59 +203,59 @@ def decay(value: Any, config: TrainerConfig) -> None:
         _ = 1 - 0.1 * value
 
 
-def smoothing(value: Any, config: TrainerConfig) -> None:
+def smoothing(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the value as trainer_pt_utils.py:481 does."""
     if value != 0:
         _ = 1 - value
 
 
-def clipping(value: Any, config: TrainerConfig) -> None:
+def clipping(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value as trainer.py:1930 does; up to 5.2 null means no clipping (4.42.4 trainer.py:2302)."""
     if value is not None or config.version >= CLIPPING_NEEDED:
         _ = value > 0
 
 
-def noise(value: Any, config: TrainerConfig) -> None:
+def noise(value: object, config: TrainerConfig) -> None:
     """Use the value as integrations/neftune.py:49 does."""
     if value is not None and not isinstance(value, (int, float)):
         raise TypeError(f"unsupported operand type(s) for /: '{type(value).__name__}' and 'Tensor'")
 
 
-def labels(value: Any, config: TrainerConfig) -> None:
+def labels(value: object, config: TrainerConfig) -> None:
     """Use the value as trainer.py:1193 does."""
     if value is not None and not isinstance(value, list) and config.arguments["remove_unused_columns"]:
         raise TypeError(f'can only concatenate list (not "{type(value).__name__}") to list')
 
 
-def data_seed(value: Any, config: TrainerConfig) -> None:
+def data_seed(value: object, config: TrainerConfig) -> None:
     """Use the seed as accelerate 1.15.0 data_loader.py:96 does."""
     if config.version >= SEEDED_DATA and value is not None and type(value) is not int:
         raise RuntimeError(f"manual_seed expected a long, but got {type(value).__name__}")
 
 
-def drop_last(value: Any, config: TrainerConfig) -> None:
+def drop_last(value: object, config: TrainerConfig) -> None:
     """Check the value as torch 2.13 utils/data/sampler.py does; a batch sampler accepts any value."""
     if not isinstance(value, bool) and config.arguments["train_sampling_strategy"] != "batch_rebalance":
         raise ValueError(f"drop_last should be a boolean value, but got drop_last={value}")
 
 
-def past(value: Any, config: TrainerConfig) -> None:
+def past(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value as 4.42.4 trainer.py:2208 does."""
     _ = value >= 0
 
 
-def wrapped_size(value: Any, config: TrainerConfig) -> None:
+def wrapped_size(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value as 4.42.4 training_args.py:1810 does."""
     _ = value > 0
 
 
-def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
+def optimizer_arguments(value: ConfigValue, config: TrainerConfig) -> None:
     """Split the string as trainer_optimizer.py:70 does."""
     if value and config.makes_optimizer:
         value.replace(" ", "")
 
 
-def warmup_ratio(value: Any, config: TrainerConfig) -> None:
+def warmup_ratio(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the ratio as 4.42.4 training_args.py:1774 and 5.0.0 training_args.py:1645-1649 do."""
     if config.version < RATIO_TAKEN:
         _ = value < 0 or value > 1
@@ -262,26 +263,26 @@ def warmup_ratio(value: Any, config: TrainerConfig) -> None:
         _ = value < 0
 
 
-def warmup(value: Any, config: TrainerConfig) -> None:
+def warmup(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value as training_args.py:1800 does; 4.x raises its own exception for another type, which STP001 reports."""
     replaced = has_field("warmup_ratio", config.version) and config.arguments["warmup_ratio"] is not None
     if config.version >= RATIO_TAKEN and not replaced:
         _ = value < 0
 
 
-def repository(value: Any, config: TrainerConfig) -> None:
+def repository(value: ConfigValue, config: TrainerConfig) -> None:
     """Look for an owner in the name as 4.36.2 training_args.py:1759 (huggingface_hub 0.20.3 hf_api.py:5617) does."""
     if value is not None and config.version >= OWNER_LOOKED_FOR and config.arguments["push_to_hub_organization"] is None:
         _ = "/" in value
 
 
-def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
+def doubled_accumulation(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the number as trainer.py:815 and 4.42.4 trainer.py:4556 do: only if accelerate's own number is set."""
     if "num_steps" in config.accumulation_kwargs:
         _ = value > 1
 
 
-def counted_accumulation(value: Any, config: TrainerConfig) -> None:
+def counted_accumulation(value: object, config: TrainerConfig) -> None:
     """Count the updates of an epoch with range() as trainer.py:1657 (5.6.0 trainer.py:1650) does."""
     most = config.arguments["max_steps"]
     counted = config.version >= PER_EPOCH_LOOP or (isinstance(most, (int, float)) and most > 0)
@@ -289,13 +290,13 @@ def counted_accumulation(value: Any, config: TrainerConfig) -> None:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def checkpointing(value: Any, config: TrainerConfig) -> None:
+def checkpointing(value: ConfigValue, config: TrainerConfig) -> None:
     """Copy and unpack the arguments as trainer.py:1507 and modeling_utils.py:3162 do."""
     if config.arguments.checkpointing:
         unpacked(dict(value or {}))
 
 
-def former_checkpointing(value: Any, config: TrainerConfig) -> None:
+def former_checkpointing(value: object, config: TrainerConfig) -> None:
     """Unpack the arguments as 4.42.4 modeling_utils.py:2258 does, without a copy, in releases where the old name is not an alias of
     the new one.
     """
@@ -304,7 +305,7 @@ def former_checkpointing(value: Any, config: TrainerConfig) -> None:
         unpacked(value)
 
 
-def unpacked(arguments: Any) -> None:
+def unpacked(arguments: ConfigValue) -> None:
     """Unpack keyword arguments as functools.partial does."""
     from functools import partial
 

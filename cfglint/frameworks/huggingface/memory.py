@@ -33,7 +33,7 @@ from cfglint.batch.memory.settings import (
 )
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.huggingface.trained_part import doubts
-from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, model_of_names
+from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROW_KEYS, model_of_names
 from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.frameworks.program import MISSING
 from cfglint.source.record import Record, changed
@@ -41,22 +41,20 @@ from cfglint.source.record import Record, changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 NEWEST_TORCH = "2.13.0"
 NEWEST_PEFT = "0.21.2"
 CHECKPOINT_DTYPE = (5,)  # from here on a model is loaded in its checkpoint's dtype; before in fp32
 FP32_ADAPTERS = (0, 12)  # peft
 RANK = 8  # peft's default
-ROWS = (
-    *("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length"),
-    *("max_seq_len", "max_len", "seq_len", "total_max_len"),
-)
 HALVES = (("source_max_len", "target_max_len"), ("max_source_length", "max_target_length"))  # a row is both together
+PASSAGES = (("query_max_len", "passage_max_len", "train_group_size"), ("q_max_len", "p_max_len", "train_n_passages"))
+GROUP = 8  # the default of FlagEmbedding and Tevatron: passages for each query
 LONG = 8192  # rows that are not packed are rarely longer, whatever the limit is
 IMAGES = re.compile(r"^(vision_|mm_|image_|video_|tune_mm|mm_tunable)").match
 LIGER_KEYS = ("use_liger_kernel", "use_liger")
@@ -84,20 +82,20 @@ class TrainerMemory(Record):
 
     # ---- looking up
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> ConfigValue:
         """The value of an argument, of the trainer's class or of the script."""
         arguments = self.config.arguments
         if name in arguments.defaults:
             return arguments[name]
         return self.config.values[name] if name in self.config.values else self.default_in_program(name)
 
-    def default_in_program(self, name: str) -> Any:
+    def default_in_program(self, name: str) -> ConfigValue:
         """The default of an argument that the run's program defines itself; None without one, and for a required one."""
         program = self.config.facts.launch.program
         field = program.fields.get(name) if program is not None else None
         return field.default if field is not None and field.default is not MISSING else None
 
-    def first(self, *names: str) -> Any:
+    def first(self, *names: str) -> ConfigValue:
         """The first of some arguments that is not null."""
         return next((found for found in map(self.value, names) if found is not None), None)
 
@@ -149,7 +147,7 @@ class TrainerMemory(Record):
             found.append(changed(settings, attention=MASKED))
         return found
 
-    row_keys: tuple[str, ...] = ROWS
+    row_keys: tuple[str, ...] = ROW_KEYS
     understood: frozenset[str] = frozenset()  # the arguments for adapters and quantisation that the trainer's own script has
 
     def sequence(self) -> int | None:
@@ -165,7 +163,26 @@ class TrainerMemory(Record):
         length = self.config.facts.seq_length
         if length is not None:
             self.assumed.append(f"rows of {length} tokens")
-        return length
+        return length or self.with_passages() or self.longest_of_model()
+
+    def with_passages(self) -> int | None:
+        """The tokens of a sample of contrastive training: a query and its passages."""
+        for names in PASSAGES:
+            query, passage, group = map(self.value, names)
+            if type(query) is int and type(passage) is int:
+                count = group if type(group) is int else GROUP
+                self.unread.append(f"a query of {query} and {count} passages of {passage} tokens")
+                return query + count * passage
+        return None
+
+    def longest_of_model(self) -> int | None:
+        """The limit of a model with learned positions, for rows whose length nothing else limits."""
+        longest = self.model.shape.longest_row
+        if not longest:
+            return None
+        self.unread.append(f"rows of {longest} tokens, the model's limit")
+        groups = [group for *_, name in PASSAGES if type(group := self.value(name)) is int]
+        return longest * max([1, *groups])  # a cross-encoder reads the query with each passage
 
     def row(self, length: int) -> int:
         """The tokens of a row, which a limit gives for full rows only."""
@@ -183,7 +200,7 @@ class TrainerMemory(Record):
         return bool(self.value("packing"))
 
     @property
-    def written_dtype(self) -> Any:
+    def written_dtype(self) -> ConfigValue:
         """The dtype to load the model in, as an argument or a keyword of the model; None if it is not set."""
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
@@ -215,7 +232,7 @@ class TrainerMemory(Record):
         named = launcher.precision if launcher is not None else None
         return {"bf16": BF16, "fp8": BF16, "fp16": FP16}.get(named or "")
 
-    def checkpointing(self) -> Any:
+    def checkpointing(self) -> ConfigValue:
         """Whether activation checkpointing is on, in the trainer or in FSDP."""
         return self.config.arguments.checkpointing or self.fsdp_option("activation_checkpointing") in (True, "true")
 
@@ -266,7 +283,7 @@ class TrainerMemory(Record):
             self.value("lora_modules_to_save"),
         )
 
-    def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: Any) -> Lora:
+    def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:
         """The adapters as peft creates them."""
         modules = saved if isinstance(saved, list) else []
         return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), self.fp32_adapters())
@@ -275,7 +292,7 @@ class TrainerMemory(Record):
         """Whether the adapters are fp32 whatever the base model's dtype is."""
         return self.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS
 
-    def targets(self, written: Any) -> tuple[str, ...]:
+    def targets(self, written: object) -> tuple[str, ...]:
         """The modules that get adapters: the named ones, else peft's default for the model type."""
         if isinstance(written, str):
             return tuple(part.strip() for part in written.split(",") if part.strip())
@@ -311,7 +328,7 @@ class TrainerMemory(Record):
         found = self.config.batch.data_parallel.value
         return type(found) is not int or found < 1
 
-    def fsdp_option(self, name: str) -> Any:
+    def fsdp_option(self, name: str) -> ConfigValue:
         """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""
         launcher = self.config.launcher
         sections = [self.config.section("fsdp_config") or {}]

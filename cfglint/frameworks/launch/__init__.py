@@ -8,10 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch.config import LaunchConfig
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
 
@@ -25,6 +22,7 @@ class LaunchFramework(LineFramework["LaunchConfig"]):
     title = "launch line"
     no_generator = "a launch line is a command of a script; `cfglint new` prints the launch command for the files that it generates"
     rule_families = {"LCH": "Launch lines"}
+    parts = {"config": "launch.config.consumer_config", "batch": "launch.accelerator.batch"}
 
     def title_of(self, document: Document) -> str:
         """The title of a line, or of a program that no line starts."""
@@ -34,27 +32,11 @@ class LaunchFramework(LineFramework["LaunchConfig"]):
         """Return no packages: those of the consumer count."""
         return {}
 
-    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config of the consumer: that of the arguments, or of the file that they name."""
-        from cfglint.frameworks.launch.config import consumer_config
-
-        return consumer_config(documents, kinds, facts)
-
-    def batch(self, config: LaunchConfig) -> Batch:
-        """The batch of a launch: the number of processes; the rest is decided by the program."""
-        from cfglint.frameworks.launch.accelerator import batch
-
-        return batch(config)
-
     def account(self, config: LaunchConfig) -> Summary:
         """The lines about launcher and processes."""
         from cfglint.frameworks.launch.accelerator import account
 
         return account(config)
-
-    def load_rules(self) -> None:
-        """Register the rules of launch lines."""
-        from cfglint.frameworks.launch import rules  # noqa: F401
 
 
 FRAMEWORK = LaunchFramework()

@@ -15,8 +15,6 @@ from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.launch.config import LaunchConfig
     from cfglint.frameworks.program import OwnLoop
     from cfglint.frameworks.summary import Summary
@@ -126,7 +124,7 @@ def argument(config: LaunchConfig, call: CallDocument, key: str) -> Setting | No
     return Setting((key,), None, WRITTEN, call, node, name) if isinstance(value, Unknown) else found
 
 
-def integer(value: Any) -> int | None:
+def integer(value: object) -> int | None:
     """The value, if it is an integer."""
     return value if type(value) is int else None
 

@@ -12,14 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
@@ -67,7 +63,6 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     newest = NEWEST
     repository_owners = ("hiyouga",)
     oldest = OLDEST["llamafactory"]
-    learns_in = "llamafactory.releases"
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
     estimates_memory = True
@@ -76,6 +71,14 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     reads_arguments = True
     rule_families = {"LLF": title}
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
+    history_tables = ("llamafactory.releases.HISTORY",)
+    parts = {
+        "config": "llamafactory.config.LlamaFactoryConfig",
+        "model": "huggingface.memory.model",
+        "memory": "llamafactory.memory.inputs",
+        "account": "llamafactory.summary.account",
+        "learn": "llamafactory.releases.learn",
+    }
 
     def detect(self, document: Document) -> int:
         """Detect by the top-level keys of a YAML file; files of its other commands do not count, and it cannot load JSON."""
@@ -118,18 +121,6 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         """The DeepSpeed, accelerator and FSDP files that it names, as a trainer file does."""
         return TRAINER.references(document)
 
-    def histories(self) -> tuple[History, ...]:
-        """The fields of the releases."""
-        from cfglint.frameworks.llamafactory.releases import HISTORY
-
-        return (HISTORY,)
-
-    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config of the five dataclasses from the first document; the others are files that it names."""
-        from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-
-        return LlamaFactoryConfig(documents, kinds, facts)
-
     def batch(self, config: LlamaFactoryConfig) -> Batch:
         """The trainer's batch."""
         return TRAINER.batch(config)
@@ -138,33 +129,11 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         """Steps, warm-up steps, and the length of a packed block."""
         return {**TRAINER.numbers(config), "seq_length": config.block_length}
 
-    def model(self, config: LlamaFactoryConfig) -> Model | None:
-        """The model in the folder that the file names."""
-        from cfglint.frameworks.huggingface.memory import model
-
-        return model(config)
-
-    def memory(self, config: LlamaFactoryConfig, model: Model) -> Inputs | None:
-        """The memory settings of a run."""
-        from cfglint.frameworks.llamafactory.memory import inputs
-
-        return inputs(config, model)
-
     def operations(self, config: LlamaFactoryConfig) -> tuple[Operation, ...]:
         """The operations of the Trainer, and then of LLaMA-Factory, on the values of the Trainer's fields."""
         from cfglint.frameworks.llamafactory.field_operations import OF_TRAINER
 
         return (*TRAINER.operations(config), *OF_TRAINER)
-
-    def account(self, config: LlamaFactoryConfig) -> Summary:
-        """The lines about the trainer, and about what is trained on which data."""
-        from cfglint.frameworks.llamafactory.summary import account
-
-        return account(config)
-
-    def load_rules(self) -> None:
-        """Register the rules."""
-        from cfglint.frameworks.llamafactory import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """OmegaConf's loader; up to 0.9.3 PyYAML's, as for the Trainer. The newest releases do not load a JSON file.

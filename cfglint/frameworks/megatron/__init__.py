@@ -10,21 +10,27 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-    from cfglint.frameworks.megatron.config import MegatronConfig
-    from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
 
 KIND: Final = "megatron"
 REQUIRED = ("micro_batch_size", "num_layers", "hidden_size", "num_attention_heads")  # without these, Megatron-LM does not start
 
 
-class Megatron(LineFramework["MegatronConfig"]):
+class Megatron(LineFramework["Config"]):
     """The arguments of Megatron-LM's programs, or of forks that compute the batch in the same way."""
 
     kind = KIND
     title = "Megatron-LM"
+    estimates_memory = True
     no_generator = "Megatron-LM has no config files: its settings are the arguments of the launch line"
+    rule_modules = ()  # those of launch lines are enough
+    parts = {
+        "batch": "megatron.batch.batch",
+        "numbers": "megatron.batch.numbers",
+        "account": "megatron.batch.account",
+        "model": "megatron.memory.model",
+        "memory": "megatron.memory.inputs",
+    }
 
     def takes(self, launch: Launch) -> bool:
         """Whether a line has the arguments without which Megatron-LM does not start."""
@@ -39,27 +45,6 @@ class Megatron(LineFramework["MegatronConfig"]):
         from cfglint.frameworks.megatron.config import MegatronConfig
 
         return MegatronConfig(documents, facts)
-
-    def batch(self, config: MegatronConfig) -> Batch:
-        """The batch of the arguments."""
-        from cfglint.frameworks.megatron.batch import batch
-
-        return batch(config)
-
-    def numbers(self, config: MegatronConfig) -> dict[str, int | None]:
-        """The length of the run."""
-        from cfglint.frameworks.megatron.batch import numbers
-
-        return numbers(config)
-
-    def account(self, config: MegatronConfig) -> Summary:
-        """The lines about launcher, parallelism, length, learning rate and precision."""
-        from cfglint.frameworks.megatron.batch import account
-
-        return account(config)
-
-    def load_rules(self) -> None:
-        """Register no rules: those of launch lines are enough."""
 
 
 FRAMEWORK = Megatron()

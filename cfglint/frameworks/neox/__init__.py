@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Syntax
     from cfglint.source.loaders import Loader
 
@@ -54,6 +51,7 @@ FOREIGN = frozenset(
 LEAST = 2  # minimum number of markers
 FRACTION = 0.3  # minimum fraction of the top-level keys that are markers
 LEAST_FRACTION = 0.1  # below this fraction, markers in a long file are coincidence
+RULES = "deepspeed_engine fields loading model neox_args no_effect schedule training"
 
 
 class NeoX(Framework["NeoXConfig"]):
@@ -65,8 +63,16 @@ class NeoX(Framework["NeoXConfig"]):
     package = "gpt-neox"
     newest = NEWEST
     rule_families = {"NEO": title}
+    rule_modules = tuple(f"rules.{name}" for name in RULES.split())
     file_match = ("**/gpt-neox/configs/*.yml", "*.neox.yml", "*.neox.yaml")
     telling_keys = MARKERS
+    parts = {
+        "batch": "neox.batch.resolve",
+        "numbers": "neox.steps.numbers",
+        "model": "neox.memory.model",
+        "memory": "neox.memory.inputs",
+        "account": "neox.summary.account",
+    }
 
     def detect(self, document: Document) -> int:
         root = document.root
@@ -105,39 +111,6 @@ class NeoX(Framework["NeoXConfig"]):
         from cfglint.frameworks.neox.config import NeoXConfig
 
         return NeoXConfig(documents, facts)
-
-    def batch(self, config: NeoXConfig) -> Batch:
-        """The batch that the launcher computes."""
-        from cfglint.frameworks.neox.batch import resolve
-
-        return resolve(config)
-
-    def numbers(self, config: NeoXConfig) -> dict[str, int | None]:
-        """Sequence length, steps per epoch, total steps and warm-up steps."""
-        from cfglint.frameworks.neox.steps import numbers
-
-        return numbers(config)
-
-    def model(self, config: NeoXConfig) -> Model | None:
-        """The model that the files describe."""
-        from cfglint.frameworks.neox.memory import model
-
-        return model(config)
-
-    def memory(self, config: NeoXConfig, model: Model) -> Inputs | None:
-        """The memory settings of a run."""
-        from cfglint.frameworks.neox.memory import inputs
-
-        return inputs(config, model)
-
-    def account(self, config: NeoXConfig) -> Summary:
-        """Model, length, learning rate, optimizer and precision."""
-        from cfglint.frameworks.neox.summary import account
-
-        return account(config)
-
-    def load_rules(self) -> None:
-        from cfglint.frameworks.neox.rules import deepspeed_engine, fields, loading, model, neox_args, no_effect, schedule, training  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         from cfglint.source.loaders import YAML11_FULL

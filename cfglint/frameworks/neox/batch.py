@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
     Terms = tuple[Any, Any, Any]
 
@@ -39,7 +40,7 @@ def resolve(config: NeoXConfig) -> Batch:
     return Batch(layout, micro, accumulation, divisor, total, consumed, problem, replica)
 
 
-def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:
+def term(config: NeoXConfig, name: str, before: object, after: object) -> Setting:
     """A resolved batch size, with its place if it is written as a number."""
     setting = config.setting(name, value=before)
     if before is not None and setting.written:
@@ -52,7 +53,7 @@ def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:
     return Setting(setting.path, after, DERIVED, because=because)
 
 
-def gpus(config: NeoXConfig) -> Any:
+def gpus(config: NeoXConfig) -> ConfigValue:
     """The GPU count that the arithmetic uses: the file's own, else the launch's; None when unknown.
 
     With a hostfile, an `include` that names every GPU determines their count; for `num_gpus` and complete hosts the count
@@ -67,7 +68,7 @@ def gpus(config: NeoXConfig) -> Any:
     return sum(slots(config.argument("include")).values()) or config.facts.gpus
 
 
-def slots(include: Any) -> dict[str, int]:
+def slots(include: object) -> dict[str, int]:
     """The number of GPUs of each host in an `include` such as `node-1:0,1@node-2:0`; empty if it does not name them all."""
     counts: dict[str, int] = {}
     for host in include.split("@") if isinstance(include, str) else ():
@@ -118,7 +119,7 @@ def data_parallel_size(layout: Layout) -> float | int | None:
     return int(size) if size % 1 == 0 else None
 
 
-def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms) -> tuple[Terms, BatchProblem | None]:
+def infer(config: NeoXConfig, layout: Layout, data_parallel: ConfigValue, written: Terms) -> tuple[Terms, BatchProblem | None]:
     """(global, micro, accumulation) as the framework computes them, and the exception that it would raise about them."""
     error = next((value for value in written if value is not None and not is_number(value)), None)
     if error is not None:
@@ -142,7 +143,7 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms
     return resolved, problem
 
 
-def derive(data_parallel: float, total: Any, micro: Any, accumulation: Any) -> Terms:
+def derive(data_parallel: float, total: ConfigValue, micro: ConfigValue, accumulation: ConfigValue) -> Terms:
     """Fill in missing values by floor division, as calculate_batch_parameters does (arguments.py:827-863)."""
     if total is not None and micro is not None and accumulation is not None:
         return total, micro, accumulation
@@ -198,7 +199,7 @@ def culprit(config: NeoXConfig, name: str) -> Setting:
     return config.setting(name)
 
 
-def invalid_type(config: NeoXConfig, data_parallel: Any, written: Terms) -> BatchProblem:
+def invalid_type(config: NeoXConfig, data_parallel: ConfigValue, written: Terms) -> BatchProblem:
     """The problem of a batch size that is not a number, with the exception that the arithmetic raises."""
     terms = [hollow(value) for value in written]
     names = (TOTAL, MICRO, ACCUMULATION)
@@ -221,13 +222,13 @@ def has_sizes(config: NeoXConfig) -> bool:
     return all(name in config.values for name in ("pipe_parallel_size", "model_parallel_size"))
 
 
-def never_fits(config: NeoXConfig, data_parallel: Any, written: Terms) -> bool:
+def never_fits(config: NeoXConfig, data_parallel: object, written: Terms) -> bool:
     """Whether no accumulation makes the written batch fit, whatever another file of the run gives."""
     total, micro, _ = written
     known = has_sizes(config) and TOTAL in config.values and MICRO in config.values
     return bool(known and is_integer(total) and is_integer(micro) and micro * data_parallel and total % (micro * data_parallel))
 
 
-def rounded(value: Any) -> Any:
+def rounded(value: object) -> ConfigValue:
     """A size as an int, if it has no fractional part."""
     return int(value) if isinstance(value, (int, float)) and value % 1 == 0 else value

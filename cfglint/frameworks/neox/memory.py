@@ -27,8 +27,6 @@ from cfglint.frameworks.neox.sizes import GATED, widths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.neox.config import NeoXConfig
 
 VOCABULARY = 50257  # of the GPT-2 tokenizer; the real one comes from the tokenizer's files
@@ -37,7 +35,7 @@ OPTIMIZERS = {"sgd": SGD, "lion": ONE_STATE, "sm3": ONE_STATE}
 SIZES = ("hidden_size", "num_layers", "num_attention_heads")
 
 
-def positive(value: Any) -> int:
+def positive(value: object) -> int:
     """A positive integer; 0 for any other value."""
     return value if type(value) is int and value > 0 else 0
 
@@ -92,7 +90,7 @@ def zero(config: NeoXConfig) -> Zero:
     )
 
 
-def device(section: Any) -> str:
+def device(section: object) -> str:
     """The offload device of a section."""
     return str(section.get("device") or "none") if isinstance(section, dict) else "none"
 

@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.source.values import ConfigValue
+
 
 def raised(operation: Callable[[], Any]) -> str | None:
     """The exception that an operation raises, as `Type: message`; None if it succeeds."""
@@ -17,19 +19,19 @@ def raised(operation: Callable[[], Any]) -> str | None:
     return None
 
 
-def hollow(value: Any) -> Any:
+def hollow(value: object) -> ConfigValue:
     """An empty value of the same type, fast to multiply; numbers are returned unchanged."""
     if isinstance(value, (str, list, dict)):
         return type(value)()
     return value
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> bool:
     """Whether a value is an int, not a bool."""
     return type(value) is int
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """A value as a message shows it: as the file spells it, with the type if the spelling could hide it."""
     from cfglint.findings.wording import spelled
 

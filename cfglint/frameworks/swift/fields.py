@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
 from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
-from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults
+from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults, type_of
 from cfglint.frameworks.swift._tables import FIELDS, LIBRARIES, SPANS
 from cfglint.source.record import Record
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 HISTORY = History(FIELDS, SPANS)
 CHOICES = UNTIL + 1
@@ -35,7 +36,7 @@ class SwiftArgument(Record):
     """An argument of a command: the type of its words, its default, its choices; `own` if ms-swift defines it."""
 
     kind: str
-    default: Any
+    default: ConfigValue
     choices: tuple[Any, ...] = ()
     own: bool = True
 
@@ -81,9 +82,9 @@ def own(row: tuple[Any, ...]) -> SwiftArgument:
     return SwiftArgument(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
 
 
-def of_trainer(name: str, default: Any, transformers: Version) -> SwiftArgument:
+def of_trainer(name: str, default: object, transformers: Version) -> SwiftArgument:
     """An argument that transformers defines."""
-    kind = PARSED.get(name, TRAINER_FIELDS[name][0])
+    kind = PARSED.get(name, type_of(name, transformers))
     allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
     return SwiftArgument(WIDER.get(kind, kind.replace("object", "str")), default, allowed, own=False)
 
@@ -103,7 +104,7 @@ def libraries(release: Version) -> dict[str, str]:
     return {name: next(version for since, version in reversed(steps) if since <= release) for name, steps in LIBRARIES.items()}
 
 
-def config_files(release: Version) -> Mapping[str, Any]:
+def config_files(release: Version) -> Mapping[str, ConfigValue]:
     """The config files of the package by the names under which arguments name them: `zero2`, `fsdp2`."""
     import json
 

@@ -8,20 +8,15 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any, Final
+    from typing import Final
 
-    from cfglint.batch.solver import SplitRule
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.memory_inputs import Inputs, Model
-    from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
+    from cfglint.source.values import ConfigValue
 
 KIND: Final = "trl"
 PACKAGE = "trl"
@@ -139,7 +134,6 @@ class Trl(Framework["TrlConfig"]):
     newest = NEWEST
     repository_owners = ("huggingface", "lvwerra")
     oldest = OLDEST["trl"]
-    learns_in = "trl.fields"
     base = "huggingface"
     trainers = TRAINERS
     reads_arguments = True
@@ -148,6 +142,20 @@ class Trl(Framework["TrlConfig"]):
     telling_keys = OWN | SHARED
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
+    history_tables = ("trl.releases.ENTRY", "trl.releases.HISTORY")
+    parts = {
+        "config": "trl.config.TrlConfig",
+        "batch": "huggingface.batch.resolve",
+        "numbers": "trl.batch.numbers",
+        "model": "huggingface.memory.model",
+        "memory": "trl.memory.inputs",
+        "split_rule": "trl.batch.split_rule",
+        "account": "trl.summary.account",
+        "constructors": "trl._signatures.PARAMETERS",
+        "modules": "trl._imports.MODULES",
+        "names": "trl._imports.NAMES",
+        "learn": "trl.fields.learn",
+    }
 
     def detect(self, document: Document) -> int:
         """Detect a trainer's file with keys that only TRL's classes have."""
@@ -216,45 +224,6 @@ class Trl(Framework["TrlConfig"]):
             found.append(((LAUNCHER_FILE,), name, "accelerate"))
         return found
 
-    def histories(self) -> tuple[History, ...]:
-        """The fields of the releases."""
-        from cfglint.frameworks.trl.releases import ENTRY, HISTORY
-
-        return (
-            ENTRY,
-            HISTORY,
-        )
-
-    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config of the trainer's arguments in the first document; the others are files that it names."""
-        from cfglint.frameworks.trl.config import TrlConfig
-
-        return TrlConfig(documents, kinds, facts)
-
-    def batch(self, config: TrlConfig) -> Batch:
-        """The batch, as the Trainer computes it: per-device size x accumulation x data-parallel size."""
-        from cfglint.frameworks.huggingface.batch import resolve
-
-        return resolve(config)
-
-    def numbers(self, config: TrlConfig) -> dict[str, int | None]:
-        """Steps and warm-up, and for GRPO and RLOO the sizes of a generation."""
-        from cfglint.frameworks.trl.batch import numbers
-
-        return numbers(config)
-
-    def model(self, config: TrlConfig) -> Model | None:
-        """The model in the folder that the file names."""
-        from cfglint.frameworks.huggingface.memory import model
-
-        return model(config)
-
-    def memory(self, config: TrlConfig, model: Model) -> Inputs | None:
-        """The memory settings of a run."""
-        from cfglint.frameworks.trl.memory import inputs
-
-        return inputs(config, model)
-
     def operations(self, config: TrlConfig) -> tuple[Operation, ...]:
         """The operations of the Trainer, and then of TRL, on the values of their fields."""
         from cfglint.frameworks.huggingface.field_operations import OPERATIONS
@@ -262,13 +231,7 @@ class Trl(Framework["TrlConfig"]):
 
         return (*OPERATIONS, *OF_TRL)
 
-    def split_rule(self, config: TrlConfig) -> SplitRule | None:
-        """The requirement on the batch: complete groups of completions in a generation (GRPO, RLOO), pairs in a micro batch (KTO)."""
-        from cfglint.frameworks.trl.batch import split_rule
-
-        return split_rule(config)
-
-    def loaded(self, config: TrlConfig) -> tuple[int | None, Any]:
+    def loaded(self, config: TrlConfig) -> tuple[int | None, ConfigValue]:
         """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
         from cfglint.frameworks.trl.batch import loaded
 
@@ -279,12 +242,6 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl.summary import batches_because
 
         return batches_because(config)
-
-    def account(self, config: TrlConfig) -> Summary:
-        """The lines about the Trainer, and the numbers of one generation."""
-        from cfglint.frameworks.trl.summary import account
-
-        return account(config)
 
     def argument_classes(self) -> dict[str, str]:
         """The configuration classes of the trainers."""
@@ -315,18 +272,6 @@ class Trl(Framework["TrlConfig"]):
 
         return fields_of_class(name)
 
-    def constructor(self, name: str) -> tuple[Row, ...]:
-        """The rows of the parameters of a constructor of TRL's trainers."""
-        from cfglint.frameworks.trl._signatures import PARAMETERS
-
-        return PARAMETERS.get(name, ())
-
-    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
-        """The releases of TRL that have a module, or a name in it."""
-        from cfglint.frameworks.trl._imports import MODULES, NAMES
-
-        return NAMES.get(module, {}).get(name, ()) if name else MODULES.get(module, ())
-
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of the trainer's configuration class that has what a keyword was for: `SFTConfig(max_length=...)`."""
         from cfglint.frameworks.trl.arguments import OLD_NAMES
@@ -339,10 +284,6 @@ class Trl(Framework["TrlConfig"]):
         renamed = (new for section, old, new, _ in OLD_NAMES if section == own and old == keyword)
         found = next((each for each in (keyword, *renamed) if each in known), "")
         return f"{name}({found}=...)" if found else ""
-
-    def load_rules(self) -> None:
-        """Register the rules."""
-        from cfglint.frameworks.trl import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, whatever the file name; for a command the loader of its words."""

@@ -12,9 +12,8 @@ from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.source.values import ConfigValue
 
 DIVIDES_FIRST = (0, 20, 0)  # from here on GRPO divides by the number of generations before it compares it with 2
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
@@ -45,7 +44,7 @@ def prepares(config: TrlConfig) -> bool:
     return config.only("sft") and not (isinstance(given, dict) and given.get("skip_prepare_dataset"))
 
 
-def group_size(value: Any, config: TrlConfig) -> None:
+def group_size(value: ConfigValue, config: TrlConfig) -> None:
     """Compare the size as trainer/grpo_config.py:1131 and 0.17.0 trainer/grpo_trainer.py:587 do."""
     if config.own_sampler:
         divides = config.trl_version >= DIVIDES_FIRST and value is not None
@@ -54,19 +53,19 @@ def group_size(value: Any, config: TrlConfig) -> None:
             raise TypeError("unsupported operand type(s) for %: 'int' and 'NoneType'")
 
 
-def generation_size(value: Any, config: TrlConfig) -> None:
+def generation_size(value: ConfigValue, config: TrlConfig) -> None:
     """Divide the size as trainer/grpo_config.py:1103 does."""
     if config.own_sampler and value is not None:
         _ = value % 1
 
 
-def generation_steps(value: Any, config: TrlConfig) -> None:
+def generation_steps(value: ConfigValue, config: TrlConfig) -> None:
     """Multiply the steps as trainer/grpo_config.py:1112 and 1131 do."""
     if config.own_sampler and value is not None:
         _ = value * 1 % 1
 
 
-def passes(value: Any, config: TrlConfig) -> None:
+def passes(value: object, config: TrlConfig) -> None:
     """Compute the number of samples as trainer/utils.py:951 (RepeatSampler) does; it must be a valid length."""
     if not config.own_sampler:
         return
@@ -80,13 +79,13 @@ def passes(value: Any, config: TrlConfig) -> None:
         raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
 
 
-def completion_length(value: Any, config: TrlConfig) -> None:
+def completion_length(value: ConfigValue, config: TrlConfig) -> None:
     """Check the length as transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate) does."""
     if config.own_sampler and value is not None and value <= 0:
         raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
 
 
-def repeats(value: Any, config: TrlConfig) -> None:
+def repeats(value: object, config: TrlConfig) -> None:
     """Repeat each prompt as trainer/utils.py:932 (RepeatSampler) does: its length is an integer, or there is none."""
     if not config.own_sampler or not isinstance(value, float):
         return
@@ -96,7 +95,7 @@ def repeats(value: Any, config: TrlConfig) -> None:
     raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
 
 
-def weights(value: Any, config: TrlConfig) -> None:
+def weights(value: ConfigValue, config: TrlConfig) -> None:
     """Use the weights as trainer/grpo_trainer.py:569-574 does: a tensor is made of them."""
     if config.own_sampler and value is not None:
         len(value)
@@ -104,7 +103,7 @@ def weights(value: Any, config: TrlConfig) -> None:
             raise TypeError("must be real number, not dict")
 
 
-def scaling(value: Any, config: TrlConfig) -> None:
+def scaling(value: object, config: TrlConfig) -> None:
     """Look up the name of the scaling as trainer/grpo_config.py:1078 does."""
     if config.only("grpo") and config.trl_version >= SCALING_LOOKED_UP:
         hash(value)
@@ -115,7 +114,7 @@ def generates_itself(config: TrlConfig) -> bool:
     return config.own_sampler and config.arguments["use_vllm"] is False and config.arguments.known("use_vllm")
 
 
-def cache(value: Any, config: TrlConfig) -> None:
+def cache(value: object, config: TrlConfig) -> None:
     """Check the cache as transformers 5.23.0 generation/configuration_utils.py:686 (GenerationConfig.validate) does, 4.46.3 :725."""
     options = config.arguments["generation_kwargs"]
     replaced = options is not None and (not isinstance(options, dict) or "cache_implementation" in options)
@@ -123,13 +122,13 @@ def cache(value: Any, config: TrlConfig) -> None:
         raise ValueError(f"Invalid `cache_implementation` ({value}). Choose one of: {CACHES[:-1]}")
 
 
-def generation_options(value: Any, config: TrlConfig) -> None:
+def generation_options(value: ConfigValue, config: TrlConfig) -> None:
     """Add the options as trainer/grpo_trainer.py:1172 does."""
     if value is not None and generates_itself(config):
         {}.update(value)
 
 
-def preparing_processes(value: Any, config: TrlConfig) -> None:
+def preparing_processes(value: ConfigValue, config: TrlConfig) -> None:
     """Compare and count the processes as the `map` of datasets 5.2.0 arrow_dataset.py does; a streamed data set has none."""
     if value is None or not config.only("sft", "dpo", "kto", "reward") or config.streams or (config.only("sft") and not prepares(config)):
         return
@@ -139,13 +138,13 @@ def preparing_processes(value: Any, config: TrlConfig) -> None:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def lower_bound(value: Any, config: TrlConfig) -> None:
+def lower_bound(value: ConfigValue, config: TrlConfig) -> None:
     """Compare the bound as trainer/grpo_config.py:1155 does."""
     if config.only("grpo") and value is not None:
         _ = value >= 1.0
 
 
-def sample_length(value: Any, config: TrlConfig) -> None:
+def sample_length(value: ConfigValue, config: TrlConfig) -> None:
     """Cut each sample as trainer/sft_trainer.py:1440 and data_utils.py:746 do; the other trainers compare its length; 0.17.0
     trainer/kto_trainer.py:221.
     """
@@ -167,19 +166,19 @@ def sample_length(value: Any, config: TrlConfig) -> None:
         _ = value > 1
 
 
-def prompt_length(value: Any, config: TrlConfig) -> None:
+def prompt_length(value: ConfigValue, config: TrlConfig) -> None:
     """Cut prompts and completions as 0.17.0 trainer/dpo_trainer.py:604 does."""
     if config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None:
         _ = [0][:value]
 
 
-def preparation(value: Any, config: TrlConfig) -> None:
+def preparation(value: ConfigValue, config: TrlConfig) -> None:
     """Use the options as trainer/sft_trainer.py:1008 does."""
     if config.only("sft") and value is not None:
         value.get("skip_prepare_dataset")
 
 
-def rank(value: Any, config: TrlConfig) -> None:
+def rank(value: ConfigValue, config: TrlConfig) -> None:
     """Check the rank as peft tuners/lora/layer.py (update_layer) does."""
     if not adapters(config):
         return
@@ -190,37 +189,37 @@ def rank(value: Any, config: TrlConfig) -> None:
         raise TypeError(f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {kind} at pos 0")
 
 
-def scale(value: Any, config: TrlConfig) -> None:
+def scale(value: ConfigValue, config: TrlConfig) -> None:
     """Divide alpha by r as peft tuners/lora/layer.py (update_layer) does."""
     if adapters(config):
         _ = value / 1
 
 
-def dropout(value: Any, config: TrlConfig) -> None:
+def dropout(value: ConfigValue, config: TrlConfig) -> None:
     """Check the dropout as peft tuners/lora/layer.py (update_layer) and torch 2.13 nn/modules/dropout.py do."""
     if adapters(config) and value > 0.0 and value > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {value}")
 
 
-def modules(value: Any, config: TrlConfig) -> None:
+def modules(value: ConfigValue, config: TrlConfig) -> None:
     """Convert a list to a set as peft tuners/lora/config.py (__post_init__) does."""
     if adapters(config) and value is not None and not isinstance(value, str):
         iter(value)
 
 
-def task(value: Any, config: TrlConfig) -> None:
+def task(value: object, config: TrlConfig) -> None:
     """Look up the task as peft config.py (__post_init__) does."""
     if adapters(config) and value is not None and value not in TASKS:
         raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
 
 
-def loading(value: Any, config: TrlConfig) -> None:
+def loading(value: ConfigValue, config: TrlConfig) -> None:
     """Copy the options of the model as trainer/rloo_trainer.py:269 does."""
     if config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value:
         dict(value)
 
 
-def reference_batch(value: Any, config: TrlConfig) -> None:
+def reference_batch(value: object, config: TrlConfig) -> None:
     """Use the batch size as the loader of the reference pass in trainer/dpo_trainer.py:1180 and trainer/kto_trainer.py does; null and
     0 mean that of the evaluation.
     """
@@ -230,7 +229,7 @@ def reference_batch(value: Any, config: TrlConfig) -> None:
         raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")
 
 
-def text_field(value: Any, config: TrlConfig) -> None:
+def text_field(value: object, config: TrlConfig) -> None:
     """Look up the column of the text as trl 0.15.2 trainer/sft_trainer.py:430 does, also for conversations."""
     if value is None and config.trl_version in TEXT_LOOKED_UP and prepares(config):
         raise KeyError(value)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.chosen_sizes import ChosenSizes
-    from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
@@ -34,6 +33,7 @@ class Verl(LineFramework["VerlConfig"]):
     rule_families = {"VRL": "verl"}
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
     takes_overrides = True
+    history_tables = ("verl.files.HISTORY",)
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader of Hydra for a config file, else that for the words of a command."""
@@ -46,12 +46,6 @@ class Verl(LineFramework["VerlConfig"]):
     def takes(self, launch: Launch) -> bool:
         """Whether a line runs the module whose config is modelled."""
         return launch.line is not None and self.runs(launch.line)
-
-    def histories(self) -> tuple[History, ...]:
-        """The fields of the releases."""
-        from cfglint.frameworks.verl.files import HISTORY
-
-        return (HISTORY,)
 
     def config_files(self, launch: Launch) -> list[str]:
         """The config files that the options of Hydra name, and those of the project that they include."""
@@ -109,10 +103,6 @@ class Verl(LineFramework["VerlConfig"]):
         from cfglint.frameworks.verl.summary import account
 
         return account(config)
-
-    def load_rules(self) -> None:
-        """Register the rules of verl."""
-        from cfglint.frameworks.verl import rules  # noqa: F401
 
 
 FRAMEWORK = Verl()

@@ -30,10 +30,10 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.verl.values import Tree
+    from cfglint.frameworks.verl.values import ComposedConfig
+    from cfglint.source.values import ConfigValue
 
 CONFIG: Stage = "config"
 INIT: Stage = "init"
@@ -64,7 +64,7 @@ class FailedCheck(Record):
     related: tuple[str, ...] = ()
 
 
-def failed(tree: Tree, sizes: Sizes) -> list[FailedCheck]:
+def failed(tree: ComposedConfig, sizes: Sizes) -> list[FailedCheck]:
     """The failing checks of a tree, in the order in which a run reaches them."""
     if not tree.values:
         return []
@@ -75,7 +75,7 @@ def failed(tree: Tree, sizes: Sizes) -> list[FailedCheck]:
     return [each for each in found if each not in about[1:]]  # a batch of no prompts fails once, at the first of its checks
 
 
-def numbers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def numbers(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """Sizes that are no numbers: the arithmetic of the checks fails, or the data loader."""
     for key in (BATCH, SAMPLES, MINI, "trainer.nnodes", "trainer.n_gpus_per_node"):
         value = tree.value(key)
@@ -98,7 +98,7 @@ def numbers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         yield FailedCheck("VRL010", BATCH, f"`{BATCH}` is not positive", exception, INIT, f"set `{BATCH}` to a number above 0")
 
 
-def strategies(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def strategies(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """An unknown strategy or estimator, and different strategies of actor and critic."""
     actor, critic = tree.value(STRATEGY), tree.value("critic.strategy")
     known = (*FSDP, "megatron") if tree.since(0, 4) else ("fsdp", "megatron")
@@ -114,12 +114,12 @@ def strategies(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
             yield FailedCheck("VRL012", "critic.strategy", message, "AssertionError", CONFIG, f"set `critic.strategy={actor}`", (STRATEGY,))
     estimator = tree.value("algorithm.adv_estimator")
     choices = ESTIMATORS_05 if tree.since(0, 5) else ESTIMATORS_04 if tree.since(0, 4) else ESTIMATORS
-    if isinstance(estimator, str) and not tree.since(0, 6) and estimator not in choices:
+    if isinstance(estimator, (str, int, float)) and not tree.since(0, 6) and estimator not in choices:
         message = f"`algorithm.adv_estimator` is {estimator}, not one of {', '.join(choices)}"
         yield FailedCheck("VRL011", "algorithm.adv_estimator", message, "NotImplementedError", INIT, "set one of these")
 
 
-def has_legacy_workers(tree: Tree) -> bool:
+def has_legacy_workers(tree: ComposedConfig) -> bool:
     """Whether the workers are those before the engines, which 0.7 uses unless it is told otherwise.
 
     Source: verl 0.7.1 trainer/main_ppo.py:123-175 (add_actor_rollout_worker).
@@ -127,7 +127,7 @@ def has_legacy_workers(tree: Tree) -> bool:
     return not tree.since(0, 7) or (not tree.since(0, 8) and tree.value("trainer.use_legacy_worker_impl", "auto") in ("auto", "enable"))
 
 
-def reward_managers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def reward_managers(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """A reward manager that the release does not have; from 0.4.1 on programs may register their own.
 
     Source: verl 0.3.0 trainer/main_ppo.py:144-152, 0.4.1 trainer/ppo/reward.py (load_reward_manager).
@@ -141,7 +141,7 @@ def reward_managers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         )
 
 
-def divisible_batch(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def divisible_batch(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """The samples of a step have to be a multiple of the GPUs; from 0.6 on only without dynamic batch sizes."""
     total, gpus = sizes.step_samples, sizes.gpus
     if total is None or not gpus or (tree.since(0, 6) and sizes.is_dynamic is not False):
@@ -172,7 +172,7 @@ def divisible_batch(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         )
 
 
-def micro_batches(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def micro_batches(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """Exactly one of the global and the per-GPU micro batch is given for each worker that needs one."""
     if sizes.is_dynamic is False:
         yield from actor_micro(tree)
@@ -183,7 +183,7 @@ def micro_batches(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         yield from critic_micro(tree)
 
 
-def actor_micro(tree: Tree) -> Iterator[FailedCheck]:
+def actor_micro(tree: ComposedConfig) -> Iterator[FailedCheck]:
     """The micro batch of the actor; from 0.6 on its dataclass refuses it."""
     if not tree.since(0, 6):
         yield from one_of(tree, ACTOR, "ppo_micro_batch_size", "micro_batch_size")
@@ -201,7 +201,7 @@ def actor_micro(tree: Tree) -> Iterator[FailedCheck]:
 DYNAMIC_NAME = f"{ACTOR}.use_dynamic_bsz"
 
 
-def critic_micro(tree: Tree) -> Iterator[FailedCheck]:
+def critic_micro(tree: ComposedConfig) -> Iterator[FailedCheck]:
     """The micro batch of the critic."""
     if not tree.since(0, 6):
         yield from one_of(tree, CRITIC, "ppo_micro_batch_size", "micro_batch_size")
@@ -219,7 +219,7 @@ def critic_micro(tree: Tree) -> Iterator[FailedCheck]:
         yield both(tree, "critic.ppo_micro_batch_size", key, f'{INSTANTIATION} ...: ValueError("[critic] You have set both')
 
 
-def one_of(tree: Tree, section: str, name: str, shown: str = "") -> Iterator[FailedCheck]:
+def one_of(tree: ComposedConfig, section: str, name: str, shown: str = "") -> Iterator[FailedCheck]:
     """The refusal if neither or both of two keys of a section are set."""
     every, each = f"{section}.{name}", f"{section}.{name}_per_gpu"
     text = f"{section}.{shown or name}"
@@ -231,14 +231,14 @@ def one_of(tree: Tree, section: str, name: str, shown: str = "") -> Iterator[Fai
         yield both(tree, every, each, f"ValueError: [{section}] You have set both")
 
 
-def both(tree: Tree, every: str, each: str, exception: str) -> FailedCheck:
+def both(tree: ComposedConfig, every: str, each: str, exception: str) -> FailedCheck:
     """The refusal of a deprecated global micro batch next to that of a GPU."""
     stage = CONFIG if tree.since(0, 6) else INIT
     message = f"`{every}` is deprecated and cannot be set together with `{each}`"
     return FailedCheck("VRL016", every, message, exception, stage, f"remove `{every}`", (each,))
 
 
-def mini_batches(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def mini_batches(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """The mini batch is not above the batch, and a multiple of the deprecated global micro batch."""
     stage = CONFIG if tree.since(0, 6) else INIT
     sections = [(ACTOR, sizes.is_dynamic)]
@@ -258,7 +258,7 @@ def mini_batches(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         yield from global_micro(tree, sizes, section, mini)
 
 
-def global_micro(tree: Tree, sizes: Sizes, section: str, mini: int) -> Iterator[FailedCheck]:
+def global_micro(tree: ComposedConfig, sizes: Sizes, section: str, mini: int) -> Iterator[FailedCheck]:
     """The deprecated global micro batch divides the mini batch, and has a sample for each GPU; the workers of 0.8 do not take it."""
     key = f"{section}.ppo_micro_batch_size"
     micro, parallel, gpus = tree.integer(key), sizes.sequence_parallel(section), sizes.gpus
@@ -278,7 +278,7 @@ def global_micro(tree: Tree, sizes: Sizes, section: str, mini: int) -> Iterator[
         yield FailedCheck("VRL018", key, message, exception, stage, f"set `{key}_per_gpu` in its place")
 
 
-def choices(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def choices(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """Values that are not among those that verl accepts."""
     modes = (*LOSS_MODES, "token-sum") if tree.since(0, 9) else LOSS_MODES
     key = f"{ACTOR}.loss_agg_mode"
@@ -317,7 +317,7 @@ def choices(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         )
 
 
-def padding_free(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def padding_free(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """Sequence parallelism requires `use_remove_padding` of the model."""
     if not sizes.is_fsdp:
         return
@@ -339,7 +339,7 @@ def padding_free(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         yield FailedCheck("VRL020", own, message, f"{kind}: {text}", stage, "set `critic.model.use_remove_padding=True`")
 
 
-def sampling(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def sampling(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """Validation that samples needs a temperature above 0; vLLM's LoRA ranks have a limit."""
     key = f"{ROLLOUT}.temperature"
     temperature = tree.value(key)
@@ -357,7 +357,7 @@ def sampling(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         )
 
 
-def data(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def data(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """The training set has at least one batch."""
     if sizes.steps_per_epoch != 0:
         return
@@ -368,7 +368,7 @@ def data(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         yield FailedCheck("VRL022", BATCH, message, "AssertionError: Train dataloader is empty!", INIT, "set a smaller batch")
 
 
-def rollout_groups(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def rollout_groups(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """The GPUs are a multiple of those of one inference engine."""
     gpus = sizes.gpus
     if not sizes.is_fsdp and not (sizes.is_megatron and tree.since(0, 4)):
@@ -394,7 +394,7 @@ def rollout_groups(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         yield FailedCheck("VRL023", key, f"`{key}` is 0", "ZeroDivisionError: integer division or modulo by zero", INIT, f"set `{key}=1`")
 
 
-def workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def workers(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """The mini batch of a GPU consists of complete micro batches."""
     if sizes.is_megatron:
         yield from megatron_workers(tree, sizes)
@@ -431,7 +431,7 @@ def workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
             )
 
 
-def megatron_workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def megatron_workers(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """The sizes that Megatron-LM itself refuses.
 
     Source: megatron-core 0.12.1 core/parallel_state.py:630-702 (initialize_model_parallel).
@@ -463,7 +463,7 @@ def megatron_workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
         yield from engine_workers(tree, sizes)
 
 
-def engine_workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def engine_workers(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """From 0.8 on the workers take the micro batches of a GPU only, and the same kind of batches for training and rollout."""
     log_dynamic = tree.is_true(f"{ROLLOUT}.log_prob_use_dynamic_bsz")
     key = f"{ROLLOUT}.log_prob_use_dynamic_bsz"
@@ -478,7 +478,7 @@ def engine_workers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
             yield FailedCheck("VRL018", every, message, "AssertionError", INIT, f"set `{each}`")
 
 
-def first_step(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def first_step(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """What the first step divides comes out even."""
     if not sizes.has_workers:
         return
@@ -503,7 +503,7 @@ def complete_minis(total: int | None, parallel: int | None, each: int) -> Iterat
         yield FailedCheck("VRL027", MINI, message, exception, STEP, f"set `{MINI}` to a divisor of `{BATCH}`", (BATCH,))
 
 
-def chunks(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def chunks(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """Prompts and samples are sent to the workers in equal parts."""
     batch, gpus = sizes.loader_batch if not sizes.engine else sizes.batch, sizes.gpus
     if batch is None or not gpus or sizes.samples is None:
@@ -531,7 +531,7 @@ def unequal(key: str, size: int, parts: int, shown: str) -> FailedCheck:
     return FailedCheck("VRL026", key, message, exception, STEP, f"make `{BATCH}` x `{SAMPLES}` a multiple of {parts}", (BATCH, SAMPLES))
 
 
-def engine_step(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def engine_step(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """From 0.8 on the samples of a rank consist of complete micro batches and, in 0.8, complete mini batches."""
     total, parallel, padding, mini = sizes.step_samples, sizes.data_parallel(), sizes.padding, sizes.mini_samples()
     if total is None or not parallel or padding is None or (total + padding) % parallel:
@@ -566,7 +566,7 @@ def uneven_micro(key: str, micro: int | None, size: int, what: str) -> Iterator[
         yield FailedCheck("VRL028", key, message, exception, STEP, f"set `{key}` to a divisor of {size}")
 
 
-def keywords(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+def keywords(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
     """Keys of sections that become objects of a class, which from 0.6 on has a field for each of them.
 
     Source: verl 0.9.1 utils/config.py (omega_conf_to_dataclass, validate_config), 0.6.0 :151-181; workers/engine_workers.py (init_model).
@@ -588,7 +588,7 @@ def keywords(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
             yield FailedCheck("VRL030", key, f"`{key}` is not a field of `{kind}`", exception, stage, f"remove `{key}`")
 
 
-def unexpected(tree: Tree, section: str) -> Iterator[tuple[str, str]]:
+def unexpected(tree: ComposedConfig, section: str) -> Iterator[tuple[str, str]]:
     """(key, class) for the keys of a section, and of those in it, that its class does not have."""
     values = tree.raw(section)
     if not isinstance(values, dict):
@@ -602,7 +602,7 @@ def unexpected(tree: Tree, section: str) -> Iterator[tuple[str, str]]:
             yield from unexpected(tree, f"{section}.{name}")
 
 
-CHECKS: Any = (
+CHECKS: ConfigValue = (
     keywords,
     numbers,
     strategies,

@@ -12,11 +12,11 @@ from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import UnknownFolder, located, of_file, options_of, own_folder, primary_of
 from cfglint.frameworks.verl.sizes import Sizes
-from cfglint.frameworks.verl.values import Tree, unknown
+from cfglint.frameworks.verl.values import ComposedConfig, unknown
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError
-from cfglint.source.hydra.overrides import Override, OverrideError, parse_override
+from cfglint.source.hydra.overrides import HydraOverride, OverrideError, parse_override
 from cfglint.source.record import Record
 from cfglint.source.shell.command import MARKDOWN, CommandDocument
 from cfglint.source.shell.placed_text import UNKNOWN
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
     from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.shell.placed_text import Text
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
@@ -45,7 +46,7 @@ class RefusedWord(Record):
 
     word: Text | None
     exception: str
-    override: Override | None
+    override: HydraOverride | None
     text: str
     options: tuple[str, ...] = ()
 
@@ -65,19 +66,19 @@ class VerlConfig(Config):
         self.location: Location | None = None
         self.copy = copy_of(facts)
         self.primary = primary_of(facts.launch)
-        self.words: list[tuple[Override, Text]] = []
-        self.origins: dict[tuple[Any, ...], Any] = {}
+        self.words: list[tuple[HydraOverride, Text]] = []
+        self.origins: dict[tuple[Any, ...], ConfigValue] = {}
         self.values = self._composed()
         if self.is_open:
             self.refused.clear()
             self.facts = self.outside_with(OWN_COPY if self.copy is not None else OWN_FILES)
         elif self.copy is not None and not facts.is_known(self.package) and self.package not in facts.outside:
             self.facts = self.outside_with(OWN_COPY)
-        self.tree = Tree(self.values, self.facts, self.version)
+        self.tree = ComposedConfig(self.values, self.facts, self.version)
         self.sizes = Sizes(self.tree)
         self._failing: list[FailedCheck] | None = None
 
-    def _composed(self) -> dict[Any, Any]:
+    def _composed(self) -> ConfigMapping:
         if not self.command.is_command:
             found = self.framework.loader(self.command, self.facts).read(self.command)
             self.load_problems = [(self.command, problem) for problem in found.problems]
@@ -110,7 +111,7 @@ class VerlConfig(Config):
             overrides = [each for each in overrides if each is not override]
         return {}
 
-    def _read(self, words: list[Text]) -> list[Override]:
+    def _read(self, words: list[Text]) -> list[HydraOverride]:
         options, places = command_line.split([word.string for word in words])
         for flag, _, place in options:
             word = words[place]
@@ -120,7 +121,7 @@ class VerlConfig(Config):
         found = [override for place in places for override in self._override(words[place])]
         return [*found, *(parse_override(f"++{each.key}={each.values[0]}") for each in self.facts.overrides if each.values)]
 
-    def _override(self, word: Text) -> list[Override]:
+    def _override(self, word: Text) -> list[HydraOverride]:
         text = word.string
         key, mark, _ = text.partition("=")
         if not word.known and (not mark or UNKNOWN in key):
@@ -151,7 +152,7 @@ class VerlConfig(Config):
         value = self.get(*key.split("."))
         return value is not None and not (isinstance(value, str) and "${" in value)
 
-    def word_of(self, override: Override) -> Text | None:
+    def word_of(self, override: HydraOverride) -> Text | None:
         """The word that is an override."""
         return next((word for each, word in self.words if each is override), None)
 
@@ -198,8 +199,8 @@ class VerlConfig(Config):
         """Whether the caller of the script may set what the line does not: the defaults are those of the package's config files."""
         return self.facts.launch.is_open
 
-    def value(self, key: str, default: Any = None) -> Any:
-        """The resolved value of a dotted key; see `Tree.value`."""
+    def value(self, key: str, default: object = None) -> ConfigValue:
+        """The resolved value of a dotted key; see `ComposedConfig.value`."""
         return self.tree.value(key, default)
 
     @property
@@ -217,15 +218,15 @@ class VerlConfig(Config):
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
         """The path and the exception of the first interpolation that cannot be resolved; None if all can."""
-        written_first = sorted(self.origins, key=lambda path: not isinstance(self.origins[path], Override))
+        written_first = sorted(self.origins, key=lambda path: not isinstance(self.origins[path], HydraOverride))
         return next(((path, problem) for path in written_first if (problem := self.tree.problem(path))), None)
 
-    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a dotted key with its place: the word of the line, else the default of the release."""
         key = path[0] if len(path) == 1 else ".".join(map(str, path))
         steps = tuple(str(key).split("."))
         origin = self.origins.get(steps)
-        if isinstance(origin, Override):
+        if isinstance(origin, HydraOverride):
             key_node, node = self.command.find((origin.key,))
             shown = origin.value if self.tree.problem(steps) else self.value(str(key))
             return Setting((str(key),), shown, OVERRIDE, self.command, node, key_node, self.place_name(node))
@@ -282,7 +283,7 @@ def copy_of(facts: LaunchFacts) -> OwnCopy | None:
     return OwnCopy(os.path.dirname(os.path.dirname(launch.program_path)), launch.project.read)
 
 
-def attempt(files: Repository, name: str, overrides: list[Override]) -> Composed | CompositionError:
+def attempt(files: Repository, name: str, overrides: list[HydraOverride]) -> Composed | CompositionError:
     """The composition of a config, or why Hydra refuses it."""
     try:
         return compose(files, name, overrides, unknown)

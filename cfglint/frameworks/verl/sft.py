@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.verl.values import Tree
+    from cfglint.frameworks.verl.values import ComposedConfig
 
 MICRO = "data.micro_batch_size_per_gpu"
 SETTINGS = (
@@ -31,7 +31,7 @@ SETTINGS = (
 class SftSizes:
     """The numbers of an SFT run; each is None where it is unknown, or no integer."""
 
-    def __init__(self, tree: Tree, on_engine: bool) -> None:
+    def __init__(self, tree: ComposedConfig, on_engine: bool) -> None:
         self.tree = tree
         self.on_engine = on_engine
         self.gpus = tree.facts.gpus
@@ -182,7 +182,7 @@ def checks(sizes: SftSizes) -> Iterator[FailedCheck]:
             message = f"`{sizes.parallel_key}` above 1 requires `use_remove_padding=True`"
             text = "AssertionError: Sequence parallel is only supported when remove_padding is enabled"
             yield FailedCheck("VRL020", sizes.parallel_key, message, text, INIT, "set `use_remove_padding=True`")
-    if sizes.per_rank and micro and micro > 0 and sizes.per_rank % micro:
+    if sizes.per_rank and micro and micro > 0 and sizes.per_rank % micro and (not sizes.on_engine or tree.since(0, 7, 1)):
         message = f"`{MICRO}` is {micro}, which does not divide the {sizes.per_rank} rows of a step on each GPU"
         text = "AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu"
         stage = STEP if sizes.on_engine else INIT

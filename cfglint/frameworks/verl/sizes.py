@@ -10,7 +10,7 @@ import math
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.verl.values import Tree
+    from cfglint.frameworks.verl.values import ComposedConfig
 
 ACTOR = "actor_rollout_ref.actor"
 ROLLOUT = "actor_rollout_ref.rollout"
@@ -29,7 +29,7 @@ FSDP, MEGATRON = ("fsdp", "fsdp2"), "megatron"
 class Sizes:
     """The numbers of a run; each is None where it is unknown, or no integer."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: ComposedConfig) -> None:
         self.tree = tree
         self.batch = tree.integer(BATCH)
         self.samples = tree.integer(SAMPLES, 1)
@@ -100,9 +100,11 @@ class Sizes:
 
     @property
     def accumulation(self) -> int | None:
-        """The micro batches of an update; None with dynamic batch sizes."""
+        """The micro batches of an update; None with dynamic batch sizes. 0.3 accepts a remainder and rounds down."""
         mini, micro = self.mini_per_gpu(), self.micro()
-        return mini // micro if self.is_dynamic is False and mini and micro and mini % micro == 0 else None
+        if self.is_dynamic is not False or not mini or not micro or (mini % micro and self.tree.since(0, 4)):
+            return None
+        return mini // micro
 
     @property
     def padding(self) -> int | None:
@@ -163,7 +165,7 @@ class Sizes:
         return self.tree.total_steps(self.steps_per_epoch)
 
 
-def megatron_size(tree: Tree, section: str = ACTOR) -> int | None:
+def megatron_size(tree: ComposedConfig, section: str = ACTOR) -> int | None:
     """The GPUs of one replica under Megatron-LM; None if it is unknown, or hangs on each batch."""
     if tree.value(f"{section}.megatron.dynamic_context_parallel", False) is not False:
         return None
@@ -176,7 +178,7 @@ def megatron_size(tree: Tree, section: str = ACTOR) -> int | None:
     return product
 
 
-def uses_critic(tree: Tree) -> bool | None:
+def uses_critic(tree: ComposedConfig) -> bool | None:
     """Whether the run trains a critic; None if it is unknown.
 
     Source: verl 0.9.1 trainer/ppo/utils.py (need_critic), 0.3.0 trainer/ppo/ray_trainer.py:283-291.
@@ -186,10 +188,10 @@ def uses_critic(tree: Tree) -> bool | None:
         if enabled is not None:
             return tree.is_true("critic.enable")
     estimator = tree.value("algorithm.adv_estimator")
-    return estimator == "gae" if isinstance(estimator, str) else None
+    return estimator == "gae" if isinstance(estimator, (str, int, float)) else None
 
 
-def uses_reference(tree: Tree) -> bool | None:
+def uses_reference(tree: ComposedConfig) -> bool | None:
     """Whether the run loads a reference policy; None if it is unknown. 0.3 always checks its keys."""
     if not tree.since(0, 4) and tree.raw("algorithm.use_kl_in_reward") is None:
         return True

@@ -16,10 +16,10 @@ from cfglint.launch.programs.objects import (
     OPEN,
     Built,
     Class,
+    DataLoader,
     Frame,
     Function,
     Instance,
-    Loader,
     Mapping,
     Method,
     Opaque,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.modules import Module, Modules
+    from cfglint.launch.programs.modules import Modules, ProgramModule
     from cfglint.launch.programs.scopes import Scope
     from cfglint.source.budget import Budget
 
@@ -55,7 +55,7 @@ class MadeCall:
     trainer, empty if it is uncertain.
     """
 
-    def __init__(self, name: str, node: ast.Call, module: Module, conditions: tuple[tuple[ast.AST, int], ...]) -> None:
+    def __init__(self, name: str, node: ast.Call, module: ProgramModule, conditions: tuple[tuple[ast.AST, int], ...]) -> None:
         self.name = name
         self.node = node
         self.module = module
@@ -92,7 +92,7 @@ class ProgramEvaluation(Interpreter):
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
         self.loaders: dict[ast.Call, MadeCall] = {}  # data loaders, and plugins of accelerate
-        self.trained: list[Loader] = []  # the loaders that training loops go through
+        self.trained: list[DataLoader] = []  # the loaders that training loops go through
 
     def alone(self, call: ast.Call, name: str, scope: Scope, budget: Budget) -> MadeCall:
         """A call that the program does not reach, as its function makes it by itself: with unknown parameters, and whatever it raises."""
@@ -144,7 +144,7 @@ class ProgramEvaluation(Interpreter):
     def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
         if not self.trial and accelerators.is_training_loop(node):
             values = (self.evaluate(each, frame).data for each in accelerators.names_in(node.iter))
-            self.trained += [each for each in values if isinstance(each, Loader)]
+            self.trained += [each for each in values if isinstance(each, DataLoader)]
         super()._do_for(node, frame)
 
     _do_asyncfor = _do_for
@@ -280,7 +280,7 @@ class ProgramEvaluation(Interpreter):
             self.record(self.accelerators, name, given, named, node)
             return accelerators.accelerator(named, self.context.gpus)
         if name in accelerators.LOADERS or (name.startswith("accelerate.") and last in accelerators.PLUGINS):
-            return Value(Loader(name, self._record_loader(last, given, named, node)))
+            return Value(DataLoader(name, self._record_loader(last, given, named, node)))
         return library.external(self, name, given, named, node)
 
     def _record_loader(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:

@@ -148,7 +148,7 @@ def default_of(call: ast.Call, scope: Scope) -> Any:
     return FACTORIES.get(".".join(dotted(factory)), COMPUTED)
 
 
-def type_of(node: ast.expr, scope: Scope, default: Any) -> tuple[str, str, tuple[Any, ...]]:
+def type_of(node: ast.expr, scope: Scope, default: object) -> tuple[str, str, tuple[Any, ...]]:
     """(type, number of words after the option, allowed values) that the parser derives from an annotation."""
     names = alternatives(node)
     if len(names) == 1:

@@ -100,7 +100,7 @@ def locate(value: Value, file: LoadedFile, path: tuple[Any, ...]) -> None:
         locate(each, file, (*path, key))
 
 
-def entries(content: Any, count: int) -> int:
+def entries(content: object, count: int) -> int:
     """The number of values in a config, counted up to the limit."""
     count += 1
     inside = content.values() if isinstance(content, dict) else content if isinstance(content, (list, tuple)) else ()

@@ -14,12 +14,11 @@ from cfglint.source.python.literals import Offsets, node_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
-    from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.modules import Module
+    from cfglint.launch.programs.modules import ProgramModule
     from cfglint.launch.programs.runs_of_program import Evaluated
 
 NO_REASON = "the program computes it"
@@ -87,7 +86,7 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
         document.borrowed[name] = value.argument
 
 
-def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Value, content: Any) -> Written | None:
+def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Value, content: object) -> Written | None:
     """The place of a value that a config file or another module has."""
     if value.written is not None and value.written.path:
         file, path = value.written.file, value.written.path
@@ -97,7 +96,7 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
     return place_of_literal(call, name, value.node, value.module, content)
 
 
-def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: Module, content: Any) -> Written:
+def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: ProgramModule, content: object) -> Written:
     """The place of a literal that gives an argument of a call. The literals of one module are one document."""
     offsets = module.offsets
     of_module = (each.document for each in call.written_elsewhere() if each.document.path == module.path)
@@ -128,7 +127,7 @@ def value_of_key(key: ast.AST, made: MadeCall) -> ast.AST:
     return key
 
 
-def computed_node(content: Any, start: int, end: int) -> Node:
+def computed_node(content: object, start: int, end: int) -> Node:
     """A value without a literal of its own, at the expression that gives it."""
     if isinstance(content, dict):
         node = Node(MAPPING, start, end, style="flow")

@@ -98,12 +98,12 @@ class Expressions:
 
     # -- changes
 
-    def write(self, slots: Slots, key: Any, content: Any) -> None:
+    def write(self, slots: Slots, key: object, content: object) -> None:
         """Change a part of an object so that the change can be undone."""
         self.journal.append((slots, key, slots.get(key, UNCLEAR)))
         slots[key] = content
 
-    def remove(self, slots: Slots, key: Any) -> None:
+    def remove(self, slots: Slots, key: object) -> None:
         """Remove a part of an object so that the change can be undone."""
         self.journal.append((slots, key, slots.pop(key, UNCLEAR)))
 

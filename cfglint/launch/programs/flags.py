@@ -160,7 +160,7 @@ def flag(scope: Scope, call: ast.Call) -> Field:
     return Field(typed, converted_default(default, typed), *place, takes, choices)
 
 
-def converted_default(default: Any, kind: str) -> Any:
+def converted_default(default: object, kind: str) -> Any:
     """The default of an argument: a string is converted as a word of the line is."""
     if not isinstance(default, str) or kind == "str":
         return default

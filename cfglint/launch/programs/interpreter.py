@@ -11,7 +11,7 @@ import builtins
 import contextlib
 
 from cfglint.launch.programs.expressions import Expressions, shown
-from cfglint.launch.programs.modules import FRAMEWORKS, External, Module, external, imported
+from cfglint.launch.programs.modules import FRAMEWORKS, External, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     COUNT,
     ITEMS,
@@ -49,6 +49,8 @@ NOWHERE = ast.Pass()
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
 DEEPEST = 30  # calls within calls
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
+EXITS = ("sys.exit", "exit", "quit", "os._exit")
+REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BUILTINS = frozenset(dir(builtins))
 
@@ -84,7 +86,7 @@ class Import(Record):
     """An import of a framework; `is_certain`: the program makes it, and nothing catches what it raises."""
 
     node: ast.Import | ast.ImportFrom
-    module: Module
+    module: ProgramModule
     is_certain: bool
 
 
@@ -125,7 +127,7 @@ class Interpreter(Expressions):
         """The call that is evaluated."""
         return self.site[0] if self.site is not None else NOWHERE
 
-    def here_module(self) -> Module:
+    def here_module(self) -> ProgramModule:
         """The module of the call that is evaluated."""
         assert self.site is not None
         return self.site[1].module
@@ -148,9 +150,13 @@ class Interpreter(Expressions):
         status = given[0].data if given else None
         raise End if isinstance(status, (int, str)) and status else Quit
 
+    def fail(self) -> NoReturn:
+        """Raise an exception of the program, which a `try` around the call may catch."""
+        raise End
+
     # -- modules
 
-    def run_main(self, module: Module) -> None:
+    def run_main(self, module: ProgramModule) -> None:
         """Evaluate the top level of the program."""
         frame = Frame(module)
         self.frames[module.path] = frame
@@ -162,7 +168,7 @@ class Interpreter(Expressions):
         frame.slots["__name__"] = Value(name)
         frame.slots["__file__"] = Value("\0/" + frame.module.path.removeprefix("./"))
 
-    def module_frame(self, module: Module) -> Frame:
+    def module_frame(self, module: ProgramModule) -> Frame:
         """The names of a module of the project, whose top level is evaluated the first time."""
         if module.path not in self.frames:
             frame = self.frames[module.path] = Frame(module)
@@ -418,7 +424,7 @@ class Interpreter(Expressions):
         if not through:
             raise next((each if isinstance(each, Break) else Left() for each in ended if not isinstance(each, End)), End())
         self.join(through)
-        if not isinstance(node, ast.Try):  # what a handler ends has failed
+        if not isinstance(node, ast.Try) and not (isinstance(node, ast.If) and gives_up(node)):  # what a handler ends has failed
             behind += [(node, LOOP_LEFT if isinstance(each, Break) else LEFT) for each in ended if isinstance(each, QUIET)]
         self.conditions += behind
 
@@ -441,7 +447,7 @@ class Interpreter(Expressions):
         for slots, key, _ in writes.values():
             self._spoil_one(slots, key)
 
-    def _spoil_one(self, slots: Slots, key: Any) -> None:
+    def _spoil_one(self, slots: Slots, key: object) -> None:
         if key is OPEN:
             self.write(slots, OPEN, True)
         elif key == ITEMS and isinstance(slots.get(ITEMS, ()), tuple):
@@ -632,13 +638,31 @@ def as_loaded(node: ast.expr) -> ast.expr:
     return node
 
 
+def gives_up(node: ast.If) -> bool:
+    """Whether a branch only reports something and leaves without a result, so that nothing is trained: "training file not found"."""
+    body = node.body
+    last = body[-1]
+    call = last.value if isinstance(last, ast.Expr) else None
+    leaves = isinstance(last, ast.Return) and (last.value is None or (isinstance(last.value, ast.Constant) and not last.value.value))
+    leaves = leaves or (isinstance(call, ast.Call) and shown(call.func) in EXITS)
+    return leaves and len(body) > 1 and not node.orelse and all(isinstance(each, ast.Expr) and is_report(each.value) for each in body[:-1])
+
+
+def is_report(node: ast.expr) -> bool:
+    """Whether an expression only writes a message: `print(...)`, `logger.error(...)`, `console.print(...)`."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Constant)
+    name = shown(node.func)
+    return name == "print" or name.rpartition(".")[2] in REPORTS
+
+
 def ends(body: list[ast.stmt]) -> bool:
     """Whether a handler certainly ends the program, or the function with an exception."""
     last = body[-1]
     if isinstance(last, ast.Raise):
         return True
     call = last.value if isinstance(last, ast.Expr) else None
-    return isinstance(call, ast.Call) and shown(call.func) in ("sys.exit", "exit", "quit", "os._exit")
+    return isinstance(call, ast.Call) and shown(call.func) in EXITS
 
 
 def is_import_error(handler: ast.ExceptHandler) -> bool:

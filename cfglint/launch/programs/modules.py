@@ -42,11 +42,11 @@ def external(name: str) -> External:
 class Definition(Record):
     """A class, a function or an assigned value of a module of the project."""
 
-    module: Module
+    module: ProgramModule
     node: ast.AST
 
 
-class Module:
+class ProgramModule:
     """A parsed module: `names` are the definitions at its top level, `imports` the dotted names that it imports, `stars` its `import *`.
 
     `text` is the content of its file, of which the code of a `notebook` is a part.
@@ -171,11 +171,11 @@ class Modules:
     def __init__(self, folders: list[str], read: Callable[[str], str | None]) -> None:
         self.folders = folders
         self.read = read
-        self._by_path: dict[str, Module | None] = {}  # None for a path without a module
+        self._by_path: dict[str, ProgramModule | None] = {}  # None for a path without a module
         self._count = 0  # of the files that were read
         self.is_full = False  # whether there were more modules than the limit
 
-    def module_of(self, path: str, package: str = "") -> Module | None:
+    def module_of(self, path: str, package: str = "") -> ProgramModule | None:
         """The module of a file; None if there is none, or it cannot be parsed."""
         if path not in self._by_path:
             text = self.read(path)
@@ -186,14 +186,14 @@ class Modules:
             notebook = read_notebook(text) if text is not None and path.endswith(".ipynb") else None
             code = notebook.code if notebook is not None else text if not path.endswith(".ipynb") else None
             tree = parsed(code) if code is not None and len(code) <= LARGEST else None
-            self._by_path[path] = Module(path, package, text or "", tree, notebook) if tree is not None else None
+            self._by_path[path] = ProgramModule(path, package, text or "", tree, notebook) if tree is not None else None
         return self._by_path[path]
 
-    def known(self) -> Iterator[Module]:
+    def known(self) -> Iterator[ProgramModule]:
         """The modules that were read."""
         return (module for module in self._by_path.values() if module is not None)
 
-    def named(self, dotted: str) -> Module | None:
+    def named(self, dotted: str) -> ProgramModule | None:
         """The module of a dotted name."""
         inside = dotted.replace(".", "/")
         for folder in self.folders:
@@ -203,7 +203,7 @@ class Modules:
                     return found
         return None
 
-    def lookup(self, module: Module, name: str, depth: int = 0) -> Definition | External | None:
+    def lookup(self, module: ProgramModule, name: str, depth: int = 0) -> Definition | External | None:
         """The definition that a name at the top level of a module refers to."""
         if depth > DEEPEST:
             return None

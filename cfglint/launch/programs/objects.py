@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from cfglint.launch.programs.modules import Module
+    from cfglint.launch.programs.modules import ProgramModule
     from cfglint.source.document import Document, Path, Syntax
 
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
@@ -64,7 +64,9 @@ class Value:
 
     __slots__ = ("argument", "data", "module", "node", "reason", "written")
 
-    def __init__(self, data: Any, node: ast.expr | None = None, module: Module | None = None, reason: str = "", argument: str = "") -> None:
+    def __init__(
+        self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, reason: str = "", argument: str = ""
+    ) -> None:
         self.data = data
         self.node = node
         self.module = module
@@ -157,7 +159,7 @@ class Frame(Container):
 
     __slots__ = ("closure", "globals", "left", "module", "owner", "returned")
 
-    def __init__(self, module: Module, closure: Frame | None = None) -> None:
+    def __init__(self, module: ProgramModule, closure: Frame | None = None) -> None:
         super().__init__()
         self.module = module
         self.closure = closure
@@ -243,7 +245,7 @@ class Opaque(Container):
         self.name = name
 
 
-class Loader(Opaque):
+class DataLoader(Opaque):
     """A data loader, or a plugin of accelerate, with the `MadeCall` that made it; None if it was only tried."""
 
     __slots__ = ("made",)
@@ -299,7 +301,7 @@ class FilePath:
         self.text = text
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Whether two contents of a slot are the same."""
     if one is other:
         return True
@@ -330,7 +332,7 @@ def plain(value: Value, depth: int = 0) -> Any:
     return UNCLEAR
 
 
-def wrapped(data: Any, by_attribute: bool = False, root: Mapping | None = None) -> Value:
+def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:
     """Python's own numbers, strings, lists and dicts as a value."""
     if isinstance(data, dict):
         mapping = Mapping(by_attribute=by_attribute)

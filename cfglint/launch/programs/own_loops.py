@@ -9,7 +9,7 @@ import ast
 
 from cfglint.frameworks.program import OwnLoop
 from cfglint.launch.programs.documents import document_of_call
-from cfglint.launch.programs.objects import Loader
+from cfglint.launch.programs.objects import DataLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def own_loop(made: MadeCall, evaluated: Evaluated, program: ProgramFacts) -> Own
 def plugins_of(made: MadeCall) -> Iterator[MadeCall]:
     """The calls that make the plugins that an `Accelerator` is given."""
     for _, value in made.arguments.values():
-        if isinstance(value.data, Loader) and value.data.made is not None:
+        if isinstance(value.data, DataLoader) and value.data.made is not None:
             yield value.data.made
 
 

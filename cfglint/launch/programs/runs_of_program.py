@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.calls import MadeCall
     from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.modules import Module, Modules
+    from cfglint.launch.programs.modules import Modules, ProgramModule
 
 MOST = 32  # evaluations of one program that are remembered
 MOST_STEPS = 4 * STEPS  # of all evaluations of one program
@@ -22,7 +22,7 @@ MOST_STEPS = 4 * STEPS  # of all evaluations of one program
 class Evaluations:
     """The evaluations of a program, by their circumstances. `files` are the contents that stand for those of the project."""
 
-    def __init__(self, modules: Modules, main: Module) -> None:
+    def __init__(self, modules: Modules, main: ProgramModule) -> None:
         self.modules = modules
         self.main = main
         self.budget = Budget(MOST_STEPS)
@@ -30,7 +30,7 @@ class Evaluations:
 
     def under(self, context: Context) -> Evaluated:
         """The program, evaluated in its circumstances."""
-        key = (context.words, context.is_open, tuple(sorted(context.environment.items())), context.gpus, context.folders)
+        key = (context.words, context.spelled, context.is_open, tuple(sorted(context.environment.items())), context.gpus, context.folders)
         if key not in self._known:
             if len(self._known) >= MOST:
                 self._known.clear()
@@ -43,7 +43,7 @@ class Evaluated:
     it has read.
     """
 
-    def __init__(self, modules: Modules, main: Module, context: Context, budget: Budget) -> None:
+    def __init__(self, modules: Modules, main: ProgramModule, context: Context, budget: Budget) -> None:
         self.complete = True
         self._budget = budget
         evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
@@ -74,7 +74,7 @@ class Evaluated:
         return found
 
 
-def scope_around(call: ast.AST, module: Module, modules: Modules) -> Scope:
+def scope_around(call: ast.AST, module: ProgramModule, modules: Modules) -> Scope:
     """The function around a call, with the functions in it; the top level of the module outside of functions."""
     found: ast.AST = module.tree
     above = module.parent(call)

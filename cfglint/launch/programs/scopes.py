@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cfglint.launch.programs.modules import Module, Modules
+    from cfglint.launch.programs.modules import Modules, ProgramModule
 
 MOST_SCOPES = 300
 CAUGHT = (["Exception"], ["BaseException"], ["TypeError"], ["ValueError"])
@@ -21,7 +21,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 class Scope:
     """The statements of a function, or of the top level of a module, with the names that they bind."""
 
-    def __init__(self, modules: Modules, module: Module, node: ast.AST, *, is_main: bool = False) -> None:
+    def __init__(self, modules: Modules, module: ProgramModule, node: ast.AST, *, is_main: bool = False) -> None:
         self.modules = modules
         self.module = module
         self.node = node
@@ -140,7 +140,7 @@ def dotted(node: ast.expr) -> list[str]:
     return [node.id, *parts] if isinstance(node, ast.Name) else []
 
 
-def reachable(modules: Modules, main: Module) -> list[Scope] | None:
+def reachable(modules: Modules, main: ProgramModule) -> list[Scope] | None:
     """The scopes that a program may run, its own first; None above the limit."""
     found = [Scope(modules, main, main.tree, is_main=True)]
     seen: set[ast.AST] = {main.tree}

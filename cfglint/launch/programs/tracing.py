@@ -10,12 +10,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.launch.programs.modules import Module, Modules
+    from cfglint.launch.programs.modules import Modules, ProgramModule
 
 MOST = 200  # expressions that are followed
 
 
-def trace(expression: ast.expr, module: Module, modules: Modules) -> tuple[str, ...]:
+def trace(expression: ast.expr, module: ProgramModule, modules: Modules) -> tuple[str, ...]:
     """The source of an expression and of what is assigned to the names in it, in any order of the program."""
     found: dict[str, None] = {}
     waiting = [(expression, module)]
@@ -31,7 +31,7 @@ def trace(expression: ast.expr, module: Module, modules: Modules) -> tuple[str, 
     return tuple(sorted(found))
 
 
-def values_of(node: ast.Name | ast.Attribute, module: Module, modules: Modules) -> Iterator[tuple[ast.expr, Module]]:
+def values_of(node: ast.Name | ast.Attribute, module: ProgramModule, modules: Modules) -> Iterator[tuple[ast.expr, ProgramModule]]:
     """The expressions that give a name or an attribute its value, each with its module."""
     if isinstance(node, ast.Attribute):
         for known in modules.known():

@@ -32,7 +32,7 @@ class Taken(argparse.Action):
 
     argument: ParserArgument
 
-    def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option_string: str | None = None) -> None:
         words = [option_string] if self.argument.is_flag_pair else values if isinstance(values, list) else [values]
         before = getattr(namespace, self.dest, []) if self.argument.action.data == "append" else []
         setattr(namespace, self.dest, [*before, *(each for each in words if each is not None)])
@@ -70,6 +70,6 @@ def filled(real: WordParser, parser: LineParser) -> WordParser:
     return real
 
 
-def number_of_words(nargs: Any) -> Any:
+def number_of_words(nargs: object) -> Any:
     """The number of words of an argument; any number for one that is not known."""
     return nargs if nargs in (None, "?", "*", "+") or (isinstance(nargs, int) and 0 < nargs <= MOST) else "*"

@@ -9,7 +9,7 @@ import os
 
 from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.frameworks import framework
-from cfglint.report.changes import NOTHING, place, title, urgency
+from cfglint.report.changes import nothing, place, title, urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.figures import Numbers
 from cfglint.report.html.page import fragment, page, signs
@@ -21,7 +21,6 @@ from cfglint.review.release_groups import grouped_by_release
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
     from cfglint.findings.diagnostic import Outcome
@@ -30,8 +29,11 @@ if TYPE_CHECKING:
     from cfglint.review.left_out import NotCompared
     from cfglint.review.release_groups import ReleaseGroup
     from cfglint.review.settings import SettingChange
+    from cfglint.source.values import ConfigTable
 
 MOST_PLANS = 8  # maximum number of plans with diagrams
+MOST_TRAININGS = 2  # of a log, in the headline
+LESS = ("data-parallel", "steps/epoch", "tokens/step")  # columns that a narrow page leaves out
 MOST_TARGETS = 3  # releases that the line below the headline names; each run names its own
 FEW = 5  # up to this many runs are shown; of more, those without findings are folded
 
@@ -129,8 +131,9 @@ def missing(settings: list[views.SummarySetting]) -> str:
 def log(path: str, found: ExplainedLog) -> str:
     """The page of `log`."""
     banners = [banner(each, f"banner-{number}") for number, each in enumerate(found.banners, 1)]
-    differing = sum(len(each.differences) for each in found.banners)
-    headline = f"{pictures.many(differing, 'number')} not as configured" if differing else f"Training log {path}"
+    differing = any(each.differences for each in found.banners)
+    several = f"{pictures.many(len(banners), 'training')}: " if len(banners) > 1 else ""
+    headline = several + "; ".join(each.headline for each in found.banners[:MOST_TRAININGS])
     failure = found.failures[0] if found.failures else None
     if failure is not None:
         headline = f"{failure.summary[:1].upper()}{failure.summary[1:]}"
@@ -144,7 +147,7 @@ def log(path: str, found: ExplainedLog) -> str:
         command="log",
         headline=headline,
         status="error" if failure is not None else "warning" if differing else "",
-        lead=f"{pictures.many(len(banners), 'training banner')} in {path}.{said}",
+        lead=f"{path}.{said}" if said else path,
         banners=banners,
     )
 
@@ -163,7 +166,7 @@ def banner(found: LogExplanation, anchor: str) -> views.BannerView:
         rows.append(
             ("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "the arithmetic of its releases")
         )
-    title = f"Line {log.line}: {framework(log.framework).title}"
+    title = f"Line {log.line}: {found.headline} ({framework(log.framework).title})"
     return views.BannerView(anchor, title, sentence(found.note), numbers, pictures.draw(numbers), found.differences, rows)
 
 
@@ -187,13 +190,19 @@ def plan(plan_table: PlanTable, outcome: Outcome | None = None) -> str:
         chart=chart.draw(plans, "The splits that work for each number of GPUs, as in the table below"),
         lengths=chart.lengths(plans)[0],
         columns=[COLUMNS[place] for place in columns],
-        rows=[[line[place] for place in columns] for line in cells],
+        rows=[[grouped(line[place]) for place in columns] for line in cells],
+        less=LESS,
         pace=plan_table["pace"],
         before=plan_table["before"],
         advice=[{**each, "advised": format_number(each["advised"])} for each in plan_table["advice"]],
         current=current,
         planned=[planned(each, outcome) for each in plans if each["feasible"]][:MOST_PLANS],
     )
+
+
+def grouped(cell: str) -> str:
+    """A cell with its thousands separated."""
+    return f"{int(cell):,}" if cell.isdecimal() else cell
 
 
 def plan_headline(plans: list[PlanEntry]) -> str:
@@ -208,7 +217,7 @@ def plan_headline(plans: list[PlanEntry]) -> str:
 
 def planned(each: PlanEntry, outcome: Outcome | None) -> views.PlanView:
     """The template values of one plan, with its diagrams."""
-    resolved: dict[str, Any] = {key: value for key, value in (each["chosen"] or {}).items() if key != "feasible"}
+    resolved: ConfigTable = {key: value for key, value in (each["chosen"] or {}).items() if key != "feasible"}
     resolved |= {"steps_per_epoch": each["steps_per_epoch"], "total_steps": each["total_steps"]}
     if outcome:
         axes = ("tensor_parallel", "pipeline_parallel", "context_parallel", "sequence_parallel")
@@ -269,7 +278,7 @@ def release_headline(groups: list[ReleaseGroup]) -> str:
 def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeView]) -> str:
     """The headline with the most important change."""
     if not altered:
-        return sentence(NOTHING).rstrip(".")
+        return sentence(nothing(comparisons)).rstrip(".")
     stopping = broken(altered)
     stopped = sum(each.runs for each in stopping)
     only = altered[0].after if len(comparisons) == 1 else None

@@ -15,7 +15,6 @@ COLUMN = 46
 ROW = 40
 SIDE = 30
 TOP = 46
-BARS = 420  # width of the bars after the columns, with their numbers
 BAR = 14
 
 
@@ -24,19 +23,20 @@ def draw(plans: list[PlanEntry], label: str) -> Markup:
     sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]})
     right = LEFT + COLUMN * max(len(sizes), 2)
     name, values = lengths(plans)
-    width = right + (BARS if name else 0)
+    height = TOP + ROW * len(plans)
+    bars: list[str] = [svg.text(0, 30, name, class_="left")]
     parts: list[str] = [svg.text(LEFT - 12, 30, "GPUs", class_="end"), svg.text((LEFT + right) / 2, 13, "micro batch")]
     parts += [svg.text(LEFT + COLUMN * (place + 0.5), 30, f"{size:,}", class_="strong") for place, size in enumerate(sizes)]
-    if name:
-        parts.append(svg.text(right + 8, 30, name, class_="left"))
     for place, plan in enumerate(plans):
         y = TOP + ROW * (place + 0.5)
         parts.append(svg.element("path", class_="rule", d=f"M{LEFT} {svg.number(y)}H{right}"))
         parts.append(svg.text(LEFT - 12, y + 5, f"{plan['gpus']:,}", class_="end strong"))
         parts += row(plan, sizes, y) if plan["options"] else unreachable_row(plan, (LEFT + right) / 2, y)
         if name:
-            parts += bar(name, values, place, plan.get("hours_from") == "scaled", right + 8, y)
-    return svg.picture(width, TOP + ROW * len(plans), *parts, label=label)
+            bars += bar(name, values, place, plan.get("hours_from") == "scaled", y)
+    splits = svg.picture(right, height, *parts, label=label)
+    filling = svg.element("svg", *bars, class_="lengths", height=height, aria_hidden="true") if name else ""
+    return svg.element("div", splits, filling, class_="plans")
 
 
 def row(plan: PlanEntry, sizes: list[int], y: float) -> list[str]:
@@ -73,14 +73,14 @@ def lengths(plans: list[PlanEntry]) -> tuple[str, list[float | None]]:
     return "", []
 
 
-def bar(name: str, values: list[float | None], place: int, scaled: bool, x: float, y: float) -> list[str]:
-    """The bar for the length of one plan, with its number and unit above it; a number that was not measured is marked."""
+def bar(name: str, values: list[float | None], place: int, scaled: bool, y: float) -> list[str]:
+    """The bar for the length of one plan, a part of the width, with its number and unit; one that was not measured is marked."""
     value = values[place]
     if value is None:
-        return [svg.text(x, y + 5, "-", class_="left")]
+        return [svg.text(0, y + 5, "-", class_="left")]
     most = max(each for each in values if each is not None) or 1
     words = f"{'~' if scaled else ''}{value:,.1f} h" if name == "hours" else f"{value:,} steps"
     return [
-        svg.text(x, y - 4, words, class_="left"),
-        svg.element("rect", class_="bar", x=x, y=y + 1, width=(BARS - 12) * value / most, height=BAR),
+        svg.text(0, y - 4, words, class_="left"),
+        svg.element("rect", class_="bar", x=1, y=y + 1, width=f"{svg.number(99 * value / most)}%", height=BAR),
     ]

@@ -12,7 +12,6 @@ from cfglint.report.summary import spelled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from markupsafe import Markup
 
@@ -144,12 +143,12 @@ def rate_lane(numbers: Numbers, total: int) -> Lane:
     return Lane("learning rate", drawing, words)
 
 
-def first(*values: Any) -> int | None:
+def first(*values: object) -> int | None:
     """The first integer: the count of DeepSpeed's own schedule takes precedence over that of the run."""
     return next((value for value in values if type(value) is int), None)
 
 
-def lowest_fraction(lowest: Any, peak: Any) -> float:
+def lowest_fraction(lowest: object, peak: object) -> float:
     """The lowest learning rate as a fraction of the highest; 0 where these numbers are unknown."""
     if type(lowest) is float and type(peak) is float and 0 < lowest <= peak < inf:
         return lowest / peak

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import posixpath
 
-from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, Override
+from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, HydraOverride
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Protocol
+    from typing import Protocol
+
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     class Repository(Protocol):
         """The config files that a composition may load, by their path below a search folder, without suffix."""
@@ -42,7 +44,7 @@ class CompositionError(Exception):
     `override` is the word that is the cause, None if it is in a file. `options` are those of a group, if the word names another one.
     """
 
-    def __init__(self, exception: str, override: Override | None = None, options: tuple[str, ...] = ()) -> None:
+    def __init__(self, exception: str, override: HydraOverride | None = None, options: tuple[str, ...] = ()) -> None:
         super().__init__(exception)
         self.exception = exception
         self.override = override
@@ -53,8 +55,8 @@ class Source(Record):
     """A config file: its values, without its defaults list, that list, and the package of its first comment."""
 
     path: str
-    values: Mapping[Any, Any]
-    defaults: list[Any]
+    values: Mapping[ConfigValue, ConfigValue]
+    defaults: list[ConfigValue]
     package: str | None = None
 
 
@@ -62,7 +64,7 @@ class Entry(Record):
     """One element of a defaults list, or the primary config. `group` is None for a file that is named by its path."""
 
     group: str | None
-    option: Any
+    option: ConfigValue
     package: str | None = None
     optional: bool = False
     override: bool = False
@@ -116,7 +118,7 @@ class Part(Record):
     primary: bool
 
 
-def entries(defaults: list[Any]) -> list[Entry]:
+def entries(defaults: list[ConfigValue]) -> list[Entry]:
     """The elements of a defaults list; raises CompositionError for one that is neither a string nor a mapping with one key."""
     found: list[Entry] = []
     for item in defaults:
@@ -131,7 +133,7 @@ def entries(defaults: list[Any]) -> list[Entry]:
     return found
 
 
-def group_entry(key: Any, option: Any) -> Entry:
+def group_entry(key: object, option: object) -> Entry:
     """The element `group@package: option`, with the words `optional` and `override` before it."""
     words = str(key).split()
     name, _, package = words[-1].partition("@")
@@ -146,20 +148,20 @@ def placed(package: str) -> str | None:
 class DefaultsList:
     """The files of a composition, for a primary config and the overrides of the command line."""
 
-    def __init__(self, repository: Repository, overrides: list[Override]) -> None:
+    def __init__(self, repository: Repository, overrides: list[HydraOverride]) -> None:
         self._repository = repository
-        self.values: list[Override] = []  # overrides of values
-        self._choices: dict[str, Any] = {}
-        self._chosen_by: dict[str, Override | str] = {}
+        self.values: list[HydraOverride] = []  # overrides of values
+        self._choices: ConfigTable = {}
+        self._chosen_by: dict[str, HydraOverride | str] = {}
         self._used: set[str] = set()
         self._added: list[Entry] = []
-        self._deleted: dict[str, Override] = {}
-        self._known: dict[str, Any] = {}
+        self._deleted: dict[str, HydraOverride] = {}
+        self._known: ConfigTable = {}
         self._loaded = 0
         for override in overrides:
             self._sort(override)
 
-    def _sort(self, override: Override) -> None:
+    def _sort(self, override: HydraOverride) -> None:
         if isinstance(override.value, dict) or not self._repository.is_group(override.key):
             self.values.append(override)
         elif override.sign == FORCE:
@@ -180,7 +182,7 @@ class DefaultsList:
         found = self._expand(Entry(None, name, primary=True))
         for target, cause in self._chosen_by.items():
             if target not in self._used:
-                override = cause if isinstance(cause, Override) else None
+                override = cause if isinstance(cause, HydraOverride) else None
                 raise CompositionError(f"{COMPOSITION}: Could not override '{target}'. No match in the defaults list.", override)
         for target, override in self._deleted.items():
             if target not in self._used:
@@ -207,7 +209,7 @@ class DefaultsList:
                 return []
             cause = self._chosen_by.get(entry.target) if entry.group is not None else None
             options = tuple(self._repository.options(entry.group_path)) if entry.group is not None else ()
-            raise CompositionError(missing(entry, options), cause if isinstance(cause, Override) else None, options)
+            raise CompositionError(missing(entry, options), cause if isinstance(cause, HydraOverride) else None, options)
         if source.package is not None:
             entry.header = GLOBAL if source.package in ("", GLOBAL) else absolute_package(source.package)
         return self._children(entry, source)

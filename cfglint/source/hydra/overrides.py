@@ -12,7 +12,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Final
+
+    from cfglint.source.values import ConfigValue
 
 CHANGE: Final = ""
 ADD: Final = "+"
@@ -27,7 +29,7 @@ KEY = re.compile(rf"(?P<key>{NAME}(?:/{NAME})+|{PACKAGE})(?:@(?P<package>{PACKAG
 EXCEPTION = "hydra.errors.OverrideParseException"
 
 
-class Override(Record):
+class HydraOverride(Record):
     """One override. `sign` is `+`, `++`, `~` or empty; `package` follows an `@`; `text` is the word as Hydra gets it.
 
     `has_value` is false for `~key` alone, whose value is None.
@@ -36,7 +38,7 @@ class Override(Record):
     sign: str
     key: str
     package: str | None
-    value: Any
+    value: ConfigValue
     text: str
     has_value: bool = True
 
@@ -50,7 +52,7 @@ class OverrideError(Exception):
     """A word that is not an override; the argument is the exception that Hydra raises."""
 
 
-def parse_override(text: str) -> Override:
+def parse_override(text: str) -> HydraOverride:
     """The override of one word of a command line; raises OverrideError."""
     sign = PREFIX.match(text)
     begin = sign.end() if sign is not None else 0
@@ -62,12 +64,12 @@ def parse_override(text: str) -> Override:
     if match.end() == len(text):
         if sign_text != DELETE:
             raise error(text, "missing EQUAL at '<EOF>'")
-        return Override(sign_text, key, package, None, text, False)
+        return HydraOverride(sign_text, key, package, None, text, False)
     try:
         value = parse_value(text[match.end() + 1 :].lstrip(" \t"))
     except GrammarError as problem:
         raise error(text, str(problem)) from None
-    return Override(sign_text, key, package, value, text)
+    return HydraOverride(sign_text, key, package, value, text)
 
 
 def reason(text: str, begin: int) -> str:
@@ -86,7 +88,7 @@ def error(text: str, why: str) -> OverrideError:
     return OverrideError(f"{EXCEPTION}: Error parsing override '{text}'\n{why}")
 
 
-def sweep_error(override: Override) -> str | None:
+def sweep_error(override: HydraOverride) -> str | None:
     """The exception for several values without `--multirun`; None for a single value."""
     if not isinstance(override.value, Sweep):
         return None

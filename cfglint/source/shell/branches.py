@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Clause = tuple[list[Any], list[Any]]  # condition, body
 
 
-def in_subshell(shell: Execution, node: Any) -> bool | None:
+def in_subshell(shell: Execution, node: object) -> bool | None:
     """Follow statements in a subshell, which change nothing outside."""
     return shell.apart(shell.block, node)
 
@@ -65,7 +65,7 @@ def and_or(shell: Execution, node: Any) -> bool | None:
     return decided(shell, right) if status == (operator == "&&") else status
 
 
-def decided(shell: Execution, node: Any) -> bool | None:
+def decided(shell: Execution, node: object) -> bool | None:
     """Follow a statement after a test; if it ends a script called without arguments, the rest needs a caller."""
     try:
         return shell.statement(node)
@@ -82,12 +82,12 @@ def negation(shell: Execution, node: Any) -> bool | None:
     return None if status is None else not status
 
 
-def compound(shell: Execution, node: Any) -> bool | None:
+def compound(shell: Execution, node: object) -> bool | None:
     """Follow `{ ...; }` and `(( ... ))`."""
     return test(shell, node) if is_arithmetic(node) else shell.block(node)
 
 
-def test(shell: Execution, node: Any) -> bool | None:
+def test(shell: Execution, node: object) -> bool | None:
     """Evaluate a test; its assumptions are recorded for the statement around it."""
     expander = shell.expander()
     expander.assuming = True
@@ -95,7 +95,7 @@ def test(shell: Execution, node: Any) -> bool | None:
     return condition.holds(node)
 
 
-def if_statement(shell: Execution, node: Any) -> bool | None:
+def if_statement(shell: Execution, node: object) -> bool | None:
     """Follow `if`, with its `elif` and `else`."""
     first_that_holds(shell, clauses(node))
     return None
@@ -180,7 +180,7 @@ def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
     return ShellReturn() if any(isinstance(end, ShellReturn) for end in ends) else Stop()
 
 
-def case(shell: Execution, node: Any) -> bool | None:
+def case(shell: Execution, node: object) -> bool | None:
     """Follow `case`: the first item whose pattern matches."""
     expander = shell.expander()
     expander.assuming = True

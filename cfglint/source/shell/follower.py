@@ -16,7 +16,6 @@ from cfglint.source.shell.wrappers import called_script, script_of, unwrapped
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from cfglint.source.project_files import Project
     from cfglint.source.shell.placed_text import Text
@@ -48,7 +47,7 @@ class Follower(ShellInterpreter):
     folders: Sequence[str] = ()
     limit: int | None = None  # steps after which it is suspended
 
-    def statement(self, node: Any) -> bool | None:
+    def statement(self, node: object) -> bool | None:
         """Follow one statement."""
         if self.limit is not None and self.budget.spent > self.limit:
             raise Suspended
@@ -101,7 +100,7 @@ class Follower(ShellInterpreter):
                 self.settle_folder()
         return super().printed(words)
 
-    def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
+    def note(self, words: list[Text], environment: dict[str, Text], node: object) -> None:
         """Record a command, or follow the script that is passed to it."""
         wrappers, given, inner = unwrapped(words)
         text = script_of(inner)
@@ -116,7 +115,7 @@ class Follower(ShellInterpreter):
         for call in self.calls[start:]:
             call.words = [*wrappers, *call.words]
 
-    def in_environment(self, environment: dict[str, Text], text: Text, node: Any) -> bool | None:
+    def in_environment(self, environment: dict[str, Text], text: Text, node: object) -> bool | None:
         """Run a string as a script with the exported variables."""
         self.state.variables = dict(environment)
         self.state.exported = set(environment)

@@ -40,7 +40,7 @@ def for_loop(shell: Execution, node: Any) -> bool | None:
     return True
 
 
-def run_round(shell: Execution, name: str, value: Text, body: Any) -> bool | None:
+def run_round(shell: Execution, name: str, value: Text, body: object) -> bool | None:
     """Follow one iteration of a loop."""
     shell.state.assign(name, value)
     return shell.block(body)

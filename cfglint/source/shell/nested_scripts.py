@@ -12,8 +12,6 @@ from cfglint.source.shell.state import Saved, State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.shell.execution import Execution
     from cfglint.source.shell.placed_text import Text
 
@@ -22,7 +20,7 @@ FILE = 10  # steps for opening another script
 PARSED = 500  # characters that are read and parsed in one step
 
 
-def define(shell: Execution, node: Any) -> bool | None:
+def define(shell: Execution, node: object) -> bool | None:
     """Define a function."""
     name, body = part_of(node, "name"), part_of(node, "body")
     if name is not None and body is not None:
@@ -30,7 +28,7 @@ def define(shell: Execution, node: Any) -> bool | None:
     return True
 
 
-def evaluated(shell: Execution, words: list[Text], node: Any) -> bool | None:
+def evaluated(shell: Execution, words: list[Text], node: object) -> bool | None:
     """Follow `eval`: the words are a script of their own."""
     text = joined(words)
     if not any(part.text for part in text.parts):
@@ -38,7 +36,7 @@ def evaluated(shell: Execution, words: list[Text], node: Any) -> bool | None:
     return run_inner(shell, Script(shell.script.path, "", parts=text), node)
 
 
-def run_inner(shell: Execution, script: Script, node: Any) -> bool | None:
+def run_inner(shell: Execution, script: Script, node: object) -> bool | None:
     """Follow a script that this one composes."""
     before, shell.runner = shell.runner, shell.runner or Runner(shell.script, node)
     shell.call_depth += 1
@@ -105,7 +103,7 @@ def ask_for(shell: Execution, path: str) -> None:
         shell.settle_folder()
 
 
-def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: Any) -> bool:
+def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: object) -> bool:
     """Follow a script that is run as a command of its own, with its exported variables; return False if that is impossible."""
     name = path.value
     located = shell.located(name) if name is not None else None

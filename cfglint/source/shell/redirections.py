@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.shell.placed_text import EMPTY, literal
 
 TYPE_CHECKING = False
@@ -21,6 +23,8 @@ WORD_TYPES = frozenset(
     )
 )  # fmt: skip
 
+PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
+
 
 def targets(node: Any) -> list[Span]:
     """The words after the operator of a redirection; the grammar includes words after the file in its targets, and splits
@@ -34,6 +38,18 @@ def targets(node: Any) -> list[Span]:
     return spans
 
 
+def arguments(shell: Execution, node: Any) -> list[Span]:
+    """The words behind the target of a redirection, which are arguments of its command.
+
+    The lines after a redirection without target are no arguments; the placeholder that it ends, as in `--config <path>`, is one.
+    """
+    if not lacks_target(shell, node):
+        return targets(node)[1:]
+    text = shell.script.text
+    start = text.rfind("<", text.rfind("\n", 0, node.start_byte) + 1, node.start_byte)
+    return [(start, node.start_byte + 1)] if start >= 0 and PLACEHOLDER(text, start) is not None else []
+
+
 def lacks_target(shell: Execution, node: Any) -> bool:
     """Whether a redirection has no target on its line, as in `PATH=<your path>`: bash stops reading the script there."""
     if node.type != "file_redirect":
@@ -43,7 +59,7 @@ def lacks_target(shell: Execution, node: Any) -> bool:
     return "\n" in shell.script.text[node.start_byte : first].replace("\\\n", "") or not words
 
 
-def redirect(shell: Execution, node: Any) -> None:
+def redirect(shell: Execution, node: object) -> None:
     """Record a file that a redirection creates."""
     words = targets(node)
     if ">" in shell.source(node)[:3] and words:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.execution import Execution
+    from cfglint.source.values import ConfigValue
 
 
 def assignments(shell: Execution, node: Any) -> bool | None:
@@ -25,7 +26,7 @@ def assignments(shell: Execution, node: Any) -> bool | None:
     return True
 
 
-def assignment(shell: Execution, node: Any) -> bool | None:
+def assignment(shell: Execution, node: object) -> bool | None:
     """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
     assign(shell, node)
     return True
@@ -76,7 +77,7 @@ def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
     shell.state.assign(name, values)
 
 
-def assign_element(shell: Execution, target: str, value: Any, adds: bool) -> None:
+def assign_element(shell: Execution, target: str, value: ConfigValue, adds: bool) -> None:
     """Assign `name[key]=value`, `name[key]+=value`."""
     name, _, key = target.removesuffix("]").partition("[")
     text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
@@ -164,7 +165,7 @@ def prefixes(shell: Execution, node: Any) -> dict[str, Text]:
     return environment
 
 
-def within(shell: Execution, environment: dict[str, Text], action: Callable[..., bool | None], *arguments: Any) -> bool | None:
+def within(shell: Execution, environment: dict[str, Text], action: Callable[..., bool | None], *arguments: object) -> bool | None:
     """Run an action with exported variables that are in effect for it alone: `BATCH=4 launch`, where `launch` is a function."""
     before = Saved()
     for name, value in environment.items():

@@ -8,7 +8,7 @@ import pytest
 
 from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError, Source
-from cfglint.source.hydra.overrides import Override, parse_override
+from cfglint.source.hydra.overrides import HydraOverride, parse_override
 from tests.cases import each_case
 
 FILES: dict[str, dict[str, Any]] = {
@@ -86,7 +86,7 @@ def test_each_value_knows_the_file_or_the_word_that_set_it() -> None:
     assert origins[("worker", "actor", "optim", "betas")] == ("optim/adam", ("betas",))
     for path in (("steps",), ("worker", "extra", "deep")):
         word = origins[path]
-        assert isinstance(word, Override)
+        assert isinstance(word, HydraOverride)
         assert word.key == ".".join(path)
 
 

@@ -7,10 +7,6 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import BATCH, EVALUATION, SCHEDULE, Data, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import BATCH_ALONE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 BATCH_KEYS = ("micro_batch_size", "gradient_accumulation_steps", "batch_size")
 NO_STRATEGY = Releases((0, 9, 0))  # `eval_strategy: no` needs no evaluation data
 METRICS = ("sacrebleu", "comet", "ter", "chrf", "perplexity")
@@ -98,7 +94,7 @@ def evaluations(data: Data) -> None:
         raise requires(EVALUATION, "`do_bench_eval`", "`evals_per_epoch` or `eval_steps`", says)
 
 
-def evaluations_per_epoch(data: Data, strategy: Any) -> None:
+def evaluations_per_epoch(data: Data, strategy: object) -> None:
     """Refuse other settings of the evaluation interval together with `evals_per_epoch`."""
     if data.get("evals_per_epoch") and data.get("eval_steps"):
         says = "eval_steps and evals_per_epoch are mutually exclusive and cannot be used together."

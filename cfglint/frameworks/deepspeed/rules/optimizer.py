@@ -11,12 +11,12 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
+    from cfglint.source.values import ConfigMapping
 
 FILLED = ("DeepSpeedCPUAdam", "ZenFlowCPUAdam")  # DeepSpeed passes these arguments itself
 SHARED_WITH_ADAMW = ("lr", "betas", "eps", "weight_decay", "bias_correction", "amsgrad")
@@ -157,7 +157,7 @@ def taken_by_torch_adam(optimizer: Optimizer) -> bool:
     return optimizer.name in ("adam", "adamw") and optimizer.class_name in ("Adam", "AdamW")
 
 
-def unexpected(optimizer: Optimizer, key: Any) -> str:
+def unexpected(optimizer: Optimizer, key: object) -> str:
     """The error of the class for an argument that it does not have, or that DeepSpeed already passes."""
     name = optimizer.class_name
     if key in ("params", "model_params") or (key == "adamw_mode" and name in FILLED):
@@ -220,7 +220,7 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
             yield "betas", raised
 
 
-def out_of_bounds(key: str, value: Any, above: bool) -> str:
+def out_of_bounds(key: str, value: object, above: bool) -> str:
     """The error of torch's optimizers for a number that is negative, or zero with `above`; empty where it is valid."""
     if not isinstance(value, (int, float)):
         return f"TypeError: '<=' not supported between instances of 'float' and '{type(value).__name__}'"
@@ -228,7 +228,7 @@ def out_of_bounds(key: str, value: Any, above: bool) -> str:
     return "" if value > 0 or (value == 0 and not above) else f"ValueError: Invalid {title}: {value}"
 
 
-def incompatible_values(name: str, arguments: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+def incompatible_values(name: str, arguments: ConfigMapping) -> Iterator[tuple[str, str]]:
     """The errors of torch's optimizers for two incompatible arguments, or for a number above its maximum."""
     if name == "SGD" and arguments.get("nesterov") and (not arguments.get("momentum", 0) or arguments.get("dampening", 0)):
         yield "nesterov", "ValueError: Nesterov momentum requires a momentum and zero dampening"
@@ -239,7 +239,7 @@ def incompatible_values(name: str, arguments: dict[Any, Any]) -> Iterator[tuple[
         yield "rho", f"ValueError: Invalid rho value: {rho}"
 
 
-def two_betas(value: Any, compared: bool, floats: bool) -> str:
+def two_betas(value: object, compared: bool, floats: bool) -> str:
     """The error of an optimizer for its betas, of which it uses the first two; empty if they are valid.
 
     With `floats` both must be floats (torch 2.13 optim/adam.py:68). hjson parses `0.0` as the integer 0.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, batch_rule, value_rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.remedies import choice
@@ -11,7 +11,6 @@ from cfglint.frameworks.remedies import choice
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
@@ -20,7 +19,7 @@ READ = (*NEED_ENABLED, "nebula", "sparse_attention")
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
-@rule(
+@value_rule(
     "TYP114",
     "invalid-removed-section",
     ERROR,
@@ -47,7 +46,7 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield from content(config, key, config.values[key])
 
 
-def content(config: DeepSpeedConfig, key: str, value: Any) -> Iterator[Finding]:
+def content(config: DeepSpeedConfig, key: str, value: object) -> Iterator[Finding]:
     """Findings about the value of one of the sections."""
     if not isinstance(value, dict):
         attribute = "keys" if key == "sparse_attention" else "get"
@@ -91,7 +90,7 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `share
 }
 
 
-@rule(
+@value_rule(
     "TYP116",
     "invalid-compression",
     ERROR,
@@ -143,14 +142,14 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield not_an_object(config, ("compression_training", "layer_reduction"), reduction)
 
 
-def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: Any) -> Finding:
+def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: object) -> Finding:
     """The finding for a value that has to be an object."""
     setting = config.setting(*path)
     raised = f"AttributeError: '{type(value).__name__}' object has no attribute 'keys'"
     return Finding(setting, f"`{setting.name}` is {spelled(value)}, not an object", exception=raised, help=f"remove `{setting.name}`")
 
 
-def compression_part(config: DeepSpeedConfig, name: str, part: Any) -> Iterator[Finding]:
+def compression_part(config: DeepSpeedConfig, name: str, part: object) -> Iterator[Finding]:
     """The first fault of one part."""
     path = ("compression_training", name)
     shared = part.get("shared_parameters", {}) if isinstance(part, dict) else {}
@@ -181,7 +180,7 @@ def compression_part(config: DeepSpeedConfig, name: str, part: Any) -> Iterator[
         yield from groups(config, name, part["different_groups"])
 
 
-def groups(config: DeepSpeedConfig, name: str, found: Any) -> Iterator[Finding]:
+def groups(config: DeepSpeedConfig, name: str, found: object) -> Iterator[Finding]:
     """The first fault of the groups of one part."""
     path = ("compression_training", name, "different_groups")
     if not isinstance(found, dict):
@@ -198,7 +197,7 @@ def groups(config: DeepSpeedConfig, name: str, found: Any) -> Iterator[Finding]:
             return
 
 
-@rule(
+@value_rule(
     "TYP115",
     "initial-scale-power-type",
     ERROR,
@@ -237,7 +236,7 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@batch_rule(
     "BAT008",
     "elasticity-refused",
     ERROR,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, value_rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.remedies import choice
@@ -11,9 +11,9 @@ from cfglint.frameworks.remedies import choice
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigMapping
 
 COMMUNICATION = CHOICES["communication_data_type",]
 COMMUNICATION_EARLIER = ("fp16", "bfp16", "fp32")  # before BF16_SINCE
@@ -37,17 +37,17 @@ DTYPES = {
 }
 
 
-def dtype(value: Any) -> str | None:
+def dtype(value: object) -> str | None:
     """The short name of a data type, of which DeepSpeed accepts several spellings; None for an unknown one."""
     return DTYPES.get(value) if isinstance(value, str) else None
 
 
-def not_attribute(value: Any, attribute: str) -> str:
+def not_attribute(value: object, attribute: str) -> str:
     """Python's error for an attribute that a value does not have."""
     return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
 
 
-@rule(
+@value_rule(
     "TYP104",
     "invalid-communication-type",
     ERROR,
@@ -96,7 +96,7 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@value_rule(
     "TYP105",
     "invalid-gradient-allreduce-op",
     ERROR,
@@ -126,7 +126,7 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP106",
     "invalid-checkpoint-value",
     ERROR,
@@ -171,7 +171,7 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
+def tag_validation(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
     """Check the mode in which checkpoint tags are compared."""
     value = section.get("tag_validation", "WARN")
     setting = config.setting("checkpoint", "tag_validation")
@@ -190,7 +190,7 @@ def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
         )
 
 
-def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
+def pipeline_stage(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
     """Check whether pipeline stages write in parallel."""
     parallel = section.get("parallel_write", {})
     if not isinstance(parallel, dict):
@@ -210,7 +210,7 @@ def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
         )
 
 
-def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str) -> Iterator[Finding]:
+def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> Iterator[Finding]:
     """Check a choice of the checkpoint writer; null is accepted."""
     value, choices = writer.get(key), CHOICES["checkpoint", "writer", key]
     setting = config.setting("checkpoint", "writer", key)
@@ -227,7 +227,7 @@ def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str) -> I
         yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices], quoted=True))
 
 
-@rule(
+@value_rule(
     "TYP107",
     "invalid-keep-in-fp32-modules",
     ERROR,
@@ -259,7 +259,7 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP108",
     "invalid-torch-autocast-value",
     ERROR,
@@ -315,7 +315,7 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP109",
     "breakdown-not-boolean",
     ERROR,
@@ -347,7 +347,7 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield not_boolean(config, ("flops_profiler", "enabled"), enabled, raised)
 
 
-def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: Any, exception: str) -> Finding:
+def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, exception: str) -> Finding:
     """The finding for a value that is not a boolean, with a fix if the string spells one."""
     from cfglint.findings.fix_builders import replace
 
@@ -357,7 +357,7 @@ def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: Any, exce
     return Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=exception, fix=fix)
 
 
-@rule(
+@value_rule(
     "TYP110",
     "invalid-autotuning-value",
     ERROR,
@@ -397,7 +397,7 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP111",
     "optimizer-type-not-string",
     ERROR,
@@ -439,7 +439,7 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP112",
     "value-not-a-number",
     ERROR,
@@ -483,7 +483,7 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def modulo(value: Any) -> str:
+def modulo(value: object) -> str:
     """The error that `value % 8` raises."""
     if isinstance(value, str):
         return "TypeError: not all arguments converted during string formatting"

@@ -17,10 +17,10 @@ NO_EMPTYING = "remove `torch_empty_cache_steps` to keep the cache"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
 RATIOS_COMPARED = (4, 53)
 BEST_SAVES_NAMED = (5, 4)
@@ -118,7 +118,7 @@ def _choice(config: TrainerConfig, name: str) -> Iterator[Finding]:
         yield Finding(setting, _message(setting.name, value), exception=text, fix=fix, help=remedy)
 
 
-def _message(name: str, value: Any) -> str:
+def _message(name: str, value: object) -> str:
     if value is None:
         return f"`{name}` is empty (null); a name is required"
     if isinstance(value, bool):
@@ -127,7 +127,7 @@ def _message(name: str, value: Any) -> str:
     return f"`{name}` is {shown(value)}, which is not a valid choice"
 
 
-def _choice_fix(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
+def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> ConfigValue:
     from cfglint.findings.fix_builders import replace
 
     if value is False and "no" in allowed:
@@ -260,7 +260,7 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(lost, message, related=related, exception=text, severity=severity, fix=fix, on_key=True)
 
 
-def matched(key: str, when: Any) -> str:
+def matched(key: str, when: object) -> str:
     """The instruction to give checkpoints and evaluations the same strategy."""
     without = "set `load_best_model_at_end: false`"
     return f"{without}, or set `{key}: steps`" if when == "no" else f"set `save_strategy: {when}`, or {without}"

@@ -8,8 +8,6 @@ from cfglint.frameworks.huggingface.fields import has_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Severity
@@ -45,14 +43,14 @@ def lost_strategy(config: TrainerConfig) -> Setting | None:
     return former if is_cause else None
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as YAML and JSON write it, for messages."""
     from cfglint.findings.wording import spelled
 
     return spelled(value)
 
 
-def article(value: Any) -> str:
+def article(value: object) -> str:
     """The type of a value with its article, in the terms of YAML and JSON: `a list`, `an integer`."""
     names = {str: "a string", bool: "a boolean", int: "an integer", float: "a number", list: "a list", dict: "a mapping"}
     return names.get(type(value), shown(value))

@@ -12,11 +12,11 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+    from cfglint.source.values import ConfigValue
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
 MEGATRON = frozenset(
@@ -104,7 +104,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-def refusal(key: Any, unknown: list[Any]) -> str:
+def refusal(key: object, unknown: list[ConfigValue]) -> str:
     """The exception of the parser: it sorts the unknown keys for its message, which fails if only some are strings."""
     other = next((each for each in unknown if isinstance(each, str) != isinstance(key, str)), None)
     if other is not None:
@@ -113,7 +113,7 @@ def refusal(key: Any, unknown: list[Any]) -> str:
     return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
 
 
-def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
+def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding:
     """The finding about keys that the environment variable USE_MCA=1 enables."""
     from cfglint.findings.wording import counted
 
@@ -123,7 +123,7 @@ def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
     return Finding(config.setting(named[0]), message, severity=WARNING, on_key=True, note="without it LLaMA-Factory refuses the file")
 
 
-def beyond_checkout(keys: list[Any], config: LlamaFactoryConfig) -> list[Any]:
+def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[ConfigValue]:
     """The keys that the checkout of the file does not have either."""
     from cfglint.frameworks.llamafactory.checkout import checkout_of
 
@@ -131,12 +131,12 @@ def beyond_checkout(keys: list[Any], config: LlamaFactoryConfig) -> list[Any]:
     return keys if checkout is None else [key for key in keys if key not in checkout.fields]
 
 
-def known(key: Any, config: LlamaFactoryConfig) -> bool:
+def known(key: object, config: LlamaFactoryConfig) -> bool:
     """Whether one of the five dataclasses has a field of this name."""
     return isinstance(key, str) and (key in arguments(config.own_version) or key in config.arguments.defaults)
 
 
-def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | None:
+def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | None:
     """(message, fix) for a field that another release of LLaMA-Factory or an older one of transformers has; None for another key."""
     gone, coming = removed_in(key, config.own_version), added_in(key, config.own_version)
     if gone:

@@ -171,7 +171,7 @@ def unchecked_own_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-def chosen(name: str, value: Any, allowed: tuple[Any, ...]) -> str:
+def chosen(name: str, value: object, allowed: tuple[Any, ...]) -> str:
     """The line to write: the type from the mapping in the model's own config."""
     kind = value.get("rope_type", value.get("type")) if isinstance(value, dict) else value
     return choice(name, kind, allowed)

@@ -7,12 +7,12 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
+from cfglint.frameworks.accelerate.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
 from cfglint.frameworks.trl.fields import BESIDE
-from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules.common import HEAD, shown
 from cfglint.frameworks.unknown import Unknown
@@ -21,7 +21,6 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.trl.config import TrlConfig
@@ -84,7 +83,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     for key, value in config.values.items():
         if not isinstance(key, str) or key in known or is_removed(key, config) or config.is_argument(key):
             continue
-        if config.hands_on and is_option(key):
+        if config.hands_on and (key == LAUNCHER_FILE or is_option(key)):
             continue
         strict = config.facts.strict_keys or config.hands_on or parsed_by_old_script(config)
         near = nearest(key, config, 2 if strict else 1)
@@ -121,7 +120,7 @@ def parsed_by_old_script(config: TrlConfig) -> bool:
     return config.command is not None and config.trl_version in OLD_REFUSAL and config.only("sft", "dpo")
 
 
-def refusal(key: str, value: Any, config: TrlConfig) -> str:
+def refusal(key: str, value: object, config: TrlConfig) -> str:
     """The exception for one unknown key of a file, or argument of a line."""
     if config.hands_on:
         return f"SystemExit: 2 (Accelerate launch command: error: unrecognized arguments: --{key})"
@@ -245,7 +244,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
+def effect_of_removal(key: str, value: object, config: TrlConfig) -> str:
     """The behaviour of the run without a removed key, if it is easily overlooked."""
     args = config.arguments
     if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
@@ -255,7 +254,7 @@ def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
     return ""
 
 
-def no_loss(key: str, value: Any) -> bool:
+def no_loss(key: str, value: object) -> bool:
     """Whether a removed key only sets its former default, or switches nothing on."""
     from cfglint.frameworks.huggingface.rules.migrations import has_no_effect
 

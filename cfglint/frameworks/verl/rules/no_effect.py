@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.verl.config import VerlConfig
-    from cfglint.frameworks.verl.values import Tree
+    from cfglint.frameworks.verl.values import ComposedConfig
 
 ENGINES = (0, 8)  # the first release whose workers are built on engines
 OLD: ExampleFacts = {"kind": "launch", "target": {"verl": "0.7.1"}}
@@ -35,7 +35,7 @@ def written(config: VerlConfig, *prefixes: str) -> list[Setting]:
     return [setting for setting in map(config.setting, below) if setting.origin != DEFAULT]
 
 
-def is_on(tree: Tree, key: str) -> bool | None:
+def is_on(tree: ComposedConfig, key: str) -> bool | None:
     """Whether a switch is on; None if that is unknown, or if the release does not have it."""
     return tree.is_true(key) if tree.raw(key) is not None else None
 
