@@ -490,12 +490,17 @@ SWF017 ValueError: The train_dataset does not implement __len__, max_steps has t
 SWF017 ValueError: `warmup_ratio` and `warmup_steps` cannot be set at the same time.
 SWF018 AssertionError: Multiple loss types (['kto', 'apo']) are only supported for DPO. Current rlhf_type: kto.
 SWF018 AssertionError: The soft_cache_length must be set when using soft overlong rewards.
+SWF018 NotImplementedError: Currently, multi_turn_scheduler is not supported for GKD.
 SWF018 NotImplementedError: The current rlhf_type 'kto' does not support sequence_parallel. Please set --sequence_parallel_size to 1.
 SWF018 NotImplementedError: The current rlhf_type 'orpo' does not support padding_free/packing. Please set --padding_free/packing to false.
 SWF018 NotImplementedError: seq_kd=True (Sequential KD with teacher generation) is deprecated.
 SWF018 ValueError: CPO/ORPO or LoRA training does not require a ref_model to be passed in.
 SWF018 ValueError: GRPO requires `truncation_strategy 'left' or 'delete'`, Current value: `truncation_strategy='right'`.
+SWF018 ValueError: Liger loss currently only support grpo advantage estimator
+SWF018 ValueError: Liger loss does not support log entropy yet.
 SWF018 ValueError: cached_dataset is not supported for GRPO.
+SWF018 ValueError: gkd_logits_topk must be a positive integer, got 0
+SWF018 ValueError: setting both `teacher_model` and `teacher_model_server` is not supported.
 SWF019 AssertionError
 SWF019 AssertionError: async generate require vllm_mode == server,
 SWF019 ValueError: vllm_mode is not supported when use_vllm is false
@@ -510,11 +515,13 @@ SWF020 ValueError: generation_batch_size (8) must equal per_device_train_batch_s
 SWF020 ValueError: num_generations must be greater than 1 for GRPO
 SWF020 ValueError: steps_per_generation must be > 0, got 0.
 SWF021 KeyError: 'listwise_generative_reranker'
+SWF021 KeyError: 'name'
 SWF021 ValueError: Unknown tuner_type: qlora
 SWF021 ValueError: model_type: 'qwen3-8b' not in [
 SWF021 ValueError: template_type: 'qwen-7b' not in [
 SWF022 AssertionError
 SWF022 AssertionError: Please pass the parameter `num_labels`.
+SWF022 AssertionError: max_model_len must be set if rope_scaling does not contain a "factor"
 SWF022 ValueError: warmup_ratio: 5 must be less than 1. Use `--warmup_steps` to specify an absolute number of warmup steps.
 SWM001 ValueError: Please set --model <model_id_or_path>, model: None
 SWM001 ValueError: self.dataset: [], self.cached_dataset: []. Please input the training dataset.
