@@ -15,10 +15,11 @@ from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypeAlias
+    from typing import Literal, TypeAlias
 
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     Path: TypeAlias = str | os.PathLike[str]
     Versions: TypeAlias = Mapping[str, str] | Literal["installed"]
@@ -80,7 +81,7 @@ def text(name: str, value: str | None) -> str | None:
     return value
 
 
-def one_of(name: str, value: object, allowed: Iterable[object]) -> Any:
+def one_of(name: str, value: object, allowed: Iterable[object]) -> ConfigValue:
     """Return one of the allowed values; raises ArgumentError for any other."""
     allowed = list(allowed)
     if value is not None and not any(type(value) is type(each) and value == each for each in allowed):
@@ -197,14 +198,14 @@ def launch_facts(
     )
 
 
-def job_spec(facts: dict[str, Any]) -> JobSpec:
+def job_spec(facts: ConfigTable) -> JobSpec:
     """A job from its facts; raises ArgumentError for a value that is invalid for every kind of file."""
     for name, value in facts.items():
         check_fact(name, value)
     return JobSpec(**facts)
 
 
-def check_fact(name: str, value: Any) -> None:
+def check_fact(name: str, value: ConfigValue) -> None:
     """Raise ArgumentError for an invalid value of a job's fact."""
     choices: dict[str, Iterable[object]] = {
         "precision": PRECISIONS,

@@ -13,9 +13,9 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.batch.memory.shape import Shape
+    from cfglint.source.values import ConfigTable
 
 COLUMNS = (
     "model_type",
@@ -70,11 +70,11 @@ def table_names() -> dict[str, str]:
     return {name: name for name in MODELS} | SAME
 
 
-def config_of(name: str) -> dict[str, Any]:
+def config_of(name: str) -> ConfigTable:
     """The sizes of a published model under the names of its config.json; KeyError for one that is not in the table."""
     from cfglint.batch._shapes import MODELS, MORE
 
-    config: dict[str, Any] = {**dict(zip(COLUMNS, MODELS[name], strict=True)), **MORE.get(name, {})}
+    config: ConfigTable = {**dict(zip(COLUMNS, MODELS[name], strict=True)), **MORE.get(name, {})}
     return {key: value == 1 if key in SWITCHES else value for key, value in config.items()}
 
 

@@ -15,13 +15,12 @@ from cfglint.source.document import pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import SettingEntry, SummaryEntry
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.values import ConfigValue
 
 LAYOUT = (
     ("tensor parallel", "tensor_parallel"),
@@ -212,7 +211,7 @@ def explained(run: CheckedRun) -> Outcome:
         return outcome
 
 
-def value_or_auto(setting: Setting) -> Any:
+def value_or_auto(setting: Setting) -> ConfigValue:
     """The value of a setting, null if it is unknown; `auto` if it is written so and filled by its consumer with an unknown number."""
     if setting.value is None and setting.written and setting.node is not None and setting.node.raw == "auto":
         return "auto"

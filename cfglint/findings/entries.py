@@ -4,10 +4,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, NotRequired, TypedDict
+    from typing import Literal, NotRequired, TypedDict
 
     from cfglint.batch.memory.estimate import Certainty, Fit
     from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     class UnknownArgument(TypedDict):
         """A field of a launch that is unknown, and why."""
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         processes: int | None
         gpus_per_node: int | None
         nodes: int | None
-        arguments: dict[str, Any]
+        arguments: ConfigTable
         conditional: bool
         called_from: str | None
         needs_caller: bool
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 
         key: str
         name: str
-        value: Any
+        value: ConfigValue
         origin: Origin
         file: str | None
         line: int | None
@@ -156,7 +157,7 @@ if TYPE_CHECKING:
 
         key: str
         place: str
-        value: Any
+        value: ConfigValue
         advised: float
         rule: str
 
@@ -174,8 +175,8 @@ if TYPE_CHECKING:
 
         file: str
         key: str
-        before: Any
-        after: Any
+        before: ConfigValue
+        after: ConfigValue
 
     class NeedEntry(TypedDict):
         """A value that must be set outside the files of a run."""
@@ -279,8 +280,8 @@ if TYPE_CHECKING:
         """A consequence of a change for the run; `known` is false if the files do not determine it."""
 
         what: str
-        before: Any
-        after: Any
+        before: ConfigValue
+        after: ConfigValue
         factor: float | None
         known: bool
         text: str
@@ -288,7 +289,7 @@ if TYPE_CHECKING:
     class StateEntry(TypedDict):
         """A setting on one side of a change; `written` is false for a default."""
 
-        value: Any
+        value: ConfigValue
         written: bool
         place: str | None
 

@@ -10,17 +10,18 @@ from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol, TypeAlias
+    from typing import Protocol, TypeAlias
 
     from cfglint.findings.setting import Setting
     from cfglint.source.document import Document, Node
+    from cfglint.source.values import ConfigValue
 
     Part: TypeAlias = tuple[Document, Change] | None
 
     class Files(Protocol):
         """The files of a config."""
 
-        def document_of(self, key: Any) -> Document:
+        def document_of(self, key: ConfigValue) -> Document:
             """The file that contains a top-level key, or that it would be added to."""
 
 
@@ -90,7 +91,7 @@ def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Par
     return sections.file_document(document), Change(INSERT, place, str(path[-1]), text)
 
 
-def insert(config: Files, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
+def insert(config: Files, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool) -> Fix | None:
     """Add a key to an existing mapping."""
     return several([inserted(config, path, value)], title, safe)
 
@@ -129,7 +130,7 @@ def renamed(setting: Setting, key: str) -> Part:
     return sections.file_document(setting.document), Change(RENAME, sections.in_file(setting.document, setting.path), key)
 
 
-def inserted(config: Files, path: tuple[str | int, ...], value: Any) -> Part:
+def inserted(config: Files, path: tuple[str | int, ...], value: ConfigValue) -> Part:
     """The change of `insert`, for a fix of several changes."""
     from cfglint.source import sections
     from cfglint.source.spelling import spell

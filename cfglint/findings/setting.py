@@ -7,10 +7,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.vocabulary import Origin
     from cfglint.source.document import Document, Node, Path, Written
+    from cfglint.source.values import ConfigValue
 
 WRITTEN: Origin = "written"
 DEFAULT: Origin = "default"
@@ -31,7 +30,7 @@ class Setting(Record):
     """
 
     path: Path
-    value: Any
+    value: ConfigValue
     origin: Origin = DEFAULT
     document: Document | None = None
     node: Node | None = None

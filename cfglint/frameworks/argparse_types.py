@@ -8,13 +8,14 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+
+    from cfglint.source.values import ConfigValue
 
 TRUE = ("yes", "true", "t", "y", "1")
 FALSE = ("no", "false", "f", "n", "0")
 
 
-def converted(kind: str, text: str) -> Any:
+def converted(kind: str, text: str) -> ConfigValue:
     """The string converted to one type; None where that is not possible."""
     if kind == "bool":
         word = text.lower()

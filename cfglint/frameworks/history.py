@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
     # (field, type, default, since, until), then what a framework adds: allowed values, the name that files use.
     Row: TypeAlias = tuple[Any, ...]
@@ -140,9 +141,9 @@ class History:
         rows = (row for section in self.sections for row in self.names(section).get(name, ()))
         return {release for row in rows for release in (row[SINCE], row[UNTIL]) if release}
 
-    def defaults(self, section: str, name: str) -> list[tuple[Version, Any]]:
+    def defaults(self, section: str, name: str) -> list[tuple[Version, ConfigValue]]:
         """The defaults of a field, each with the first release that has it."""
-        found: list[tuple[Version, Any]] = []
+        found: list[tuple[Version, ConfigValue]] = []
         for row in self.names(section).get(name, ()):
             if not found or found[-1][1] != row[DEFAULT] or type(found[-1][1]) is not type(row[DEFAULT]):
                 found.append((row[SINCE], row[DEFAULT]))

@@ -8,7 +8,7 @@ from cfglint.source.record import Record, changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Protocol
+    from typing import Protocol
 
     from cfglint.findings.entries import LaunchEntry
     from cfglint.frameworks.launch_line import LaunchLine
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
     class AnyViolation(Protocol):
         """A value that a policy schema does not allow."""
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     class Policies(Protocol):
         """The policy schemas of a project."""
 
-        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[AnyViolation]:
+        def violations(self, kind: str, values: ConfigMapping) -> Iterable[AnyViolation]:
             """The values of a config of this kind that the schemas do not allow."""
 
 
-NOTHING: Mapping[str, Any] = {}
+NOTHING: Mapping[str, ConfigValue] = {}
 
 
 class Launch(Record):

@@ -9,12 +9,11 @@ from cfglint.source.shell.reasons import Reason, derived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.releases import Releases
     from cfglint.findings.vocabulary import Severity
     from cfglint.source.shell.placed_text import Text
     from cfglint.source.shell.started_command import StartedCall
+    from cfglint.source.values import ConfigTable
 
 MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
 
@@ -158,7 +157,7 @@ class LaunchLine:
         self.by_devices = False
         self.header: dict[str, Text] = {}
         self.inner = ""
-        self.values: dict[str, Any] | None = None
+        self.values: ConfigTable | None = None
         self.srun: list[Text] = []
         self.folder: str | None = None
 

@@ -17,14 +17,13 @@ from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.batch.memory import Estimate
     from cfglint.batch.memory.estimate import Fit
     from cfglint.batch.memory.savings import Together
     from cfglint.findings.entries import MemoryDrawing, MemoryEntry
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.memory_inputs import Inputs
+    from cfglint.source.values import ConfigValue
 
 CONFIG_FILE = "config.json"
 DTYPES = {"float32": FP32, "bfloat16": BF16, "float16": FP16, "fp32": FP32, "bf16": BF16, "fp16": FP16, "half": FP16, "float": FP32}
@@ -241,7 +240,7 @@ def model_of_names(config: Config) -> Model | None:
     return None
 
 
-def names_in_program(config: Config) -> list[Any]:
+def names_in_program(config: Config) -> list[ConfigValue]:
     """The checkpoints that the program of a run names: the default of its own argument if the line does not give it, else the one that its
     code loads.
     """

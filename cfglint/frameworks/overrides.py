@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.document import Document, Node, Written
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
 # Words and paths that YAML can only parse as a string, except for WORDS; after a digit: lists of numbers, addresses and names.
@@ -52,7 +53,7 @@ class Override(Record):
         return " ".join((self.origin, self.key, *self.texts))
 
 
-def put(values: dict[Any, Any], path: tuple[str, ...], value: object) -> None:
+def put(values: ConfigMapping, path: tuple[str, ...], value: object) -> None:
     """Set a value at a path; mappings on the path are copied, so that the values of the file do not change."""
     for step in path[:-1]:
         inner = values.get(step)
@@ -61,7 +62,7 @@ def put(values: dict[Any, Any], path: tuple[str, ...], value: object) -> None:
     values[path[-1]] = value
 
 
-def by_omegaconf(override: Override) -> Any:
+def by_omegaconf(override: Override) -> ConfigValue:
     """The value of an override as OmegaConf parses it: numbers, booleans, null, lists and mappings in flow style.
 
     The unchanged string if it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands. Launch scripts have
@@ -85,7 +86,7 @@ def by_omegaconf(override: Override) -> Any:
 
 
 @lru_cache(REMEMBERED)
-def loaded_by_omegaconf(text: str) -> Any:
+def loaded_by_omegaconf(text: str) -> ConfigValue:
     """The value of a string that OmegaConf loads."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -98,14 +99,14 @@ def loaded_by_omegaconf(text: str) -> Any:
     if document.problems or any(node.kind == ALIAS for _, _, node in document.walk()):
         return text
     try:
-        container: Any = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]))
+        container: ConfigValue = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]))
         str(container)  # raises ValueError for a number of more digits than Python prints
     except (OmegaConfBaseException, YAMLError, ValueError):
         return text
     return container.get("value")
 
 
-def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
+def interpolated(values: ConfigMapping) -> ConfigMapping:
     """The values with `${key}` replaced by the value it refers to; unchanged if that cannot be resolved here, or never ends.
 
     References to the environment (`${oc.env:...}`) and other resolvers are not resolved: they depend on the launch.
@@ -119,7 +120,7 @@ def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
         if Growth(values).of(values) > MOST_RESOLVED:
             return values
         with TimeLimit(SECONDS):
-            resolved: Any = OmegaConf.to_container(OmegaConf.create(followed_alone(values)), resolve=True)
+            resolved: ConfigValue = OmegaConf.to_container(OmegaConf.create(followed_alone(values)), resolve=True)
     except (OmegaConfBaseException, TimeLimitExceeded, RecursionError, ValueError, TypeError):
         return values
     return dict(resolved) if isinstance(resolved, dict) else values
@@ -128,7 +129,7 @@ def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
 class Growth:
     """The size of values after their references to keys of a mapping are replaced."""
 
-    def __init__(self, root: dict[Any, Any]) -> None:
+    def __init__(self, root: ConfigMapping) -> None:
         self._root = root
         self._known: dict[str, int] = {}
 
@@ -143,20 +144,20 @@ class Growth:
     def _at(self, name: str) -> int:
         if name not in self._known:
             self._known[name] = 0  # a value that refers to itself is rejected later
-            value: Any = self._root
+            value: ConfigValue = self._root
             for step in name.split("."):
                 value = self._inside(value, step)
             self._known[name] = self.of(value)
         return self._known[name]
 
     @staticmethod
-    def _inside(value: object, step: str) -> Any:
+    def _inside(value: object, step: str) -> ConfigValue:
         if isinstance(value, list):
             return value[int(step)] if step.isdecimal() and int(step) < len(value) else None
         return value.get(step) if isinstance(value, dict) else None
 
 
-def followed_alone(values: object) -> Any:
+def followed_alone(values: object) -> ConfigValue:
     """The values with every interpolation escaped that is not resolved here."""
     if isinstance(values, dict):
         return {key: followed_alone(value) for key, value in values.items()}

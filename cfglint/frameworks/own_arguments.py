@@ -10,16 +10,15 @@ from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.program import Field
     from cfglint.source.shell.command import CommandDocument
+    from cfglint.source.values import ConfigValue
 
 TYPED = ("int", "float", "str", "bool")
 UNKNOWN_TYPE = "the program converts it"
 
 
-def given_value(name: str, option: str, fields: dict[str, Field], command: CommandDocument) -> Any:
+def given_value(name: str, option: str, fields: dict[str, Field], command: CommandDocument) -> ConfigValue:
     """The value that an option of a line gives to an argument: its own option, another name of it, or its negation `--no_name`."""
     field, words = fields[name], command.words[option]
     if words is None:
@@ -33,7 +32,7 @@ def given_value(name: str, option: str, fields: dict[str, Field], command: Comma
     return parsed_words(field, words)
 
 
-def parsed_words(field: Field, words: list[str]) -> Any:
+def parsed_words(field: Field, words: list[str]) -> ConfigValue:
     """The words after an option, converted to the type of its argument; unknown if its parser refuses one of them."""
     if not words:
         return True if field.kind == "bool" else Unknown(("it is given without a value",))

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.source.values import ConfigTable, ConfigValue
+
 HF_PARSER = "HfArgumentParser"
 TRL_PARSER = "TrlParser"
 ARGPARSE = "argparse"
@@ -34,14 +36,14 @@ class Field(Record):
     """
 
     kind: str
-    default: Any
+    default: ConfigValue
     path: str
     line: int
     takes: str = "1"
     choices: tuple[Any, ...] = ()
-    stored: Any = True
+    stored: ConfigValue = True
     short: tuple[str, ...] = ()
-    written: Any = None
+    written: ConfigValue = None
 
     @property
     def place(self) -> str:
@@ -84,8 +86,8 @@ class OwnLoop(Record):
     `accumulates`: gradients are accumulated by `accumulate()`; None if the loop may do so by itself.
     """
 
-    loader: Any
-    plugins: dict[str, Any]
+    loader: ConfigValue
+    plugins: ConfigTable
     accumulates: bool | None
 
 
@@ -119,7 +121,7 @@ class ProgramFacts(Record):
     config_files: tuple[str, ...] = ()
     built: tuple[Any, ...] = ()
     scopes: tuple[Any, ...] = ()
-    evaluations: Any = None
+    evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()
     imports: tuple[ImportedNames, ...] = ()
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.setting import Setting
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
     Loader = Callable[[Any], Any]
     Path = tuple[str | int, ...]
@@ -179,7 +180,7 @@ def number(value: object) -> float:
     raise expected("a valid number", NUMBER)
 
 
-def broken_limit(value: float, limits: Iterable[tuple[str, Any]]) -> str:
+def broken_limit(value: float, limits: Iterable[tuple[str, ConfigValue]]) -> str:
     """The first limit that a number violates, in pydantic's wording: `greater than 0`; empty if it violates none."""
     broken = {name: limit for name, limit in limits if name in LIMITS and not keeps(name, value, limit)}
     return next((f"{words} {broken[name]}" for name, words in LIMITS.items() if name in broken), "")
@@ -208,21 +209,21 @@ def path(value: object) -> str:
     raise Invalid("Input is not a valid path for <class 'pathlib.Path'>", "a path")
 
 
-def items(value: object) -> list[Any]:
+def items(value: object) -> list[ConfigValue]:
     """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise expected("a valid list", "a list")
 
 
-def mapping(value: object) -> dict[Any, Any]:
+def mapping(value: object) -> ConfigMapping:
     """Parse a `dict`."""
     if isinstance(value, dict):
         return value
     raise expected("a valid dictionary", "a mapping")
 
 
-def anything(value: object) -> Any:
+def anything(value: object) -> ConfigValue:
     """Accept any `object`."""
     return value
 
@@ -241,7 +242,7 @@ def stage(value: object) -> int:
     raise Invalid("Input should be 0, 1, 2, 3 or 3", "0, 1, 2 or 3", CHOICE)
 
 
-def torch_type(value: object) -> Any:
+def torch_type(value: object) -> ConfigValue:
     """Parse a `torch.dtype`: refuse every value, because no file can contain such an object."""
     raise Invalid("Input should be an instance of dtype")
 
@@ -262,12 +263,12 @@ READERS: dict[Any, Loader] = {
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
 
 
-def is_simple(reads: Any) -> bool:
+def is_simple(reads: ConfigValue) -> bool:
     """Whether an annotation has a loader of its own."""
     return isinstance(reads, str) or (reads[0] == "enum" and reads in READERS)
 
 
-def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> Any:
+def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> ConfigValue:
     """Convert a value to a member of `Literal[...]` or of an Enum."""
     if any(value == choice and type(value) is type(choice) for choice in choices):
         return value
@@ -276,7 +277,7 @@ def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> Any:
     raise Invalid(message, listed([spelled(choice) for choice in choices]), CHOICE)
 
 
-def within(value: object, limits: Iterable[tuple[str, Any]], major: int = 2) -> Any:
+def within(value: object, limits: Iterable[tuple[str, ConfigValue]], major: int = 2) -> ConfigValue:
     """A value that is within its bounds."""
     bounds = dict(limits)
     if not bounds or value is None:
@@ -299,11 +300,11 @@ class Reading:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def model(self, name: str, value: object, path: Path) -> Any:
+    def model(self, name: str, value: object, path: Path) -> ConfigValue:
         """Convert a mapping to a model; raises Invalid."""
         raise NotImplementedError
 
-    def members(self, *choices: Any) -> tuple[Any, ...]:
+    def members(self, *choices: ConfigValue) -> tuple[Any, ...]:
         """The values of an Enum, by its annotation."""
         return choices
 
@@ -311,10 +312,10 @@ class Reading:
         """A reading whose faults do not count yet."""
         return type(self)()
 
-    def accept(self, trial: Any, others: list[Any]) -> None:
+    def accept(self, trial: ConfigValue, others: list[ConfigValue]) -> None:
         """Take over what a trial that succeeded has found; `others` are the further members of the union."""
 
-    def read(self, reads: Any, value: Any, path: Path) -> Any:
+    def read(self, reads: ConfigValue, value: ConfigValue, path: Path) -> ConfigValue:
         """Convert a value by an annotation; raises Invalid."""
         if reads == "None":
             if value is not None:
@@ -335,7 +336,7 @@ class Reading:
             return self.mapping(parts, value, path)
         return self.restricted(form, parts, value, path)
 
-    def union(self, parts: tuple[Any, ...], value: object, path: Path) -> Any:
+    def union(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigValue:
         """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
         if value is None and "None" in parts:
             return None
@@ -364,7 +365,7 @@ class Reading:
         needed = dict.fromkeys(refusal.needed for refusal in refusals)
         raise Invalid("; ".join(messages), " or ".join(needed) if all(needed) else "", refusals[0].kind)
 
-    def items(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> list[Any]:
+    def items(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> list[ConfigValue]:
         """Convert a list, or a tuple of fixed length."""
         found = items(value)
         if form == "tuple" and len(found) != len(parts):
@@ -373,7 +374,7 @@ class Reading:
         each = parts if form == "tuple" else parts * len(found)
         return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(each, found, strict=True))]
 
-    def inner(self, reads: object, value: object, path: Path) -> Any:
+    def inner(self, reads: object, value: object, path: Path) -> ConfigValue:
         """Convert a member of a list or mapping; an error is recorded at the member's own path."""
         try:
             return self.read(reads, value, path)
@@ -381,14 +382,14 @@ class Reading:
             self.faults.append(Fault(path, refusal))
             return None
 
-    def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> dict[Any, Any]:
+    def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigMapping:
         """Convert a mapping with typed keys and values."""
-        found: dict[Any, Any] = {}
+        found: ConfigMapping = {}
         for key, item in mapping(value).items():
             found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))
         return found
 
-    def restricted(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> Any:
+    def restricted(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> ConfigValue:
         """Convert a value to a type with a restriction: exact type, a pattern, or bounds."""
         if form == "strict":
             if type(value) in EXACT[parts[0]]:

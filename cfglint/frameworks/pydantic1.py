@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.pydantic import Loader, Path
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 
 def boolean(value: object) -> bool:
@@ -59,14 +60,14 @@ def file_path(value: object) -> str:
     raise Invalid("value is not a valid path", "a path")
 
 
-def items(value: object) -> list[Any]:
+def items(value: object) -> list[ConfigValue]:
     """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise Invalid("value is not a valid list", "a list")
 
 
-def mapping(value: Any) -> dict[Any, Any]:
+def mapping(value: ConfigValue) -> ConfigMapping:
     """Parse a `dict`: any value that dict() accepts, so also an empty string and a list of pairs."""
     try:
         return dict(value)
@@ -86,7 +87,7 @@ class EarlierReading(Reading):
 
     major = 1
 
-    def read(self, reads: Any, value: Any, path: Path) -> Any:
+    def read(self, reads: ConfigValue, value: ConfigValue, path: Path) -> ConfigValue:
         """Convert a value by an annotation; raises Invalid."""
         loader = READERS.get(reads) if is_simple(reads) else None
         if value is None and (loader is not None or reads[0] == "enum"):

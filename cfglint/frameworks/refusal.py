@@ -7,9 +7,9 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from cfglint.findings.vocabulary import Stage
+    from cfglint.source.values import ConfigValue
 
 
 class Refusal(Exception):
@@ -40,7 +40,7 @@ class Refusal(Exception):
         """The first key, the place of the finding."""
         return dotted(self.paths[0]) if self.paths else ""
 
-    def help_for(self, values: Mapping[str, Any]) -> str | None:
+    def help_for(self, values: Mapping[str, ConfigValue]) -> str | None:
         """The remedy for a file with these values: `set ..., or remove ...`."""
         steps = [step.within(values) if isinstance(step, Removal) else step for step in self.help]
         return ", or ".join(filter(None, steps)) or None
@@ -53,11 +53,11 @@ class Removal(Record):
     value: str = ""
     stays: bool = False
 
-    def within(self, values: Mapping[str, Any]) -> str:
+    def within(self, values: Mapping[str, ConfigValue]) -> str:
         """The instruction for a file with these values."""
         if self.value and self.value not in ("true", "false"):
             return f"use another `{self.key}`"
-        section: Any = values
+        section: ConfigValue = values
         *sections, name = self.key.split(".")
         for inner in sections:
             section = section.get(inner) if isinstance(section, dict) else None

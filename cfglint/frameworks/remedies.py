@@ -8,14 +8,14 @@ from cfglint.findings.wording import spelled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from cfglint.findings.setting import Setting
+    from cfglint.source.values import ConfigValue
 
 MOST = 12  # names that a remedy lists
 
 
-def choice(name: str, value: object, allowed: Iterable[Any], quoted: bool = False) -> str:
+def choice(name: str, value: object, allowed: Iterable[ConfigValue], quoted: bool = False) -> str:
     """The line to write for a misspelt name, else the allowed names; `quoted`: for a JSON file."""
     from cfglint.frameworks.known_names import closest
 

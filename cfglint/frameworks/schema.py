@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.similar_keys import Names
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
     Raw = dict[str, Any]
     Path = tuple[str | int, ...]
@@ -133,7 +134,7 @@ class Property(Record):
         return (*known, *(value for value, release in removed.items() if version < parse_version(release)))
 
     @property
-    def default(self) -> Any:
+    def default(self) -> ConfigValue:
         """The default of the framework in the newest known version; None also if it has none (see `has_default`)."""
         return self.raw.get("default")
 
@@ -142,7 +143,7 @@ class Property(Record):
         """Whether a default is known."""
         return "default" in self.raw
 
-    def default_at(self, version: tuple[int, ...]) -> Any:
+    def default_at(self, version: tuple[int, ...]) -> ConfigValue:
         """The default in a release, by the history of the key."""
         current = self.raw.get("default")
         for entry in self.raw.get("x-default-history", ()):
@@ -166,7 +167,7 @@ class Property(Record):
         path = self.raw.get("x-renamed-to")
         return tuple(path.split(".")) if path else None
 
-    def renamed_value(self, value: object) -> Any:
+    def renamed_value(self, value: object) -> ConfigValue:
         """The value under `renamed_to`; None if the key must be removed instead."""
         values = self.raw.get("x-renamed-values")
         if values is None:
@@ -227,7 +228,7 @@ class Schema:
         self.kind = kind
         self.raw = raw
         self.exact_types: bool = raw.get("x-exact-types", False)
-        self._quick: dict[int, dict[str, frozenset[Any]]] = {}
+        self._quick: dict[int, dict[str, frozenset[ConfigValue]]] = {}
         self._levels: dict[tuple[str, ...], tuple[Raw, str | None] | None] = {(): (raw, raw.get("x-checked-at"))}
         self._homes: dict[str, list[tuple[str, ...]]] | None = None
         self._nearest: dict[tuple[tuple[str, ...], str], list[Candidate]] = {}
@@ -349,7 +350,7 @@ class Schema:
             self._violations(level[0], values, path, level[1], found)
         return found
 
-    def _violations(self, raw: Raw, value: Any, path: Path, stage: str | None, found: list[Violation]) -> None:
+    def _violations(self, raw: Raw, value: ConfigValue, path: Path, stage: str | None, found: list[Violation]) -> None:
         stage = raw.get("x-checked-at", stage)
         if "$ref" in raw:
             self._violations(self._target(raw["$ref"]), value, path, stage, found)
@@ -379,7 +380,7 @@ class Schema:
         elif kind is dict:
             self._section(raw, value, path, stage, found)
 
-    def _section(self, raw: Raw, values: dict[Any, Any], path: Path, stage: str | None, found: list[Violation]) -> None:
+    def _section(self, raw: Raw, values: ConfigMapping, path: Path, stage: str | None, found: list[Violation]) -> None:
         others = raw.get("additionalProperties")
         properties = raw.get("properties")
         if properties is None and not isinstance(others, dict):
@@ -403,7 +404,7 @@ class Schema:
             if kind not in safe and (kind is not str or value not in safe):
                 self._violations(properties[key], value, (*path, key), stage, found)
 
-    def _safe(self, raw: Raw) -> frozenset[Any]:
+    def _safe(self, raw: Raw) -> frozenset[ConfigValue]:
         """The types of which every value is allowed, and the allowed strings, so that one look-up is enough."""
         texts = [value for value in raw.get("enum", ()) if isinstance(value, str)] if "pattern" not in raw and "not" not in raw else []
         return self._safe_types(raw) | frozenset(texts)
@@ -427,7 +428,7 @@ class Schema:
         self._violations(raw, value, (), None, found)
         return not found
 
-    def _is_type(self, names: str | list[str], value: Any) -> bool:
+    def _is_type(self, names: str | list[str], value: ConfigValue) -> bool:
         kind = type(value)
         names = [names] if isinstance(names, str) else names
         if any(kind in PYTHON_TYPES[name] for name in names):
@@ -483,7 +484,7 @@ def equal(one: object, other: object) -> bool:
     return (type(one) is bool) == (type(other) is bool) and one == other
 
 
-def differs_in_case(value: object, allowed: list[Any]) -> bool:
+def differs_in_case(value: object, allowed: list[ConfigValue]) -> bool:
     """Whether a string differs from an allowed one only in case."""
     return isinstance(value, str) and value.lower() in {one.lower() for one in allowed if isinstance(one, str)}
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.values import ConfigMapping, ConfigTable
 
     Path = tuple[str, ...]
 
@@ -50,7 +51,7 @@ class Existing:
     """The facts of a run: `facts` for a `JobSpec`, `places` of the written ones, and `left`, written settings that are not facts."""
 
     def __init__(self, run: CheckedRun) -> None:
-        self.facts: dict[str, Any] = {}
+        self.facts: ConfigTable = {}
         self.places: dict[str, Setting] = {}
         self._used: set[tuple[Config, Path]] = set()
         self._batch(run)
@@ -118,7 +119,7 @@ class Existing:
                     yield setting
 
 
-def leaf_paths(values: dict[Any, Any], before: Path = ()) -> Iterator[Path]:
+def leaf_paths(values: ConfigMapping, before: Path = ()) -> Iterator[Path]:
     """The paths of all values that are not mappings, and of empty mappings."""
     for key, value in values.items():
         path = (*before, key)

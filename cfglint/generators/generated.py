@@ -9,9 +9,9 @@ from cfglint.source.spelling import is_bare_text, spell
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.batch.solver import Split
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 WIDTH = 120  # a comment that would be longer is placed above its key
 EMPTY = Document("", "", "yaml")
@@ -20,7 +20,7 @@ EMPTY = Document("", "", "yaml")
 class Keys(Record):
     """Keys in the order in which they are written, nested by dots, each with the reason for it if that is not obvious."""
 
-    values: dict[str, Any] = {}
+    values: ConfigTable = {}
     why: dict[str, str] = {}
     titles: dict[str, str] = {}
     _title: str = ""
@@ -76,7 +76,7 @@ class GeneratedFile(Record):
         return (schema_line(self.kind), *self.head) if self.has_schema else self.head
 
     @property
-    def reasons(self) -> list[tuple[str, Any, str]]:
+    def reasons(self) -> list[tuple[str, ConfigValue, str]]:
         """(key, value, reason) for every key that has a reason."""
         return [(name, value, self.keys.why[name]) for name, value in leaves(self.keys.values) if name in self.keys.why]
 
@@ -97,7 +97,7 @@ def path_in(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 
-def leaves(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(values: ConfigTable, before: str = "") -> Iterator[tuple[str, ConfigValue]]:
     """(dotted name, value) of every key, sections too."""
     for key, value in values.items():
         yield before + key, value
@@ -133,7 +133,7 @@ def schema_name(kind: str) -> str:
     return f"{kind}.schema.json"
 
 
-def commented(values: dict[str, Any], keys: Keys, before: str = "", depth: int = 0) -> Any:
+def commented(values: ConfigTable, keys: Keys, before: str = "", depth: int = 0) -> ConfigValue:
     """A mapping that ruamel.yaml writes with its comments."""
     from ruamel.yaml.comments import CommentedMap
 
@@ -153,7 +153,7 @@ def commented(values: dict[str, Any], keys: Keys, before: str = "", depth: int =
     return mapping
 
 
-def flow(value: object) -> Any:
+def flow(value: object) -> ConfigValue:
     """Write a list on one line."""
     if not isinstance(value, list):
         return value
@@ -164,16 +164,16 @@ def flow(value: object) -> Any:
     return items
 
 
-def yaml_writer() -> Any:
+def yaml_writer() -> ConfigValue:
     """The writer of ruamel.yaml with scalars spelled so that YAML 1.1 parsers keep their types."""
     from ruamel.yaml import YAML
     from ruamel.yaml.representer import RoundTripRepresenter
 
     class Representer(RoundTripRepresenter):
-        def represent_float(self, value: float) -> Any:
+        def represent_float(self, value: float) -> ConfigValue:
             return self.represent_scalar("tag:yaml.org,2002:float", spell(value, EMPTY))
 
-        def represent_text(self, value: str) -> Any:
+        def represent_text(self, value: str) -> ConfigValue:
             return self.represent_scalar("tag:yaml.org,2002:str", value, style=None if is_bare_text(value) else '"')
 
     Representer.add_representer(float, Representer.represent_float)

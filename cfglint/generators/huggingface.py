@@ -14,10 +14,9 @@ from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
+    from cfglint.source.values import ConfigValue
 
 KIND = "huggingface"
 NAME = "train.yaml"
@@ -129,7 +128,7 @@ def regularization(keys: Keys, job: JobSpec) -> None:
         keys.add_known(name, value, default=default(job, name))
 
 
-def default(job: JobSpec, name: str) -> Any:
+def default(job: JobSpec, name: str) -> ConfigValue:
     """The Trainer's default in the release of the job."""
     return defaults(job.version("transformers"))[name]
 
@@ -196,7 +195,6 @@ class TrainerGenerator(Generator):
 
     makes = "TrainingArguments for a script with `HfArgumentParser`"
     takes = TAKES
-    optimizers = OPTIMIZERS
     makes_sets = True
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:

@@ -6,9 +6,10 @@ from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypeAlias
+    from typing import Literal, TypeAlias
 
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     Precision: TypeAlias = Literal["bf16", "fp16", "fp32"]
     Optimizer: TypeAlias = Literal["adamw", "adamw-8bit", "adafactor", "lion", "sgd"]
@@ -105,7 +106,7 @@ class JobSpec:
     save_steps: int | None
     output_dir: str | None
 
-    def __init__(self, **known: Any) -> None:
+    def __init__(self, **known: ConfigValue) -> None:
         for name in self.NAMES:
             setattr(self, name, known.pop(name, None))
         if known:
@@ -116,7 +117,7 @@ class JobSpec:
         """The same job with some facts changed."""
         return JobSpec(**{**self.known(), **changes})
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> ConfigTable:
         """The specified facts."""
         return {name: getattr(self, name) for name in self.NAMES if getattr(self, name) is not None}
 
@@ -162,7 +163,7 @@ class JobSpec:
             lines = [f"{', '.join(flags)}: not available for `{kind}`, but for {kinds}" for kinds, flags in refused.items()]
             raise Contradiction("; ".join(lines))
 
-    def choose(self, name: str, table: dict[str, Any], kind: str) -> Any:
+    def choose(self, name: str, table: ConfigTable, kind: str) -> ConfigValue:
         """The value that a kind writes for a fact with a fixed list of choices; raises Contradiction if it does not support it."""
         value = getattr(self, name)
         if value not in table:

@@ -14,7 +14,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigTable
 
 GPT3 = "gpt3"
 PYTHIA = "pythia"
@@ -23,7 +23,7 @@ SEQ_LENGTH = 2048
 LLAMA_LENGTH = 4096
 
 # Settings of every model of a family that differ from GPT-NeoX's defaults, except the sizes.
-FAMILIES: dict[str, dict[str, Any]] = {
+FAMILIES: dict[str, ConfigTable] = {
     GPT3: {"pos_emb": "rotary", "no_weight_tying": True},
     PYTHIA: {"pos_emb": "rotary", "rotary_pct": 0.25, "no_weight_tying": True, "gpt_j_residual": True},
     LLAMA: {

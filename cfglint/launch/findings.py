@@ -9,7 +9,7 @@ from cfglint.frameworks.launch_line import LineProblem
 from cfglint.launch.command import readable
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import VISIBLE
-from cfglint.source.shell.command import MARKDOWN, is_placeholder
+from cfglint.source.shell.command import SHOWN, is_placeholder
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
@@ -169,7 +169,7 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     name = file.word.value
     own = launch.parser is not None and "deepspeed" in launch.parser.fields
     if not own and is_relative(name) and refused_config(name):
-        line.problems.append(missing_file(line, file, not line.path.lower().endswith(MARKDOWN)))
+        line.problems.append(missing_file(line, file, not line.path.lower().endswith(SHOWN)))
 
 
 def outside_project(line: LaunchLine, file: NamedFile) -> None:

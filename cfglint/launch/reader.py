@@ -1,4 +1,4 @@
-"""Finds the launch lines in scripts, Makefiles and Markdown files."""
+"""Finds the launch lines in scripts, Makefiles, Markdown files and notebooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cfglint.launch.training import prints_help, trains
 from cfglint.source import files
 from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
-from cfglint.source.shell.command import MARKDOWN
+from cfglint.source.shell.command import MARKDOWN, NOTEBOOK, SHOWN
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
 from cfglint.source.shell.placed_text import Text, TextPart, literal
@@ -93,10 +93,15 @@ class Reader:
         """The launch lines of a file; `path` is relative to the working directory."""
         if not any(mark in text for mark in (*marks(LEAST), *SOURCING, *SCRIPTS)):
             return []
+        name = os.path.basename(path).lower()
+        if name.endswith(NOTEBOOK):
+            from cfglint.launch.cells import scripts
+
+            wanted = (each for each in scripts(path, text) if self.is_of_interest(each.text))
+            return [line for each in wanted for line in self.of_script(path, each, each.text)]
         if len(text) > LONGEST:
             self.evaluations.incomplete[path] = None
             return []
-        name = os.path.basename(path).lower()
         if name.endswith(MARKDOWN):
             return self.in_blocks(path, text)
         if name in MAKEFILES or name.endswith(".mk"):
@@ -105,13 +110,17 @@ class Reader:
             return [line for recipe in recipes(text) for line in self.of_script(path, recipe.script(path), text)]
         return self.of_script(path, Script(path, text), text)
 
+    def is_of_interest(self, text: str) -> bool:
+        """Whether commands may start a training, by their words."""
+        return any(mark in text for mark in (*marks(LEAST), *SCRIPTS))
+
     def in_blocks(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of the fenced blocks of a Markdown file."""
         from cfglint.launch.markdown import blocks
 
         found: list[LaunchLine] = []
         for block in blocks(text):
-            if any(mark in block.text for mark in (*marks(LEAST), *SCRIPTS)):
+            if self.is_of_interest(block.text):
                 script = Script(path, block.text, block.offset, block.line)
                 found.extend(self.of_script(path, script, block.text))
         return found
@@ -135,7 +144,7 @@ class Reader:
             for line in found:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, head.options
                 findings.header_sizes(line, head)
-                firm = not path.lower().endswith(MARKDOWN)
+                firm = not path.lower().endswith(SHOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
         return found
 

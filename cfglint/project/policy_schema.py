@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.document import Path
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 EVERY_KIND = ""
 MESSAGE_KEYWORD = "x-message"  # a keyword of cfglint: the message to show instead of the validator's
@@ -43,11 +44,11 @@ class PolicySchemas:
     Nothing is fetched: references stay inside the file, or name a published meta-schema.
     """
 
-    def __init__(self, schemas: dict[str, Any], paths: dict[str, str] | None = None) -> None:
+    def __init__(self, schemas: ConfigTable, paths: dict[str, str] | None = None) -> None:
         self.validators = {kind: validator(schema, (paths or {}).get(kind, "policy schema")) for kind, schema in schemas.items()}
         self.timeouts = dict.fromkeys(schemas, 0)  # number of timeouts of each schema
 
-    def violations(self, kind: str, values: dict[Any, Any]) -> Iterator[PolicyViolation]:
+    def violations(self, kind: str, values: ConfigMapping) -> Iterator[PolicyViolation]:
         """The violations of the schemas of a kind in the values of a config."""
         document = plain(values)
         for each in (EVERY_KIND, kind):
@@ -80,7 +81,7 @@ def load(files: dict[str, str], folder: str) -> PolicySchemas:
     return PolicySchemas({kind: read(path) for kind, path in paths.items()}, paths)
 
 
-def read(path: str) -> Any:
+def read(path: str) -> ConfigValue:
     """The JSON of a schema file."""
     import json
 
@@ -92,7 +93,7 @@ def read(path: str) -> Any:
         raise PolicySchemaError(f"policy schema {path}: not valid JSON: {error}") from error
 
 
-def validator(schema: object, path: str) -> Any:
+def validator(schema: object, path: str) -> ConfigValue:
     """A jsonschema validator, tested once, so that an invalid schema is reported before any config is checked."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
@@ -123,7 +124,7 @@ def validator(schema: object, path: str) -> Any:
     return ready
 
 
-def check_references(schema: dict[str, Any], dialect: Any) -> None:
+def check_references(schema: ConfigTable, dialect: ConfigValue) -> None:
     """Resolve every reference of a schema; raises Unresolvable."""
     from jsonschema_specifications import REGISTRY
     from referencing.jsonschema import DRAFT202012, specification_with
@@ -170,7 +171,7 @@ def short(message: str) -> str:
     return message if len(message) <= LONGEST else message[: LONGEST - 3] + "..."
 
 
-def plain(value: object, depth: int = 0) -> Any:
+def plain(value: object, depth: int = 0) -> ConfigValue:
     """A value as JSON can represent it: string keys, lists for sequences, strings for dates and the like."""
     if depth > DEEPEST:
         return None

@@ -14,9 +14,10 @@ from cfglint.source.limits import MAX_SIZE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from cfglint.project.policy_schema import PolicySchemas
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     Word = TypeVar("Word", bound=str)
 
@@ -86,7 +87,7 @@ class DeclaredRun:
         "trainer",
     )
 
-    def __init__(self, table: dict[str, Any], folder: str, where: str) -> None:
+    def __init__(self, table: ConfigTable, folder: str, where: str) -> None:
         unknown = sorted(set(table) - RUN_KEYS)
         if unknown:
             raise ConfigurationError(f"{where}: unknown key `{unknown[0]}` in a run; known are {', '.join(sorted(RUN_KEYS))}")
@@ -120,7 +121,7 @@ class DeclaredRun:
 class Configuration:
     """The configuration of a project; empty without a file."""
 
-    def __init__(self, table: dict[str, Any] | None = None, path: str = "") -> None:
+    def __init__(self, table: ConfigTable | None = None, path: str = "") -> None:
         table = table or {}
         self.path = path
         self.folder = os.path.dirname(path)
@@ -164,7 +165,7 @@ def globs(patterns: list[str], folder: str, where: str, key: str) -> list[str]:
     return [os.path.normpath(os.path.join(os.path.abspath(folder), glob)) for glob in patterns]
 
 
-def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
+def expect(table: ConfigTable, key: str, kind: type, where: str) -> ConfigValue:
     """The value of a key of the expected type; None if it is absent; raises ConfigurationError otherwise."""
     value = table.get(key)
     if value is None:
@@ -178,7 +179,7 @@ def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
     return value
 
 
-def gpu_memory(table: dict[str, Any], where: str) -> float | None:
+def gpu_memory(table: ConfigTable, where: str) -> float | None:
     """The memory of a GPU in GiB: `gpu-memory` is a number or the name of a card."""
     value = table.get("gpu-memory")
     if value is None:
@@ -193,7 +194,7 @@ def gpu_memory(table: dict[str, Any], where: str) -> float | None:
     raise ConfigurationError(f"{where}: `gpu-memory` must be a number of GiB or one of {', '.join(CARDS)}, not {quoted(value)}")
 
 
-def one_of(words: Iterable[Word], table: dict[str, Any], key: str, where: str) -> Word | None:
+def one_of(words: Iterable[Word], table: ConfigTable, key: str, where: str) -> Word | None:
     """The value of a key with fixed choices; None if it is absent; raises ConfigurationError otherwise."""
     value: str | None = expect(table, key, str, where)
     found = next((word for word in words if word == value), None)
@@ -221,7 +222,7 @@ def quoted(value: object) -> str:
 NAMES = {int: "an integer", str: "a string", bool: "a boolean", dict: "a table"}
 
 
-def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
+def strings(table: ConfigTable, key: str, where: str) -> list[str] | None:
     """A list of strings, or None when the key is absent."""
     value = table.get(key)
     if value is None:
@@ -231,7 +232,7 @@ def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
     return value
 
 
-def versions(table: dict[str, Any], where: str) -> dict[str, str]:
+def versions(table: ConfigTable, where: str) -> dict[str, str]:
     """The versions in `target = { transformers = "4.57.1" }`, validated."""
     if table.get("target") == INSTALLED:
         return {}
@@ -242,7 +243,7 @@ def versions(table: dict[str, Any], where: str) -> dict[str, str]:
     return dict(target)
 
 
-def policy_files(table: dict[str, Any], where: str) -> dict[str, str]:
+def policy_files(table: ConfigTable, where: str) -> dict[str, str]:
     """The files of the project's own schemas by kind; the one under `""` applies to every kind."""
     name = OLD_POLICY_KEY if OLD_POLICY_KEY in table else "policy-schema"
     given = table.get(name)
@@ -364,7 +365,7 @@ def relative(path: str) -> str:
     return os.path.relpath(path) if not os.path.isabs(path) or path.startswith(os.getcwd() + os.sep) else path
 
 
-def parse(content: bytes, path: str) -> dict[str, Any]:
+def parse(content: bytes, path: str) -> ConfigTable:
     """TOML as a mapping; a thousand `[[run]]` tables take the time of one parse."""
     if len(content) > MAX_SIZE:
         raise ConfigurationError(f"{path}: has {len(content):,} bytes, the limit is {MAX_SIZE:,}")

@@ -10,10 +10,10 @@ from cfglint.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
     from cfglint.findings.entries import FindingEntry, FixEntry, PlaceEntry
+    from cfglint.source.values import ConfigValue
 
 
 def render(outcomes: list[Outcome]) -> str:
@@ -25,7 +25,7 @@ def render(outcomes: list[Outcome]) -> str:
     return dumps(report)
 
 
-def dumps(report: Mapping[str, Any]) -> str:
+def dumps(report: Mapping[str, ConfigValue]) -> str:
     """A report with the version of cfglint, as strict JSON on one ASCII line; unsupported values, such as NaN, become strings."""
     versioned = {"cfglint": __version__, **report}
     try:
@@ -39,7 +39,7 @@ def encoded(report: object) -> str:
     return json.dumps(report, default=str, allow_nan=False).replace("##", "#\\u0023") + "\n"
 
 
-def strict(value: object) -> Any:
+def strict(value: object) -> ConfigValue:
     """A value in which strings replace the numbers that JSON does not support."""
     if isinstance(value, dict):
         return {key: strict(each) for key, each in value.items()}

@@ -18,10 +18,9 @@ from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
     from cfglint.findings.rule import Rule
+    from cfglint.source.values import ConfigTable
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}
@@ -56,7 +55,7 @@ def fired(codes: set[str]) -> list[Rule]:
     return [rule for rule in every_rule() if rule.code in codes]
 
 
-def driver(rules: list[Rule]) -> dict[str, Any]:
+def driver(rules: list[Rule]) -> ConfigTable:
     """The tool with the rules of its findings."""
     return {
         "name": "cfglint",
@@ -72,7 +71,7 @@ def given(name: str, address: str) -> dict[str, str]:
     return {name: address} if address else {}
 
 
-def descriptor(rule: Rule) -> dict[str, Any]:
+def descriptor(rule: Rule) -> ConfigTable:
     """A rule with its manual page."""
     return {
         "id": rule.code,
@@ -86,9 +85,9 @@ def descriptor(rule: Rule) -> dict[str, Any]:
     }
 
 
-def result(diagnostic: Diagnostic, outcome: Outcome, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
+def result(diagnostic: Diagnostic, outcome: Outcome, fingerprint: str, index: dict[str, int]) -> ConfigTable:
     """The result object of a finding."""
-    entry: dict[str, Any] = {
+    entry: ConfigTable = {
         "ruleId": diagnostic.code,
         "level": LEVELS[diagnostic.severity],
         "message": {"text": text(diagnostic, outcome)},
@@ -126,9 +125,9 @@ def plain(message: str) -> str:
     return message.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 
-def physical(place: Place) -> dict[str, Any]:
+def physical(place: Place) -> ConfigTable:
     """A place as file and region, columns from 1 in code points."""
-    region: dict[str, Any] = {
+    region: ConfigTable = {
         "startLine": place.line,
         "startColumn": place.column,
         "endLine": place.end_line,
@@ -151,9 +150,9 @@ def artifact(file: str) -> dict[str, str]:
     return {"uri": f"file://{path}"} if os.path.isabs(file) else {"uri": path, "uriBaseId": ROOT}
 
 
-def replacement(fix: Fix) -> dict[str, Any]:
+def replacement(fix: Fix) -> ConfigTable:
     """A fix as replacements in its files."""
-    changes: dict[str, list[dict[str, Any]]] = {}
+    changes: dict[str, list[ConfigTable]] = {}
     for each in fix.edits:
         deleted = {"charOffset": each.start, "charLength": each.end - each.start}
         changes.setdefault(each.file, []).append({"deletedRegion": deleted, "insertedContent": {"text": each.text}})
@@ -163,6 +162,6 @@ def replacement(fix: Fix) -> dict[str, Any]:
     }
 
 
-def notification(diagnostic: Diagnostic) -> dict[str, Any]:
+def notification(diagnostic: Diagnostic) -> ConfigTable:
     """The notification for a bug in cfglint."""
     return {"level": "error", "message": {"text": plain(shown(diagnostic.message))}, "descriptor": {"id": diagnostic.code}}

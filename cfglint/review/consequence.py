@@ -6,10 +6,9 @@ from math import isclose, isfinite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.summary import Item
     from cfglint.review.snapshot import Side
+    from cfglint.source.values import ConfigValue
 
 NAMES = {  # label of a line -> name of its consequence, if it differs from the label
     "optimizer offload": "offload",
@@ -44,7 +43,7 @@ class Consequence:
     __slots__ = ("after", "before", "factor", "known", "text", "what")
 
     def __init__(
-        self, what: str, text: str, before: Any = None, after: Any = None, factor: float | None = None, known: bool = True
+        self, what: str, text: str, before: ConfigValue = None, after: ConfigValue = None, factor: float | None = None, known: bool = True
     ) -> None:
         self.what = what
         self.text = text
@@ -82,7 +81,7 @@ def quotient(above: float, below: float) -> float | None:
         return None
 
 
-def line_of(side: Side, label: str) -> Any:
+def line_of(side: Side, label: str) -> ConfigValue:
     """The value of a line; without the line, the value that its absence means; None if it is unknown."""
     return side.line(label) if label in side.lines else ABSENT.get(label)
 
@@ -92,7 +91,7 @@ def name_of(label: str) -> str:
     return NAMES.get(label, label.replace(" ", "_").replace("-", "").lower())
 
 
-def plain(label: str, value: object) -> Any:
+def plain(label: str, value: object) -> ConfigValue:
     """A value in the wording of the report: precisions have one name each, rates are numbers."""
     if label == "precision":
         return {"no": "fp32", "bfloat16": "bf16", "half": "fp16", "float32": "fp32"}.get(str(value).lower(), value)
@@ -101,7 +100,7 @@ def plain(label: str, value: object) -> Any:
     return value
 
 
-def changed(what: str, name: str, before: Any, after: Any) -> list[Consequence]:
+def changed(what: str, name: str, before: ConfigValue, after: ConfigValue) -> list[Consequence]:
     """`total steps 1,512 -> 3,024 (doubled)`, if both are known and differ."""
     if before is None or after is None or before == after:
         return []
@@ -139,7 +138,7 @@ def approximate_ratio(times: float) -> str:
     return text if text.startswith("about") else f"about {text}"
 
 
-def number(value: Any) -> float | None:
+def number(value: ConfigValue) -> float | None:
     """A value as a finite number, also from a string; None for anything else."""
     if isinstance(value, bool):
         return None

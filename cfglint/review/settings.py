@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema import Property
     from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Node
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
     Path = tuple[Any, ...]
 
 AUTO = "auto"
 UNKNOWN = "(unknown)"
-NOWHERE: Any = object()  # the value of an absent key
+NOWHERE: ConfigValue = object()  # the value of an absent key
 LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
@@ -33,7 +34,7 @@ TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string",
 class SettingState(Record):
     """A setting on one side: its value, its spelling in the file, and its place."""
 
-    value: Any
+    value: ConfigValue
     text: str
     place: str | None = None
     span: tuple[str, int, int] | None = None  # file, and offsets from the key to the end of the value
@@ -44,7 +45,7 @@ class SettingState(Record):
         return self.span is not None
 
     @property
-    def known(self) -> Any:
+    def known(self) -> ConfigValue:
         """The value; None if there is none."""
         return None if self.value is NOWHERE or isinstance(self.value, Unknown) else self.value
 
@@ -76,7 +77,7 @@ def setting_changes(before: CheckedRun, after: CheckedRun) -> list[SettingChange
     A file that the run names and that does not exist has no settings to compare.
     """
     changes: list[SettingChange] = []
-    seen: set[tuple[Any, Any]] = set()
+    seen: set[tuple[ConfigValue, ConfigValue]] = set()
     kinds = dict.fromkeys(config.kind for config in (*after.configs, *before.configs))
     unseen = {kind for run in (before, after) for _, kind in missing_files(run)}
     for kind in kinds:
@@ -132,7 +133,7 @@ class Differ:
             return {}
         return {key: None for key in values if config.setting(*path, key).node is not None and config.setting(*path, key).written}
 
-    def _named(self, side: int, path: Path, values: object, common: Collection[Any]) -> dict[Any, tuple[Any, Any]]:
+    def _named(self, side: int, path: Path, values: object, common: Collection[ConfigValue]) -> dict[Any, tuple[ConfigValue, ConfigValue]]:
         """The entries of a mapping that are written in a file, by the usual names of their keys: (key, value).
 
         A key of both sides keeps its name: in another release it may have another usual name.
@@ -140,7 +141,7 @@ class Differ:
         config = self.configs[side]
         if config is None or not isinstance(values, dict):
             return {}
-        found: dict[Any, tuple[Any, Any]] = {}
+        found: dict[Any, tuple[ConfigValue, ConfigValue]] = {}
         for key in self._written(side, path, values):
             node, value = config.setting(*path, key).node, values[key]
             if node is not None:
@@ -148,7 +149,7 @@ class Differ:
                 found[key if key in common else self._usual_name(config, path, key)] = (key, AUTO if filled else value)
         return found
 
-    def _usual_name(self, config: Config, path: Path, key: object) -> Any:
+    def _usual_name(self, config: Config, path: Path, key: object) -> ConfigValue:
         """The name of a key that has several in this release."""
         known = self._property(config, (*path, key))
         if known is None:
@@ -169,7 +170,7 @@ class Differ:
         except FileNotFoundError:  # a kind without a schema
             return None
 
-    def _default(self, side: int, path: Path) -> Any:
+    def _default(self, side: int, path: Path) -> ConfigValue:
         """The framework's default of a key; NOWHERE if none is known."""
         config = self.configs[side]
         return config.default(path, NOWHERE) if config is not None else NOWHERE
@@ -202,7 +203,7 @@ class Differ:
         return SettingState(value, text, setting.place, (document.path, first, node.end))
 
 
-def leaves(values: dict[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves(values: ConfigMapping, path: Path = ()) -> Iterator[tuple[Path, ConfigValue]]:
     """The values in nested mappings with their paths."""
     for key, value in values.items():
         if isinstance(value, dict):

@@ -8,10 +8,9 @@ from cfglint.rules.engine import internal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.values import ConfigValue
 
 
 class Side:
@@ -44,6 +43,6 @@ class Side:
         """A resolved number of the run; None if it is unknown."""
         return self.outcome.resolved.get(name)
 
-    def line(self, label: str) -> Any:
+    def line(self, label: str) -> ConfigValue:
         """The value of a line; None if the summary has no such line or its value is unknown."""
         return self.lines[label].setting.value if label in self.lines else None

@@ -8,10 +8,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.change import Change
     from cfglint.source.document import Document, Path
+    from cfglint.source.values import ConfigValue
 
 
 class ValueChange(Record):
@@ -56,7 +55,7 @@ def combined_changes(changes: list[tuple[Document, Change]]) -> list[ValueChange
     return found
 
 
-def value_at(document: Document, path: Path) -> Any:
+def value_at(document: Document, path: Path) -> ConfigValue:
     """The value at a path as plain data; a list or mapping as its source."""
     node = document.find(path)[1]
     if node is None:
@@ -66,7 +65,7 @@ def value_at(document: Document, path: Path) -> Any:
     return node.raw if node.style else plain(node.raw, document)
 
 
-def plain(text: str, document: Document) -> Any:
+def plain(text: str, document: Document) -> ConfigValue:
     """The number, boolean or null that an unquoted string means in the document's syntax, else the string.
 
     YAML is parsed as by PyYAML: `2e-5` is a string there, `2.0e-5` a number.

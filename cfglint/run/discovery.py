@@ -217,7 +217,7 @@ class Discovery:
                 self.stats.unreadable.append(path)
             return
         self.stats.foreign.update(self._launches.outside)
-        if only is not None and not found:
+        if only is not None and not found and not is_program(path):
             raise LaunchChoiceError(path, [])
         for each in found:
             documents, kinds = self.references.followed(each.documents, each.kinds)
@@ -227,10 +227,12 @@ class Discovery:
             yield self._run(documents, kinds, each.facts)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
-        """The runs whose arguments a program builds in code; a program without any is not recognised."""
+        """The runs whose arguments a program builds in code, or that a notebook starts; a program without any is not recognised."""
         from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
+        started = [*self.launches(path)] if name.endswith(PROGRAMS[1]) else []
+        yield from started
         if len(self.named) > FEW and only is None and not self._may_build(name):
             self._count_unrecognized(path, [])
             return
@@ -243,7 +245,7 @@ class Discovery:
             return
         self.stats.foreign.update(reader.outside)
         chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
-        if not chosen and path in self.named:
+        if not chosen and not started and path in self.named:
             self._count_unrecognized(path, [])
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
     from cfglint.source.shell.command import CommandDocument
+    from cfglint.source.values import ConfigTable
 
 CONFIG_OPTION = "--config"
 MOST_READERS = 8  # maximum number of other contents of a script that are remembered
@@ -292,7 +293,9 @@ class LaunchReader:
         environment = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
         words = tuple(None if word.value is None else word.value for word in line.arguments)
         folders = (folder,) if folder is not None else ()
-        return Context(words, launch.is_open, {**dict(self.facts.environment), **environment}, line.processes, project.read, folders)
+        variables = {**dict(self.facts.environment), **environment}
+        spelled = tuple(word.string for word in line.arguments)
+        return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -519,7 +522,7 @@ def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
     return tuple(key for key in (*command.unknown, *set_later) if key in known and key not in WITHOUT_EFFECT)
 
 
-def typed(command: CommandDocument, launch: Launch) -> dict[str, Any]:
+def typed(command: CommandDocument, launch: Launch) -> ConfigTable:
     """The arguments with the types that the parser gives them, None for unknown ones."""
     from cfglint.frameworks.huggingface.cli_arguments import HfWords
     from cfglint.frameworks.unknown import Unknown

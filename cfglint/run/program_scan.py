@@ -1,4 +1,4 @@
-"""Recognises Python files that build no trainer's arguments by their text, before anything is parsed."""
+"""Recognises programs and notebooks that train nothing by their text, before anything is parsed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from cfglint.source.root import leads_out
 LARGEST = 5_000_000  # bytes of a program or notebook
 PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
 ACCELERATE, ACCELERATOR, BACKWARD = b"accelerate", b"Accelerator(", b".backward("  # a training loop of its own
+CELLS, COMMANDS = b'"cell_type"', (b'"!', b'"%%')  # a notebook whose cells start commands
 PARSERS = (b"HfArgumentParser(", b"TrlParser(", b"deepspeed.initialize(")
 
 _marks: list[bytes] = []
+_launchers: list[bytes] = []
 
 
 def may_build(path: str) -> bool:
@@ -28,8 +30,10 @@ def may_build(path: str) -> bool:
 
 
 def has_marks(content: bytes) -> bool:
-    """Whether a program names a package of trainers, and calls something that makes the arguments of one."""
+    """Whether a program names a package of trainers and calls something that makes the arguments of one, or a notebook starts one."""
     if ACCELERATOR in content and BACKWARD in content and ACCELERATE in content:
+        return True
+    if CELLS in content and any(each in content for each in COMMANDS) and any(each in content for each in words_of_launchers()):
         return True
     return any(each in content for each in PACKAGES) and any(each in content for each in marks())
 
@@ -41,3 +45,13 @@ def marks() -> list[bytes]:
         endings = [name for name in classes if name not in ("TrainingArguments", "Seq2SeqTrainingArguments")]
         _marks.extend((b"TrainingArguments(", *PARSERS, *(f"{name}(".encode() for name in sorted(endings))))
     return _marks
+
+
+def words_of_launchers() -> list[bytes]:
+    """The words of which a launch line has one."""
+    if not _launchers:
+        from cfglint.launch.launcher import marks as words
+        from cfglint.launch.reader import LEAST
+
+        _launchers.extend(each.encode() for each in words(LEAST))
+    return _launchers

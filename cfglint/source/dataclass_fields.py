@@ -12,7 +12,8 @@ from cfglint.source.root import leads_out, root_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+
+    from cfglint.source.values import ConfigValue
 
 MOST_FILES = 3000
 LARGEST = 400_000  # bytes of a Python file
@@ -36,7 +37,7 @@ def fields_of_folder(folder: str) -> dict[str, str]:
     return _folders[folder]
 
 
-def constant_of_folder(folder: str, name: str) -> Any:
+def constant_of_folder(folder: str, name: str) -> ConfigValue:
     """The literal that the only assignment to a name in the Python files of a folder gives it; None if there is none."""
     found: list[ast.expr] = []
     for file in sorted(each for each in os.listdir(folder) if each.endswith(".py"))[:MOST_FILES]:

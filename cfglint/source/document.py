@@ -13,7 +13,9 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
-    from typing import Any, Literal, TypeAlias
+    from typing import Literal, TypeAlias
+
+    from cfglint.source.values import ConfigValue
 
     Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
 
@@ -77,7 +79,7 @@ class Node:
         self.tag: str | None = None
         self.anchor: str | None = None
         self.target: Node | None = None  # an alias's anchored node
-        self.children: Any = NOTHING if kind == SCALAR else []  # pairs or items, by kind
+        self.children: ConfigValue = NOTHING if kind == SCALAR else []  # pairs or items, by kind
 
     def pairs(self) -> list[tuple[Node, Node]]:
         """The (key, value) pairs of a mapping in file order, duplicates included."""
@@ -138,7 +140,7 @@ class Document:
     others: Mapping[int, Document] = {}
     files: frozenset[str] = frozenset()
     again_with: Callable[[Mapping[str, str]], Document] | None = None
-    program: Any = None
+    program: ConfigValue = None
     __slots__ = (
         "_breaks",
         "_indexes",

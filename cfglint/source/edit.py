@@ -16,9 +16,8 @@ from cfglint.source.tree_edits import Step, shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.tree_edits import Shape
+    from cfglint.source.values import ConfigValue
 
 
 def apply(document: Document, changes: list[Change]) -> str:
@@ -98,7 +97,7 @@ def apply_together(document: Document, changes: list[Change]) -> str:
 
 def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple[str, list[tuple[str, int]]]:
     """The same for the arguments of a command in a script, or of a call in a program."""
-    code: Any
+    code: ConfigValue
     if document.is_command:
         from cfglint.source.shell import edits as code
     else:

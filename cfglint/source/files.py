@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.document import FileProblemKind, Syntax
+    from cfglint.source.values import ConfigValue
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
@@ -249,7 +250,7 @@ class IgnoreFile:
         included = self.carefully(lambda: self.spec.check_file(relative).include)
         return None if included is None else bool(included)
 
-    def carefully(self, work: Callable[[], Any]) -> Any:
+    def carefully(self, work: Callable[[], Any]) -> ConfigValue:
         """The result of some work; None if it exceeds the time limit."""
         if not self.doubtful:
             return work()
@@ -270,7 +271,7 @@ class IgnoreFile:
                 IgnoreFile.left = max(IgnoreFile.left - took, SLOW)
 
 
-def spec_of(lines: list[str]) -> Any:
+def spec_of(lines: list[str]) -> ConfigValue:
     """The pathspec of patterns; invalid ones are skipped, as git does."""
     from pathspec import GitIgnoreSpec
 

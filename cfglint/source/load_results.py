@@ -8,15 +8,14 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.document import ProblemKind
+    from cfglint.source.values import ConfigValue
 
 
 class LoadResult(Record):
     """A document's value in plain Python, or the problems for which loading fails (then the value is None)."""
 
-    value: Any
+    value: ConfigValue
     problems: list[Problem]
 
 

@@ -14,7 +14,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 NUMERIC = "+-." + DIGITS
 SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of unquoted YAML scalars that may not be strings
@@ -44,7 +44,7 @@ class Loader:
         except RecursionError:
             return LoadResult(None, [Problem(0, 0, "nested too deeply for Python's parser, with its tags and anchors", LIMIT)])
 
-    def scalar(self, node: Node) -> Any:
+    def scalar(self, node: Node) -> ConfigValue:
         """The value of a single scalar node; its source if the library would raise."""
         try:
             return self.value_of(node)
@@ -55,11 +55,11 @@ class Loader:
         """The problems for which the library raises before it constructs values."""
         raise NotImplementedError
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The value of a document that parses; raises Unloadable."""
         raise NotImplementedError
 
-    def value_of(self, node: Node) -> Any:
+    def value_of(self, node: Node) -> ConfigValue:
         """The value of a scalar; raises Unloadable."""
         raise NotImplementedError
 
@@ -88,15 +88,15 @@ class YamlLoader(Loader):
         reason = "yaml.composer.ComposerError: expected a single document in the stream: but found another document"
         return [Problem(start, start, "multiple YAML documents are not supported here", "documents", reason)]
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         return YamlConstruction(self).value(document.root) if document.root is not None else None
 
-    def value_of(self, node: Node) -> Any:
+    def value_of(self, node: Node) -> ConfigValue:
         if node.tag is None:
             return node.raw if node.style else self.bare(node)
         return YamlConstruction(self).value(node)
 
-    def bare(self, node: Node) -> Any:
+    def bare(self, node: Node) -> ConfigValue:
         """The value of a scalar without quotes and tag."""
         raw = node.raw
         if raw and raw[0] not in SPECIAL:
@@ -110,7 +110,7 @@ class YamlLoader(Loader):
             raise refused(node, constructor_error(f"could not determine a constructor for the tag 'tag:yaml.org,2002:{tag}'"))
         return raw
 
-    def number(self, node: Node) -> Any:
+    def number(self, node: Node) -> ConfigValue:
         """A number, a date, or a string that only begins like one."""
         raw = node.raw
         if raw[0] != "0" and raw.isascii() and raw.isdecimal() and len(raw) < 20:
@@ -135,13 +135,13 @@ class YamlConstruction(Record):
     """One pass over a YAML tree; anchored values are constructed once and referenced, as PyYAML does."""
 
     loader: YamlLoader
-    shared: dict[int, Any] = {}
+    shared: dict[int, ConfigValue] = {}
     sizes: dict[int, int] = {}
     begun: set[int] = set()
     entries: int = 0
     expanded: int = 0
 
-    def value(self, node: Node) -> Any:
+    def value(self, node: Node) -> ConfigValue:
         """The value of any node; raises Unloadable."""
         if node.kind == ALIAS:
             return self.aliased(node)
@@ -149,7 +149,7 @@ class YamlConstruction(Record):
             return self.anchored(node)
         return self.fresh(node)
 
-    def fresh(self, node: Node) -> Any:
+    def fresh(self, node: Node) -> ConfigValue:
         """The value of a node that is not an alias."""
         if node.tag is not None:
             from cfglint.source import tags
@@ -159,7 +159,7 @@ class YamlConstruction(Record):
             return node.raw if node.style else self.loader.bare(node)
         return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
 
-    def anchored(self, node: Node) -> Any:
+    def anchored(self, node: Node) -> ConfigValue:
         """The value of a node that aliases may refer to; it is stored for them.
 
         A merge key may refer to a node that comes later: merged mappings are constructed before anything else.
@@ -173,7 +173,7 @@ class YamlConstruction(Record):
         self.sizes[id(node)] = self.entries - before + 1
         return value
 
-    def aliased(self, node: Node) -> Any:
+    def aliased(self, node: Node) -> ConfigValue:
         """The value that an alias refers to, the same object each time."""
         target = node.resolved()
         if id(target) in self.begun and id(target) not in self.shared:
@@ -190,15 +190,15 @@ class YamlConstruction(Record):
             message = f"aliases and merge keys expand to more than {MOST_EXPANDED:,} entries"
             raise Unloadable(Problem(node.start, node.end, message, LIMIT))
 
-    def sequence(self, node: Node) -> list[Any]:
+    def sequence(self, node: Node) -> list[ConfigValue]:
         """The values of a sequence's items."""
         self.entries += len(node.children)
         return [self.value(item) for item in node.children]
 
-    def mapping(self, node: Node) -> dict[Any, Any]:
+    def mapping(self, node: Node) -> ConfigMapping:
         """A mapping's values by key; its own keys override those of merge keys."""
         self.entries += len(node.children)
-        result: dict[Any, Any] = {}
+        result: ConfigMapping = {}
         own = node.children
         if any(is_merge(key) for key, _ in own):
             for key, value in own:
@@ -217,7 +217,7 @@ class YamlConstruction(Record):
                 result[name] = self.value(value)
         return result
 
-    def key(self, node: Node) -> Any:
+    def key(self, node: Node) -> ConfigValue:
         """The value of a key, which must be hashable."""
         value = self.value(node)
         try:
@@ -226,7 +226,7 @@ class YamlConstruction(Record):
             raise refused(node, constructor_error("while constructing a mapping: found unhashable key")) from None
         return value
 
-    def merge(self, node: Node, value: Node, result: dict[Any, Any]) -> None:
+    def merge(self, node: Node, value: Node, result: ConfigMapping) -> None:
         """Add the entries of a merge key's value; the first of several mappings takes precedence."""
         source = value.resolved()
         if source.kind == MAPPING:
@@ -243,7 +243,7 @@ class YamlConstruction(Record):
             self.expand(item, len(mapping))
             result.update(mapping)
 
-    def merged(self, node: Node) -> dict[Any, Any]:
+    def merged(self, node: Node) -> ConfigMapping:
         """The entries of a mapping that is merged, whatever its tag."""
         target = node.resolved()
         if target.tag is None or target.tag == "tag:yaml.org,2002:map":
@@ -292,10 +292,10 @@ class StrictJsonLoader(Loader):
             return [Problem(0, 0, "nested too deeply for Python's parser", "value", f"RecursionError: {error}")]
         return document.problems
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         return json_value(self, document.root)
 
-    def value_of(self, node: Node) -> Any:
+    def value_of(self, node: Node) -> ConfigValue:
         if node.style:
             return node.raw
         if node.raw in JSON_WORDS:
@@ -337,10 +337,10 @@ class HjsonLoader(Loader):
             document = json.parse(document.path, document.text, document.bom, constants=False)
         return super().read(document)
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         return json_value(self, document.root, unique=True) if document.root is not None else {}
 
-    def value_of(self, node: Node) -> Any:
+    def value_of(self, node: Node) -> ConfigValue:
         raw = node.raw
         if node.style or node.tag is not None:
             return raw
@@ -367,7 +367,7 @@ def json_number(node: Node) -> int | float:
         raise refused(node, f"ValueError: {error}") from None
 
 
-def json_value(loader: Loader, node: Node | None, unique: bool = False) -> Any:
+def json_value(loader: Loader, node: Node | None, unique: bool = False) -> ConfigValue:
     """The value of a JSON tree; `unique` refuses equal keys as DeepSpeed's hook does."""
     if node is None or node.kind == SCALAR:
         return loader.value_of(node) if node is not None else None

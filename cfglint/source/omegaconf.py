@@ -13,7 +13,7 @@ from cfglint.source.yaml import PURE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 KEY_TYPES = (str, int, float, bool, bytes)
 VALUE_TYPES = (str, int, float, bool, bytes, type(None))
@@ -57,7 +57,7 @@ class OmegaYamlLoader(YamlLoader):
         """Whether a key without a tag of its own is a string."""
         return key.tag is None and (bool(key.style) or isinstance(self.scalar(key), str))
 
-    def number(self, node: Node) -> Any:
+    def number(self, node: Node) -> ConfigValue:
         """A number; `1e-5` is a number here, and a date is a string."""
         raw = node.raw
         if is_omegaconf_float(raw) and not is_yaml_float(raw):
@@ -70,12 +70,12 @@ class OmegaYamlLoader(YamlLoader):
 class OmegaConfLoader(OmegaYamlLoader):
     """Loads a file as `OmegaConf.load`, `merge` and `to_container` do: interpolations remain strings."""
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The values of a document, parsed by libyaml; an empty file is an empty mapping."""
         return container(super().construct(document), document)
 
 
-def container(value: object, document: Document) -> dict[Any, Any]:
+def container(value: object, document: Document) -> ConfigMapping:
     """The mapping that OmegaConf creates from the values of the YAML loader; raises Unloadable."""
     root = document.root
     if value is None:
@@ -109,7 +109,7 @@ def check_types(value: object, node: Node) -> None:
         raise refused(node, reason)
 
 
-def check_interpolations(values: dict[Any, Any], document: Document) -> None:
+def check_interpolations(values: ConfigMapping, document: Document) -> None:
     """Refuse a string with an invalid interpolation: only the grammar is checked, nothing is resolved."""
     for path, _, node in document.walk():
         value = node.raw if node.kind == SCALAR else None

@@ -12,7 +12,8 @@ from cfglint.source.limits import MAX_DEPTH, MOST_PARTS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from json import JSONDecoder
-    from typing import Any
+
+    from cfglint.source.values import ConfigValue
 
 LEVELS = 2  # of mappings in an outline: the root and its sections
 PLAIN = Node(SCALAR, 0, 0)  # every scalar value
@@ -38,7 +39,7 @@ def json_keys(value: object) -> list[str]:
     return [name for name, _ in value] if value.__class__ is tuple else []
 
 
-def json_value(text: str) -> Any:
+def json_value(text: str) -> ConfigValue:
     """A strict JSON array or object, the latter as a tuple of pairs; None for any other content, and one beyond the limits."""
     start = len(text) - len(text.lstrip(BLANKS))
     if not text.startswith(("{", "["), start):
@@ -74,12 +75,12 @@ def nests_too_deep(value: object) -> bool:
     return True
 
 
-def items_of(collection: Any) -> Any:
+def items_of(collection: ConfigValue) -> ConfigValue:
     """The values of an array or object."""
     return collection if collection.__class__ is list else [value for _, value in collection]
 
 
-def node_of(value: Any, levels: int) -> Node:
+def node_of(value: ConfigValue, levels: int) -> Node:
     """A collection as a node without its place, and with a limited number of mapping levels."""
     if value.__class__ is list:
         sequence = Node(SEQUENCE, 0, 0, "", "flow")

@@ -8,7 +8,7 @@ from cfglint.source.numbers import is_omegaconf_float, unsigned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigValue
 
 MANNERS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("yes", "no"), ("Yes", "No"), ("on", "off"), ("On", "Off"))
 NULLS = ("null", "~", "Null", "NULL")
@@ -16,7 +16,7 @@ INDICATORS = "-?:,[]{}#&*!|>'\"%@`"
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def spell(value: Any, document: Document, node: Node | None = None) -> str:
+def spell(value: ConfigValue, document: Document, node: Node | None = None) -> str:
     """The source of a value for a document, such that the document's loader loads that value.
 
     `node` is the value that it replaces: its quotes, its number format (5e8 -> 2.5e8) and its spelling of booleans are kept.

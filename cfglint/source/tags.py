@@ -11,14 +11,16 @@ from cfglint.source.numbers import TooLong, yaml_float, yaml_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Protocol
+
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
     class TagLoader(Protocol):
         """The loader that meets a tag."""
 
         python_tags: bool
 
-        def bare(self, node: Node) -> Any:
+        def bare(self, node: Node) -> ConfigValue:
             """The value of a scalar without quotes and tag."""
 
     class TreePass(Protocol):
@@ -28,13 +30,13 @@ if TYPE_CHECKING:
         def loader(self) -> TagLoader:
             """The loader."""
 
-        def value(self, node: Node) -> Any:
+        def value(self, node: Node) -> ConfigValue:
             """The value of any node."""
 
-        def mapping(self, node: Node) -> dict[Any, Any]:
+        def mapping(self, node: Node) -> ConfigMapping:
             """A mapping's values by key."""
 
-        def sequence(self, node: Node) -> list[Any]:
+        def sequence(self, node: Node) -> list[ConfigValue]:
             """The values of a sequence's items."""
 
 
@@ -58,7 +60,7 @@ PYTHON_NAMES = {
 }
 
 
-def construct(construction: TreePass, node: Node) -> Any:
+def construct(construction: TreePass, node: Node) -> ConfigValue:
     """The value of a node with a tag; raises Unloadable."""
     if node.tag == "!":
         return untagged(construction, node)
@@ -72,7 +74,7 @@ def construct(construction: TreePass, node: Node) -> Any:
     return scalar(node, name)
 
 
-def untagged(construction: TreePass, node: Node) -> Any:
+def untagged(construction: TreePass, node: Node) -> ConfigValue:
     """The value of a node with the lone tag `!`, which requests no type: a scalar is resolved as if it were unquoted."""
     if node.kind == SCALAR:
         return construction.loader.bare(node)
@@ -89,7 +91,7 @@ def type_name(construction: TreePass, node: Node) -> str | None:
     return name if known else None
 
 
-def scalar(node: Node, name: str) -> Any:
+def scalar(node: Node, name: str) -> ConfigValue:
     """A scalar as the type that its tag names."""
     raw = node.raw
     if name == "str":
@@ -125,7 +127,7 @@ def binary(node: Node) -> bytes:
         raise refused(node, constructor_error(f"failed to decode base64 data: {error}")) from None
 
 
-def collection(construction: TreePass, node: Node, name: str) -> Any:
+def collection(construction: TreePass, node: Node, name: str) -> ConfigValue:
     """A collection as the type that its tag names."""
     expected = SHAPES.get(name, SEQUENCE)
     if name in ("omap", "pairs"):
@@ -140,7 +142,7 @@ def collection(construction: TreePass, node: Node, name: str) -> Any:
     return tuple(items) if name == "tuple" else items
 
 
-def pairs(construction: TreePass, node: Node, name: str) -> list[tuple[Any, Any]]:
+def pairs(construction: TreePass, node: Node, name: str) -> list[tuple[ConfigValue, ConfigValue]]:
     """A sequence of one-entry mappings as a list of pairs."""
     context = "while constructing an ordered map" if name == "omap" else "while constructing pairs"
     if node.kind != SEQUENCE:
@@ -158,7 +160,7 @@ def pairs(construction: TreePass, node: Node, name: str) -> list[tuple[Any, Any]
     return result
 
 
-def timestamp(node: Node, forced: bool = False) -> Any:
+def timestamp(node: Node, forced: bool = False) -> ConfigValue:
     """A date or time. A string that is neither stays a string, unless a tag forces it."""
     import datetime
     import re
@@ -181,7 +183,7 @@ def timestamp(node: Node, forced: bool = False) -> Any:
         raise refused(node, f"ValueError: {error}") from None
 
 
-def zone(found: dict[str, str | None]) -> Any:
+def zone(found: dict[str, str | None]) -> ConfigValue:
     """The time zone of a timestamp's groups."""
     import datetime
 

@@ -7,7 +7,7 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigValue
 
 
 class TimeLimitExceeded(Exception):
@@ -24,7 +24,7 @@ class TimeLimit:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.armed = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-        self.handler: Any = None
+        self.handler: ConfigValue = None
 
     def __enter__(self) -> None:
         if self.armed:

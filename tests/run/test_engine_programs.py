@@ -53,3 +53,28 @@ def test_values_of_the_line_and_of_functions(checked):
 
 def test_an_unknown_value_leaves_the_others_known(checked):
     assert checked("load()", "") == ([None, None, 64], [("KEY105", "train.py", 7)])
+
+
+HYDRA = """
+import deepspeed, hydra
+from omegaconf import OmegaConf
+
+@hydra.main(version_base=None, config_path="conf", config_name="main")
+def main(cfg):
+    config = OmegaConf.to_container(cfg.engine, resolve=True)
+    config["train_batch_size"] = cfg.rows * deepspeed.comm.get_world_size()
+    deepspeed.initialize(model=load(), config=config)
+
+main()
+"""
+
+
+def test_a_config_that_hydra_composes(tmp_path, monkeypatch, capsys):
+    """An override with an unknown value leaves the other values of the config known."""
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "main.yaml").write_text("rows: 4\nlr: 1.0\nengine: {fp16: {enabled: true}, gradient_accumulation_steps: 1}\n")
+    (tmp_path / "train.py").write_text(HYDRA)
+    (tmp_path / "run.sh").write_text("deepspeed --num_gpus 2 train.py lr=$(date) rows=8\n")
+    monkeypatch.chdir(tmp_path)
+    main(["check", "train.py", "run.sh", "--gpus", "2", "--format", "json"])
+    assert [run["resolved"]["global_batch"] for run in json.loads(capsys.readouterr().out)["runs"]] == [8, 16]

@@ -12,7 +12,8 @@ from cfglint.source.record import Record, changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from cfglint.source.values import ConfigValue
 
 GATED = "gated"  # Llama: RMSNorm, separate q, k and v, a gated feed-forward part
 NEOX = "gpt_neox"
@@ -51,7 +52,7 @@ class Architecture(Record):
     text_only: bool = False
 
 
-def unexamined(block: str = GATED, **properties: Any) -> Architecture:
+def unexamined(block: str = GATED, **properties: ConfigValue) -> Architecture:
     """An architecture whose parameters are counted, and whose activations are like those of a similar one."""
     return Architecture(block, examined=False, **properties)
 
@@ -409,7 +410,7 @@ class UnknownShape(ValueError):
     """A config.json lacks a size that the estimate needs; the message names it."""
 
 
-def size(config: Mapping[str, Any], *names: str) -> int:
+def size(config: Mapping[str, ConfigValue], *names: str) -> int:
     """The first of some keys that is a positive integer."""
     for name in names:
         value = config.get(name)
@@ -418,7 +419,7 @@ def size(config: Mapping[str, Any], *names: str) -> int:
     raise UnknownShape(names[0])
 
 
-def of_config(config: Mapping[str, Any]) -> Shape:
+def of_config(config: Mapping[str, ConfigValue]) -> Shape:
     """The shape that a Hugging Face config.json describes; raises UnknownShape if a size is missing."""
     model_type = name_of(config)
     inner = next((config[key] for key in TEXT_PARTS if isinstance(config.get(key), dict)), None)
@@ -474,13 +475,13 @@ OUTPUT_WITHOUT_BIAS = ("glm", "glm4")
 FOUR_TIMES = ("falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt")  # the feed-forward width where config.json has none
 
 
-def name_of(config: Mapping[str, Any]) -> str:
+def name_of(config: Mapping[str, ConfigValue]) -> str:
     """The model type; empty if it is not written."""
     given = config.get("model_type")
     return given if isinstance(given, str) else ""
 
 
-def kv_heads(config: Mapping[str, Any], heads: int) -> int:
+def kv_heads(config: Mapping[str, ConfigValue], heads: int) -> int:
     """The heads of keys and values: fewer than those of queries where these share them."""
     if config.get("multi_query") is True and config.get("new_decoder_architecture") is not True:
         return 1
@@ -490,21 +491,21 @@ def kv_heads(config: Mapping[str, Any], heads: int) -> int:
     )
 
 
-def positions(config: Mapping[str, Any], model_type: str) -> int:
+def positions(config: Mapping[str, ConfigValue], model_type: str) -> int:
     """The rows of the learned position embeddings; 0 for rotary ones and ALiBi."""
     if model_type not in POSITIONS:
         return 0
     return (optional(config, "n_positions") or optional(config, "max_position_embeddings") or 1024) + POSITIONS[model_type]
 
 
-def shared(config: Mapping[str, Any]) -> int:
+def shared(config: Mapping[str, ConfigValue]) -> int:
     """The width of the experts that every token passes."""
     return optional(config, "shared_expert_intermediate_size") or optional(config, "n_shared_experts") * optional(
         config, "moe_intermediate_size"
     )
 
 
-def latent(config: Mapping[str, Any]) -> Latent | None:
+def latent(config: Mapping[str, ConfigValue]) -> Latent | None:
     """DeepSeek's latent attention, if the config has it."""
     keys = optional(config, "kv_lora_rank")
     if not keys:
@@ -513,7 +514,7 @@ def latent(config: Mapping[str, Any]) -> Latent | None:
     return Latent(optional(config, "q_lora_rank"), keys, *(size(config, name) for name in names))
 
 
-def delta(config: Mapping[str, Any]) -> Delta | None:
+def delta(config: Mapping[str, ConfigValue]) -> Delta | None:
     """Qwen 3.5's gated delta rule, if the config has it."""
     if not optional(config, "linear_num_value_heads"):
         return None
@@ -523,13 +524,13 @@ def delta(config: Mapping[str, Any]) -> Delta | None:
     return Delta(*widths)
 
 
-def optional(config: Mapping[str, Any], name: str) -> int:
+def optional(config: Mapping[str, ConfigValue], name: str) -> int:
     """A positive integer of a config; 0 if there is none."""
     value = config.get(name)
     return value if type(value) is int and value > 0 else 0
 
 
-def intermediate(config: Mapping[str, Any], architecture: Architecture, hidden: int, experts: int) -> int:
+def intermediate(config: Mapping[str, ConfigValue], architecture: Architecture, hidden: int, experts: int) -> int:
     """The width of the feed-forward part, or of an expert; the default of some is four times the hidden size."""
     if experts and optional(config, "moe_intermediate_size"):
         return optional(config, "moe_intermediate_size")

@@ -11,11 +11,10 @@ from cfglint.frameworks.base import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
 TPU = ("XLA", "TPU")  # the present and the former name
@@ -40,7 +39,7 @@ class AccelerateConfig(Config):
         super().__init__(documents, facts)
         self.trainer = trainer
         self.other_files = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
-        self.root: Any = {}  # without a config file the flags contain all settings
+        self.root: ConfigValue = {}  # without a config file the flags contain all settings
         if not documents[0].is_command:
             reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
             self.load_problems = [(documents[0], problem) for problem in reading.problems]
@@ -49,7 +48,7 @@ class AccelerateConfig(Config):
             values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
             self.values = self.laid_over(values, facts.launch.flags)
 
-    def override_value(self, override: Override) -> Any:
+    def override_value(self, override: Override) -> ConfigValue:
         """The value of a flag of the launch line as argparse types it; that of an override of a key by the rules of OmegaConf."""
         from cfglint.frameworks.overrides import FLAG
 
@@ -68,7 +67,7 @@ class AccelerateConfig(Config):
         return bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")
 
     @property
-    def distributed(self) -> Any:
+    def distributed(self) -> ConfigValue:
         """`distributed_type` as loaded: an unquoted NO is the boolean false."""
         return self.get("distributed_type")
 
@@ -91,12 +90,12 @@ class AccelerateConfig(Config):
         return key != "num_processes" or self.spawns
 
     @property
-    def processes(self) -> Any:
+    def processes(self) -> ConfigValue:
         """`num_processes`: the total over all machines, 1 by default where the type is NO, else -1 for "not set"."""
         return self.get("num_processes", default=1 if self.distributed == "NO" else -1)
 
     @property
-    def machines(self) -> Any:
+    def machines(self) -> ConfigValue:
         """The number of machines: `num_machines`."""
         return self.get("num_machines", default=1)
 
@@ -117,7 +116,7 @@ class AccelerateConfig(Config):
             return None
         return each * self.machines if self.spawns and self.machines > 1 else each
 
-    def section(self, name: str) -> dict[Any, Any]:
+    def section(self, name: str) -> ConfigMapping:
         """A block of the file; empty where it is not a mapping."""
         value = self.get(name)
         return value if isinstance(value, dict) else {}

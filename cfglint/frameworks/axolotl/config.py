@@ -9,11 +9,10 @@ from cfglint.frameworks.huggingface.arguments import Arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.
@@ -25,12 +24,12 @@ class AxolotlTrainingArguments(Arguments):
     the rest.
     """
 
-    def __init__(self, given: dict[str, Any], filled: dict[str, Any], source: dict[str, str], version: Version) -> None:
+    def __init__(self, given: ConfigTable, filled: ConfigTable, source: dict[str, str], version: Version) -> None:
         self._filled = filled
         super().__init__(given, version)
         self.source = source
 
-    def release_defaults(self, version: Version) -> dict[str, Any]:
+    def release_defaults(self, version: Version) -> ConfigTable:
         """The fields of the release, with axolotl's values for those that the file does not set."""
         return {**super().release_defaults(version), **self._filled}
 
@@ -58,7 +57,7 @@ class AxolotlConfig(AxolotlValues):
 
         return AxolotlTrainingArguments(*trainer_fields(self), self._version)
 
-    def _additions(self) -> dict[str, Any]:
+    def _additions(self) -> ConfigTable:
         """The values that axolotl writes into DeepSpeed's config; under packing also the micro batch (core/builders/causal.py:480)."""
         model = self.model
         packed = {"train_micro_batch_size_per_gpu": model.micro_batch_size} if model is not None and model.sample_packing else {}
@@ -77,7 +76,7 @@ class AxolotlConfig(AxolotlValues):
         """Every check that ends the run, in axolotl's order."""
         return [*self.validation.refusals, *([self.refusal] if self.refusal is not None else [])]
 
-    def section(self, name: str) -> Any:
+    def section(self, name: str) -> ConfigValue:
         """A mapping of the file or of a file that it names, including what a check of axolotl adds to the DeepSpeed file."""
         found = super().section(name)
         additions = self._additions() if name == "deepspeed" and isinstance(found, dict) else {}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.history import Row
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
     Path = tuple[str | int, ...]
 
@@ -51,7 +52,7 @@ class TopFields:
         self.rows = dict(top(release))
         for plugin in plugins:
             self.rows.update(of_plugin(plugin, release))
-        self.defaults: dict[str, Any] = {name: row[DEFAULT] for name, row in self.rows.items()}
+        self.defaults: ConfigTable = {name: row[DEFAULT] for name, row in self.rows.items()}
         self.required = [name for name, row in self.rows.items() if is_required(row)]
 
 
@@ -74,13 +75,13 @@ class FieldReading(Reading):
             _top_fields[key] = TopFields(self.release, plugins)
         return _top_fields[key]
 
-    def top(self, data: dict[Any, Any], plugins: tuple[str, ...]) -> dict[str, Any]:
+    def top(self, data: ConfigMapping, plugins: tuple[str, ...]) -> ConfigTable:
         """The top-level values: the given ones as pydantic converts them, and the defaults of the others."""
         fields = self.fields(plugins)
         values = dict(fields.defaults)
         self.faults += [Fault((name,), Invalid("Field required", kind=MISSING)) for name in fields.required if name not in data]
         for key, value in data.items():
-            name = OWN_NAMES.get(key, key)
+            name: ConfigValue = OWN_NAMES.get(key, key)
             field = fields.rows.get(name)
             if field is None or (name != key and name in data):
                 self.dropped.append((key,))
@@ -88,7 +89,7 @@ class FieldReading(Reading):
                 values[name] = self.field(field, value, (key,))
         return values
 
-    def field(self, row: Row, value: object, path: Path) -> Any:
+    def field(self, row: Row, value: object, path: Path) -> ConfigValue:
         """The value of one field; None if it has an error, which is recorded."""
         try:
             return within(self.read(row[READS], value, path), limits(row).items())
@@ -100,11 +101,11 @@ class FieldReading(Reading):
         """A reading whose faults do not count yet."""
         return FieldReading(self.release, self.transformers)
 
-    def accept(self, trial: FieldReading, others: list[Any]) -> None:
+    def accept(self, trial: FieldReading, others: list[ConfigValue]) -> None:
         """Take over the keys that a member of a union drops, unless another model of it may have them."""
         self.dropped += () if any(isinstance(part, tuple) and part[0] == "model" for part in others) else trial.dropped
 
-    def members(self, name: str, *values: Any) -> tuple[Any, ...]:
+    def members(self, name: str, *values: ConfigValue) -> tuple[Any, ...]:
         """The values of an Enum: those of transformers are in its own tables, and torchao's types have other names in a file."""
         if name in OF_TRANSFORMERS:
             from cfglint.frameworks.huggingface.fields import choices
@@ -112,7 +113,7 @@ class FieldReading(Reading):
             return choices(OF_TRANSFORMERS[name], self.transformers)[1]
         return QUANTIZED.get(name, values)
 
-    def model(self, name: str, value: object, path: Path) -> Any:
+    def model(self, name: str, value: object, path: Path) -> ConfigValue:
         """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise expected(f"a valid dictionary or instance of {name}", "a mapping")
@@ -121,7 +122,7 @@ class FieldReading(Reading):
             value = dataset(value, self.release)
         elif name in BEFORE and has_validator(BEFORE[name][0], self.release):
             value = BEFORE[name][1](value)
-        values: dict[str, Any] = {key: row[DEFAULT] for key, row in fields.items()}
+        values: ConfigTable = {key: row[DEFAULT] for key, row in fields.items()}
         before = len(self.faults)
         for key, item in value.items():
             known = names.get(key, key)
@@ -144,7 +145,7 @@ class FieldReading(Reading):
 # ---- validators of models, in addition to those of fields -------------------------------------------------------
 
 
-def dataset(value: dict[Any, Any], release: Version) -> dict[Any, Any]:
+def dataset(value: ConfigMapping, release: Version) -> ConfigMapping:
     """Complete a data set that has validators of its own (utils/schemas/datasets.py:198-228)."""
     found = dict(value)
     if found.get("type") == "chat_template" and not found.get("chat_template"):
@@ -171,29 +172,29 @@ def dataset(value: dict[Any, Any], release: Version) -> dict[Any, Any]:
     return found
 
 
-def diffusion_lm(value: dict[Any, Any]) -> dict[Any, Any]:
+def diffusion_lm(value: ConfigMapping) -> ConfigMapping:
     """Check the values as utils/schemas/diffusion.py:182 does."""
     return {**value, "generate_samples": bool(value.get("from_causal_lm"))} if value.get("generate_samples") is None else value
 
 
-def fsdp(values: dict[str, Any], given: dict[Any, Any]) -> str:
+def fsdp(values: ConfigTable, given: ConfigMapping) -> str:
     """Check the values as utils/schemas/fsdp.py:75 does."""
     alone = values["auto_wrap_policy"] == "SIZE_BASED_WRAP" and values["min_num_params"] is None
     return "fsdp_config.min_num_params is required when auto_wrap_policy is SIZE_BASED_WRAP" if alone else ""
 
 
-def mask_ratios(values: dict[str, Any], given: dict[Any, Any]) -> str:
+def mask_ratios(values: ConfigTable, given: ConfigMapping) -> str:
     """Check the values as utils/schemas/diffusion.py:82 does."""
     return "min_mask_ratio must be ≤ max_mask_ratio" if values["min_mask_ratio"] > values["max_mask_ratio"] else ""
 
 
-def unroll(values: dict[str, Any], given: dict[Any, Any]) -> str:
+def unroll(values: ConfigTable, given: ConfigMapping) -> str:
     """Check the values as utils/schemas/diffusion.py:228 does."""
     steps = values["eval_steps"]
     return "unroll.eval_steps must be between 1 and unroll.k_max" if steps is not None and steps > values["k_max"] else ""
 
 
-def export(values: dict[str, Any], given: dict[Any, Any]) -> str:
+def export(values: ConfigTable, given: ConfigMapping) -> str:
     """Check the values as utils/schemas/export.py:60 does."""
     if not values["quantize"]:
         return ""
@@ -204,7 +205,7 @@ def export(values: dict[str, Any], given: dict[Any, Any]) -> str:
     return ""
 
 
-def quantization_formats(value: dict[Any, Any]) -> dict[Any, Any]:
+def quantization_formats(value: ConfigMapping) -> ConfigMapping:
     """Check the values as utils/schemas/export.py:45 does."""
     given = value.get("quantize")
     if "quantize" not in value or not given:
@@ -216,7 +217,7 @@ def quantization_formats(value: dict[Any, Any]) -> dict[Any, Any]:
     return {**value, "quantize": formats}
 
 
-def context_parallel(values: dict[str, Any], given: dict[Any, Any]) -> str:
+def context_parallel(values: ConfigTable, given: ConfigMapping) -> str:
     """Check the values as integrations/context_parallel/args.py:42-72 does."""
     size, ulysses, ring = values["size"], values["ulysses_size"], values["ring_size"]
     for name, degree in (("ulysses_size", ulysses), ("ring_size", ring)):
@@ -231,7 +232,7 @@ def context_parallel(values: dict[str, Any], given: dict[Any, Any]) -> str:
     return ""
 
 
-def synthetic(values: dict[str, Any], given: dict[Any, Any]) -> str:
+def synthetic(values: ConfigTable, given: ConfigMapping) -> str:
     """Check the values as utils/schemas/datasets.py:365-382 does."""
     if values["min_turns"] > 1 and values["max_turns"] <= values["min_turns"]:
         return "max_turns must exceed min_turns for multi-turn data"
@@ -245,7 +246,7 @@ def synthetic(values: dict[str, Any], given: dict[Any, Any]) -> str:
     return ""
 
 
-def saved_modules(values: dict[str, Any], given: dict[Any, Any]) -> str:
+def saved_modules(values: ConfigTable, given: ConfigMapping) -> str:
     """Check the values as utils/schemas/training.py:98 does."""
     entries = values["save_modules"]
     if entries is not None and any(not entry.strip() for entry in entries):
@@ -254,11 +255,11 @@ def saved_modules(values: dict[str, Any], given: dict[Any, Any]) -> str:
 
 
 # Model -> the validator that a check follows, empty for one in all releases of the model, and the check.
-BEFORE: dict[str, tuple[str, Callable[[dict[Any, Any]], dict[Any, Any]]]] = {
+BEFORE: dict[str, tuple[str, Callable[[ConfigMapping], ConfigMapping]]] = {
     "DiffusionLMConfig": ("_default_generate_samples", diffusion_lm),
     "ExportConfig": ("validate_quant_types", quantization_formats),
 }
-AFTER: dict[str, tuple[str, Callable[[dict[str, Any], dict[Any, Any]], str]]] = {
+AFTER: dict[str, tuple[str, Callable[[ConfigTable, ConfigMapping], str]]] = {
     "FSDPConfig": ("validate_size_based_wrap", fsdp),
     "DiffusionConfig": ("", mask_ratios),
     "DiffusionLMConfig": ("_validate_mask_ratios", mask_ratios),

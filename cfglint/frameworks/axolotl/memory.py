@@ -14,11 +14,10 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.batch.memory.settings import Settings
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.memory_inputs import Inputs, Model
+    from cfglint.source.values import ConfigValue
 
 ADAPTERS = ("lora", "qlora")
 
@@ -33,7 +32,7 @@ class AxolotlMemory(TrainerMemory):
         """Return none: the adapters of axolotl are modelled."""
         return []
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> ConfigValue:
         """A value of the validated model, else of the Trainer's arguments."""
         try:
             found = getattr(self.config.model, name)
@@ -79,7 +78,7 @@ class AxolotlMemory(TrainerMemory):
         arguments = self.config.arguments
         return next((name for name in (BF16, FP16) if arguments[name] is True), None)
 
-    def checkpointing(self) -> Any:
+    def checkpointing(self) -> ConfigValue:
         """`gradient_checkpointing`: true, `offload` or `unsloth`."""
         return bool(self.value("gradient_checkpointing"))
 

@@ -11,12 +11,11 @@ from cfglint.frameworks.axolotl.checks_before.parallel import FSDP1_REFUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.fix_builders import Part
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.refusal import Refusal
+    from cfglint.source.values import ConfigMapping
 
 SECTION = "fsdp_config"
 PREFIX = "fsdp_"
@@ -41,7 +40,7 @@ def migrated(config: AxolotlConfig, refusal: Refusal) -> Fix | None:
 def of_fsdp1(config: AxolotlConfig) -> list[Part] | None:
     """The changes from FSDP1 to FSDP2; None if a setting of the file has no counterpart."""
     section, old = config.get(SECTION), config.get("fsdp")
-    given: dict[Any, Any] = section if isinstance(section, dict) else {}
+    given: ConfigMapping = section if isinstance(section, dict) else {}
     parts: list[Part] = []
     if old:
         offloads = "offload" in str(old) and not any(given.get(key) for key in ("offload_params", "fsdp_offload_params"))
@@ -59,7 +58,7 @@ def of_fsdp1(config: AxolotlConfig) -> list[Part] | None:
     return parts
 
 
-def of_key(config: AxolotlConfig, key: str, given: dict[Any, Any]) -> list[Part] | None:
+def of_key(config: AxolotlConfig, key: str, given: ConfigMapping) -> list[Part] | None:
     """The changes for one option of FSDP1; None for a strategy that FSDP2 does not have."""
     setting, new = config.place((SECTION, key)), FSDP1_REFUSED[plain(key)]
     if not new or any(given.get(name) is not None for name in (new, PREFIX + new)):

@@ -8,9 +8,9 @@ from cfglint.frameworks.refusal import Refusal, Removal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 MODEL = "AxolotlConfigWCapabilities"
 
@@ -127,15 +127,15 @@ class Data(dict):  # type: ignore[type-arg]
     file lists, `foreign_plugins` whether it lists others. `additions` are the values that a check writes into the DeepSpeed file.
     """
 
-    def __init__(self, values: dict[Any, Any], plugins: list[str], foreign_plugins: bool, release: Version) -> None:
+    def __init__(self, values: ConfigMapping, plugins: list[str], foreign_plugins: bool, release: Version) -> None:
         super().__init__(values)
         self.release = release
-        self.asked: Any = ""
+        self.asked: ConfigValue = ""
         self.plugins = plugins
         self.foreign_plugins = foreign_plugins
-        self.additions: dict[str, Any] = {}
+        self.additions: ConfigTable = {}
 
-    def get(self, key: object, default: object = None) -> Any:
+    def get(self, key: object, default: object = None) -> ConfigValue:
         """The value of a key."""
         self.asked = key
         return super().get(key, default)
@@ -147,7 +147,7 @@ class AxolotlModel:
     `foreign_plugins` is whether the file lists third-party plugins.
     """
 
-    def __init__(self, values: dict[str, Any], foreign_plugins: bool, release: Version) -> None:
+    def __init__(self, values: ConfigTable, foreign_plugins: bool, release: Version) -> None:
         self.__dict__.update(values)
         self.foreign_plugins = foreign_plugins
         self.release = release
@@ -155,7 +155,7 @@ class AxolotlModel:
     def __setattr__(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> ConfigValue:
         if ever(name):
             return None
         raise RuntimeError(f"axolotl has no field {name}")

@@ -10,10 +10,10 @@ from cfglint.frameworks.versions import dotted, parse_version
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from cfglint.frameworks.history import Fields, Row
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigTable
 
 TOP = ""
 PLUGIN = "plugin "
@@ -62,7 +62,7 @@ def of_model(name: str, release: Version) -> Fields:
     return HISTORY.fields(name, release)
 
 
-def limits(row: Row) -> dict[str, Any]:
+def limits(row: Row) -> ConfigTable:
     """The limits of a field's value."""
     return dict(row[LIMITS]) if len(row) > LIMITS else {}
 

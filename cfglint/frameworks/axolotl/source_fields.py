@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from cfglint.source.values import ConfigTable, ConfigValue
+
     Raw = dict[str, Any]
     Fact = tuple[Any, ...]
     Sections = dict[str, dict[str, Fact]]
@@ -161,7 +163,7 @@ class SourceReading(Record):
         )
         return names[0], raw
 
-    def annotation(self, module: Module, node: ast.expr, limits: Raw) -> Any:
+    def annotation(self, module: Module, node: ast.expr, limits: Raw) -> ConfigValue:
         """The annotation of a field; in a lenient reading one without a rule takes anything."""
         try:
             return self.reads(module, node, limits)
@@ -196,7 +198,7 @@ class SourceReading(Record):
                 raise module.refuse(value, f"Field option without a rule ({keyword.arg})")
         return found
 
-    def constant(self, module: Module, node: ast.expr) -> Any:
+    def constant(self, module: Module, node: ast.expr) -> ConfigValue:
         """A default; one that the source computes stands in COMPUTED, so any value will do here."""
         try:
             if isinstance(node, ast.Attribute):  # a member of an Enum, of this package or not
@@ -209,7 +211,7 @@ class SourceReading(Record):
                 return Unknown((UNREAD,))
             raise
 
-    def member(self, module: Module, node: ast.Attribute) -> Any:
+    def member(self, module: Module, node: ast.Attribute) -> ConfigValue:
         """The value of a member of an Enum; those of transformers are their names in lower case."""
         owner = node.value if node.attr == "value" and isinstance(node.value, ast.Attribute) else node
         if isinstance(owner.value, ast.Name) and owner.value.id in OUTSIDE:
@@ -219,7 +221,7 @@ class SourceReading(Record):
         except SourceError:  # a type of torch, which files write by this name
             return owner.attr
 
-    def made(self, module: Module, factory: ast.expr) -> Any:
+    def made(self, module: Module, factory: ast.expr) -> ConfigValue:
         """What a default factory makes."""
         if isinstance(factory, ast.Name):
             return [] if factory.id == "list" else {}
@@ -231,7 +233,7 @@ class SourceReading(Record):
             return Unknown((UNREAD,))
         raise module.refuse(factory, "a default factory without a rule")
 
-    def reads(self, module: Module, node: ast.expr, limits: Raw) -> Any:
+    def reads(self, module: Module, node: ast.expr, limits: Raw) -> ConfigValue:
         """An annotation as nested lists: `["|", "int", "None"]`, `["list", "str"]`, `["literal", "a", "b"]`, `["model", NAME]`."""
         if isinstance(node, ast.Constant):
             return "None" if node.value is None else self.reads(module, ast.parse(str(node.value), mode="eval").body, limits)
@@ -246,7 +248,7 @@ class SourceReading(Record):
             return ["list", self.reads(module, node.args[0], {})]
         raise module.refuse(node, "an annotation without a rule")
 
-    def named(self, module: Module, node: ast.Name, limits: Raw) -> Any:
+    def named(self, module: Module, node: ast.Name, limits: Raw) -> ConfigValue:
         """A type by its name: a plain one, an Enum, a model, or an alias."""
         if node.id in SIMPLE:
             return node.id
@@ -273,7 +275,7 @@ class SourceReading(Record):
             return self.reads(owner, definition, limits)
         raise module.refuse(node, "a type without a rule")
 
-    def subscript(self, module: Module, node: ast.Subscript, limits: Raw) -> Any:
+    def subscript(self, module: Module, node: ast.Subscript, limits: Raw) -> ConfigValue:
         """A type with parameters."""
         name = ast.unparse(node.value).rsplit(".", 1)[-1].lower()
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -289,7 +291,7 @@ class SourceReading(Record):
             return [name, *(self.reads(module, part, {}) for part in parts)]
         raise module.refuse(node, "an annotation without a rule")
 
-    def annotated(self, module: Module, parts: list[ast.expr], limits: Raw) -> Any:
+    def annotated(self, module: Module, parts: list[ast.expr], limits: Raw) -> ConfigValue:
         """`Annotated[T, MinLen(1)]`, `Annotated[str, StringConstraints(pattern=...)]`."""
         reads = self.reads(module, parts[0], limits)
         for part in parts[1:]:
@@ -311,9 +313,9 @@ class SourceReading(Record):
         return reads
 
 
-def union(parts: list[Any]) -> Any:
+def union(parts: list[ConfigValue]) -> ConfigValue:
     """A union without nesting and repeats."""
-    flat: list[Any] = ["|"]
+    flat: list[ConfigValue] = ["|"]
     for part in parts:
         for each in part[1:] if isinstance(part, list) and part and part[0] == "|" else [part]:
             if each not in flat:
@@ -321,7 +323,7 @@ def union(parts: list[Any]) -> Any:
     return flat if len(flat) > 2 else flat[1]
 
 
-def spelled(reads: Any) -> str:
+def spelled(reads: ConfigValue) -> str:
     """An annotation as people write it: `int | None`."""
     if isinstance(reads, str):
         return {"None": "null", "Any": "anything"}.get(reads, JSON_TYPES.get(reads, reads))
@@ -338,11 +340,11 @@ def spelled(reads: Any) -> str:
     return "mapping" if reads[0] in ("dict", "model") else "list"
 
 
-def shown(reads: Any, reading: SourceReading) -> Raw:
+def shown(reads: ConfigValue, reading: SourceReading) -> Raw:
     """JSON Schema keywords for editors; what pydantic would also convert is not offered."""
     members = reads[1:] if isinstance(reads, list) and reads[0] == "|" else [reads]
     types: list[str] = []
-    values: list[Any] = []
+    values: list[ConfigValue] = []
     parts: list[Raw] = []
     models = [member for member in members if isinstance(member, list) and member[0] == "model"]
     if len(models) == 1 and len(members) == 1 + ("None" in members):
@@ -373,7 +375,7 @@ def shown(reads: Any, reading: SourceReading) -> Raw:
     return parts[0] if len(parts) == 1 else {"anyOf": parts}
 
 
-def nested(member: list[Any], reading: SourceReading) -> Raw:
+def nested(member: list[ConfigValue], reading: SourceReading) -> Raw:
     """A list, mapping, tuple or model in JSON Schema."""
     if member[0] == "list":
         return {"type": "array", "items": shown(member[1], reading)}
@@ -409,13 +411,13 @@ def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]
     return found, names, closed
 
 
-def fact(raw: dict[str, Any]) -> Fact:
+def fact(raw: ConfigTable) -> Fact:
     """What a row has of a field."""
     limits = tuple((name, raw[name]) for name in (*LIMITS.values(), *LENGTHS.values()) if name in raw)
     more = (limits, True) if raw.get("x-required") else (limits,) if limits else ()
     return (tupled(raw["x-reads"]), raw.get("default"), *more)
 
 
-def tupled(reads: object) -> Any:
+def tupled(reads: object) -> ConfigValue:
     """Nested lists as tuples."""
     return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads

@@ -11,10 +11,9 @@ from cfglint.frameworks.axolotl.releases import NEW_FSDP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.axolotl.refusals import AxolotlModel
     from cfglint.frameworks.axolotl.values import AxolotlValues
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 # Fields that are passed on under the same name if they are not null.
 SAME = (
@@ -100,11 +99,11 @@ LION = Releases((), (0, 8, 0))
 DEFAULT_OPTIMIZER = "adamw_hf"
 
 
-def trainer_fields(config: AxolotlValues) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+def trainer_fields(config: AxolotlValues) -> tuple[ConfigTable, ConfigTable, dict[str, str]]:
     """Return (fields that the file sets, fields that axolotl fills in, the Trainer's field -> axolotl's key)."""
     model = config.model
     assert model is not None
-    fields: dict[str, tuple[Any, str]] = {name: (getattr(model, name), name) for name in SAME if getattr(model, name) is not None}
+    fields: dict[str, tuple[ConfigValue, str]] = {name: (getattr(model, name), name) for name in SAME if getattr(model, name) is not None}
     for name, key in RENAMED.items():
         fields[name] = (getattr(model, key), key)
     if fields["per_device_eval_batch_size"][0] is None:
@@ -130,7 +129,7 @@ def trainer_fields(config: AxolotlValues) -> tuple[dict[str, Any], dict[str, Any
     return given, {**filled, **across, "report_to": "none"}, source
 
 
-def optimizer(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
+def optimizer(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
     """Set the optimizer: the Trainer builds its default if axolotl supplies the optimizer itself."""
     if model.release in LION:
         if model.optimizer in (*OWN_OPTIMIZERS, *FORMER_OPTIMIZERS) or not model.optimizer:
@@ -144,7 +143,7 @@ def optimizer(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
             fields["optim_args"] = (text, "optim_args")
 
 
-def schedule(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
+def schedule(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
     """Set steps, warm-up, logging and the learning-rate schedule."""
     name = model.lr_scheduler or "cosine"
     own = name in OWN_SCHEDULES and (name != "rex" or model.release in REX)
@@ -166,7 +165,7 @@ def schedule(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple
     fields["logging_steps"] = (steps, "logging_steps")
 
 
-def saving(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
+def saving(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
     """Set when to save (core/builders/base.py:536)."""
     if model.save_steps:
         fields["save_strategy"] = ("steps", "save_strategy")
@@ -176,7 +175,7 @@ def saving(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
     fields["save_total_limit"] = (model.save_total_limit or 4, "save_total_limit")
 
 
-def evaluation(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
+def evaluation(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
     """Set when to evaluate (core/builders/base.py:553), and whether the best model is loaded (core/builders/causal.py:255)."""
     none = not evaluates(model) and model.val_set_size == 0
     if none or (model.eval_strategy == "no" and (model.release in NEVER or not model.eval_steps)):
@@ -198,7 +197,7 @@ def loads_best(model: AxolotlModel) -> bool:
     return bool(wanted and one_set and model.save_steps and model.eval_steps and model.save_steps % model.eval_steps == 0)
 
 
-def precision(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
+def precision(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
     """Set the half precision (core/builders/base.py:322)."""
     fields["fp16"] = (bool(model.fp16 and not model.bf16), "fp16")
     fields["bf16"] = (bool(model.bf16 or model.bfloat16), "bf16" if model.bf16 or not model.bfloat16 else "bfloat16")
@@ -206,7 +205,7 @@ def precision(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
     fields["tf32"] = (tf32, "tf32")
 
 
-def checkpointing(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
+def checkpointing(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
     """Set activation checkpointing (core/builders/base.py:609); axolotl passes `use_reentrant` itself."""
     on = model.gradient_checkpointing
     hidden = model.activation_offloading == "hidden_states" and model.release in HIDDEN_STATES
@@ -216,7 +215,7 @@ def checkpointing(model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> No
     fields["gradient_checkpointing_kwargs"] = (model.gradient_checkpointing_kwargs, "gradient_checkpointing_kwargs")
 
 
-def sharding(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[Any, str]]) -> None:
+def sharding(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
     """Set FSDP, and accelerate's options of the data loader."""
     if model.fsdp or (model.fsdp_config and model.release in NEW_FSDP):
         fields["fsdp"] = (model.fsdp or True, "fsdp" if model.fsdp else "fsdp_config")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.axolotl.values import AxolotlValues
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
 PREFERENCE: tuple[tuple[Version, tuple[str, ...]], ...] = (  # whose data sets are preferences
@@ -98,7 +99,7 @@ class Validation:
         self.model: AxolotlModel | None = None
         self.plugins: list[plugins.NamedPlugin] = []
         self.foreign = False
-        self.additions: dict[str, Any] = {}
+        self.additions: ConfigTable = {}
         values = {} if config.root is None else config.values
         if config.load_problems or not isinstance(config.root, dict | None):
             return
@@ -109,7 +110,7 @@ class Validation:
         """Whether axolotl accepts the values."""
         return self.model is not None
 
-    def _run(self, values: dict[Any, Any]) -> None:
+    def _run(self, values: ConfigMapping) -> None:
         self.plugins = plugins.plugins_of(values.get("plugins"), self.release)
         folders = [each.folder for each in self.plugins if each.folder]
         self.foreign = any(not each.folder and not each.ignored for each in self.plugins)
@@ -170,7 +171,7 @@ class Validation:
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
 
-    def _dataset(self, rl: Any, item: Any, path: tuple[str | int, ...]) -> None:
+    def _dataset(self, rl: ConfigValue, item: ConfigValue, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
             dict(item)  # raises the same exception as axolotl's own conversion
             return
@@ -211,7 +212,7 @@ class Validation:
         return model
 
 
-def sharegpt(given: Any) -> Refusal:
+def sharegpt(given: ConfigValue) -> Refusal:
     """Check the values as utils/schemas/validation.py:246 does."""
     index = next(i for i, item in enumerate(given) if isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt"))
     says = "`type: sharegpt.*` is deprecated. Please use `type: chat_template` instead."

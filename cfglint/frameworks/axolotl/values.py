@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 
 class AxolotlValues(TrainerConfig):
@@ -34,7 +35,7 @@ class AxolotlValues(TrainerConfig):
         accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
         super().__init__(documents, kinds, within(facts, accepted))
 
-    def default(self, path: Path, missing: object) -> Any:
+    def default(self, path: Path, missing: object) -> ConfigValue:
         """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""
         return Config.default(self, path, missing)
 
@@ -48,11 +49,11 @@ class AxolotlValues(TrainerConfig):
         """Whether processes are started: with several GPUs, and for DeepSpeed and FSDP. None if that is unknown."""
         return True if self.uses_fsdp else super().launched
 
-    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
+    def _completed(self, values: ConfigMapping) -> ConfigMapping:
         """The values of the file, overridden by those of the launch line; axolotl does not interpolate `${...}`."""
         return self.launched_with(values)
 
-    def override_value(self, override: Override) -> Any:
+    def override_value(self, override: Override) -> ConfigValue:
         """The value of an argument of the launch line, cast to the type of the file's value as axolotl does."""
         from cfglint.frameworks.overrides import by_omegaconf
 

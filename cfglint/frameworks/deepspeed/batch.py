@@ -15,10 +15,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.vocabulary import BatchReason
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 TRAIN = "train_batch_size"
 MICRO = "train_micro_batch_size_per_gpu"
@@ -39,7 +38,7 @@ class Unequal(Exception):
 class Triple(Record):
     """The three values as DeepSpeed holds them, and the key that an error is about."""
 
-    values: dict[str, Any]
+    values: ConfigTable
     derived: set[str] = set()
     at: str = ""
     reason: BatchReason = "mismatch"
@@ -59,7 +58,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
-def number(config: DeepSpeedConfig, key: str) -> Any:
+def number(config: DeepSpeedConfig, key: str) -> ConfigValue:
     """The value of a batch key; None (unknown) if a trainer may still resolve its "auto"."""
     value = config.values.get(key)
     return None if value == "auto" and config.open else value
@@ -78,7 +77,7 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
     return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
 
 
-def integral(value: object) -> Any:
+def integral(value: object) -> ConfigValue:
     """The number, with an integral float as an integer; None for a value that is not a number."""
     if isinstance(value, bool):
         return int(value)
@@ -134,7 +133,7 @@ def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> i
     return micro * accumulation * (divisor // layout.tensor_parallel)
 
 
-def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
+def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
     """The divisor of DeepSpeed's arithmetic, or the error before it has one; None where the GPU count is unknown."""
     if has_mesh(config):
         return mesh_size(config)
@@ -154,7 +153,7 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
     return (found if config.world_size is not None else None), None
 
 
-def mesh_size(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
+def mesh_size(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
     """The data-parallel size of the device mesh, which must use all GPUs."""
     size, ranks = config.values["data_parallel_size"], config.values["sequence_parallel_size"]
     world = config.world_size
@@ -235,7 +234,7 @@ def elastic(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchPr
     return None
 
 
-def decided(config: DeepSpeedConfig, section: dict[str, Any]) -> bool:
+def decided(config: DeepSpeedConfig, section: ConfigTable) -> bool:
     """Whether every value of a section is known here."""
     values = [item for value in section.values() for item in (value if isinstance(value, list) else [value])]
     if any(value is not None and not isinstance(value, (bool, int, float, str, list, dict)) for value in values):
@@ -285,7 +284,7 @@ def infer(triple: Triple, divisor: object) -> None:
     triple.derived = {key for key, given in ((TRAIN, total), (MICRO, micro), (ACCUMULATION, steps)) if given is None}
 
 
-def product(left: Any, right: Any) -> Any:
+def product(left: ConfigValue, right: ConfigValue) -> ConfigValue:
     """`left * right`, without building the long string when a string is multiplied by a number."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, (str, list)) and isinstance(other, int):

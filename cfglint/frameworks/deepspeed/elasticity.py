@@ -10,7 +10,7 @@ from math import floor, lcm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 # Highly composite numbers: each has more divisors than any smaller number.
 COMPOSITES = (
@@ -40,7 +40,7 @@ class Elasticity:
 
     __slots__ = ("largest_batch", "max_gpus", "micro_batches", "min_gpus", "model_parallel", "per_node", "prefer_larger", "version")
 
-    def __init__(self, section: dict[str, Any]) -> None:
+    def __init__(self, section: ConfigTable) -> None:
         for key in ("max_train_batch_size", "micro_batch_sizes"):
             if key not in section:
                 raise config_error(f"Elasticity config missing {key}")
@@ -81,10 +81,10 @@ def config_error(message: str, key: str = "") -> Impossible:
     return Impossible("ElasticityConfigError", message, key)
 
 
-def plan(section: dict[str, Any], ranks: object) -> tuple[int, int, int]:
+def plan(section: ConfigTable, ranks: object) -> tuple[int, int, int]:
     """(global batch, micro batch, accumulation) on a number of data-parallel ranks; raises Impossible."""
     elastic = Elasticity(section)
-    total: Any
+    total: ConfigValue
     counts: list[int] | None
     if elastic.version == NEWEST_VERSION:
         total, counts = by_nodes(elastic, ranks)
@@ -120,7 +120,7 @@ def best(elastic: Elasticity, largest_batch: object, min_gpus: int, max_gpus: in
     return total, found
 
 
-def candidate(base: int, largest_batch: Any) -> int:
+def candidate(base: int, largest_batch: ConfigValue) -> int:
     """The largest multiple of `base` by a highly composite number that does not exceed the limit."""
     if base >= largest_batch:
         return base
@@ -143,7 +143,7 @@ def gpu_counts(total: int, sizes: list[int], min_gpus: int, max_gpus: int) -> li
     return sorted(found)
 
 
-def by_nodes(elastic: Elasticity, gpus: object) -> tuple[Any, list[int]]:
+def by_nodes(elastic: Elasticity, gpus: object) -> tuple[ConfigValue, list[int]]:
     """The batch size and the numbers of data-parallel ranks in version 0.2, which counts complete nodes."""
     if elastic.per_node % elastic.model_parallel != 0:
         text = f"number of GPUs per node:{elastic.per_node} should be divisible by model parallel size {elastic.model_parallel}"

@@ -9,9 +9,9 @@ from cfglint.frameworks.deepspeed._tables import CHOICES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigMapping
 
     Refusals = Iterator[tuple[str, str]]
 
@@ -31,7 +31,7 @@ NAMES = (
 )
 
 
-def refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
+def refusals(config: DeepSpeedConfig, section: ConfigMapping) -> Refusals:
     """(key, message) for every refusal of AutoEP in an enabled section."""
     if config.version < FOLDED:
         yield from first_refusals(config, section)
@@ -46,7 +46,7 @@ def refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
     yield from names(section)
 
 
-def first_refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
+def first_refusals(config: DeepSpeedConfig, section: ConfigMapping) -> Refusals:
     """The refusals of the first release, which does not fold experts into tensor parallelism."""
     experts, tensor = section.get("autoep_size", 1), config.section("tensor_parallel")["autotp_size"] or 0
     if tensor > 1:
@@ -60,7 +60,7 @@ def first_refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals
     yield from names(section)
 
 
-def sizes(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
+def sizes(config: DeepSpeedConfig, section: ConfigMapping) -> Refusals:
     """Check the sizes, which divide the GPUs, and compatibility with tensor parallelism."""
     experts, inner = section.get("autoep_size", 1), section.get("expert_tensor_parallel_size", 1)
     for key, value in (("autoep_size", experts), ("expert_tensor_parallel_size", inner)):
@@ -83,7 +83,7 @@ def sizes(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
         yield from folded(config, section, experts)
 
 
-def fused(section: dict[Any, Any], experts: int, tensor: int) -> Refusals:
+def fused(section: ConfigMapping, experts: int, tensor: int) -> Refusals:
     """Check the fused reduction, which supports only the plain setup."""
     if section.get("combine_impl") == "fused_weighted_sum":
         if tensor > 1:
@@ -99,7 +99,7 @@ def fused(section: dict[Any, Any], experts: int, tensor: int) -> Refusals:
         yield "gate_up_impl", 'gate_up_impl="fused" needs use_grouped_mm'
 
 
-def folded(config: DeepSpeedConfig, section: dict[Any, Any], experts: int) -> Refusals:
+def folded(config: DeepSpeedConfig, section: ConfigMapping, experts: int) -> Refusals:
     """Check experts folded into tensor parallelism."""
     if section.get("async_split_plan") is True and experts > 1:
         yield "async_split_plan", "expert_parallel.async_split_plan does not support AutoEP+AutoTP folding yet."
@@ -113,7 +113,7 @@ def folded(config: DeepSpeedConfig, section: dict[Any, Any], experts: int) -> Re
         yield "", "ZeRO optimizer/parameter offload with AutoEP+AutoTP folding is not validated yet."
 
 
-def choices(section: dict[Any, Any]) -> Refusals:
+def choices(section: ConfigMapping) -> Refusals:
     """Check values with few choices."""
     for key in CHOSEN:
         allowed = CHOICES["expert_parallel", key]
@@ -127,7 +127,7 @@ def choices(section: dict[Any, Any]) -> Refusals:
         yield "expert_activation", f"expert_activation must be one of {ACTIVATIONS}, got '{activation}'"
 
 
-def counts(section: dict[Any, Any]) -> Refusals:
+def counts(section: ConfigMapping) -> Refusals:
     """Check sizes of buffers and budgets."""
     for key, default, least, word in COUNTS:
         value = section.get(key, default)
@@ -140,7 +140,7 @@ def counts(section: dict[Any, Any]) -> Refusals:
         yield "routed_scaling_factor", "routed_scaling_factor must be a number or 'auto'"
 
 
-def groups(section: dict[Any, Any]) -> Refusals:
+def groups(section: ConfigMapping) -> Refusals:
     """Check routing limited to groups of experts."""
     limited, total = section.get("num_limited_groups"), section.get("num_expert_groups")
     for key, value in (("num_limited_groups", limited), ("num_expert_groups", total)):
@@ -150,7 +150,7 @@ def groups(section: dict[Any, Any]) -> Refusals:
         yield "num_limited_groups", f"num_limited_groups ({limited}) must be <= num_expert_groups ({total})"
 
 
-def names(section: dict[Any, Any]) -> Refusals:
+def names(section: ConfigMapping) -> Refusals:
     """Check names of attributes and child modules, which must be single identifiers."""
     for key in NAMES:
         value = section.get(key)

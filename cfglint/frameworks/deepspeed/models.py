@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.history import Row
     from cfglint.frameworks.pydantic import Path
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 EARLY = "early"  # only a later release has the key
 TWICE = "twice"  # also set under its other name
@@ -64,15 +65,15 @@ class ModelField:
         """Whether a release does not have the field and a later one does."""
         return not self.is_in(version) and self.rows[-1][SINCE] > version
 
-    def default_at(self, version: Version) -> Any:
+    def default_at(self, version: Version) -> ConfigValue:
         """The default in a release."""
         return self.row(version)[DEFAULT]
 
-    def reads_at(self, version: Version) -> Any:
+    def reads_at(self, version: Version) -> ConfigValue:
         """The loader of the value in a release."""
         return self.row(version)[TYPE_OF]
 
-    def read(self, value: object, version: Version, reading: Reading) -> Any:
+    def read(self, value: object, version: Version, reading: Reading) -> ConfigValue:
         """Parse a value as a release does; raises Invalid."""
         since, checked = VALIDATED.get(self.section, {}).get(self.name, ((), None))
         reads = self.reads_at(version)
@@ -93,7 +94,7 @@ class PydanticModel:
         self.name = name
         self.title, self.nullable = MODELS[name]
         self.checks_since: Version = ()
-        self.after: Callable[[dict[str, Any]], Iterator[Invalid]] | None = None
+        self.after: Callable[[ConfigTable], Iterator[Invalid]] | None = None
         if name in CHECKED:
             self.checks_since, self.after = CHECKED[name]
         self._fields: dict[str, ModelField] = {}
@@ -169,11 +170,11 @@ class ModelSection(Record):
 
     version: Version
     title: str = ""
-    values: dict[str, Any] = {}
+    values: ConfigTable = {}
     given: dict[str, str] = {}
     faults: list[Fault] = []
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> ConfigValue:
         try:
             return self.values[name]
         except KeyError:
@@ -190,7 +191,7 @@ def known_names(model: PydanticModel, version: Version) -> list[str]:
     return [*fields, *(field.alias for field in fields.values() if field.alias)]
 
 
-def read_section(model: PydanticModel, raw: dict[Any, Any], version: Version, title: str = "") -> ModelSection:
+def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, title: str = "") -> ModelSection:
     """Parse a mapping as `model` does; `title` names the outermost model, which error messages contain."""
     title = title or model.title
     section = ModelSection(version, title)
@@ -215,14 +216,14 @@ def read_section(model: PydanticModel, raw: dict[Any, Any], version: Version, ti
     return section
 
 
-def default_of(field: ModelField, version: Version) -> Any:
+def default_of(field: ModelField, version: Version) -> ConfigValue:
     """The value of a field that is not set."""
     if field.model is not None and field.default_at(version) is not None:
         return read_section(field.model, {}, version).values
     return field.default_at(version)
 
 
-def unexpected(field: ModelField | None, key: object, name: object, raw: dict[Any, Any], version: Version) -> str:
+def unexpected(field: ModelField | None, key: object, name: object, raw: ConfigMapping, version: Version) -> str:
     """The message of a model that refuses a key; empty if it accepts it."""
     if field is None:
         return UNKNOWN
@@ -236,7 +237,7 @@ def set_twice(setting: Setting) -> str:
     return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
 
 
-def read_field(section: ModelSection, field: ModelField, key: str, value: object) -> Any:
+def read_field(section: ModelSection, field: ModelField, key: str, value: object) -> ConfigValue:
     """The value of a field, or None after recording a fault in the section."""
     if field.model is not None:
         return read_nested(section, field, key, value)
@@ -250,7 +251,7 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
     return None if reading.faults else found
 
 
-def read_nested(section: ModelSection, field: ModelField, key: str, value: object) -> Any:
+def read_nested(section: ModelSection, field: ModelField, key: str, value: object) -> ConfigValue:
     """The value of a field that is itself a model."""
     model = field.model
     assert model is not None
@@ -281,7 +282,7 @@ def name_list(value: object) -> list[str]:
     return [value] if isinstance(value, str) else [pydantic.text(item) for item in pydantic.items(value)]
 
 
-def loss_scale(value: Any) -> float:
+def loss_scale(value: ConfigValue) -> float:
     """Parse `fp16.loss_scale`: any value that float() accepts, finite and not negative, but no boolean (precision_config.py:117)."""
     if isinstance(value, bool):
         raise value_error("fp16.loss_scale must be a number, not bool", TYPE)
@@ -299,7 +300,7 @@ def loss_scale(value: Any) -> float:
 def scale_integer(key: str) -> Callable[[Any], int]:
     """Parse `fp16.loss_scale_window` and `fp16.min_loss_scale`: any value that int() accepts, but no boolean (precision_config.py:165)."""
 
-    def read(value: Any) -> int:
+    def read(value: ConfigValue) -> int:
         if isinstance(value, bool):
             raise value_error(f"fp16.{key} must be an integer, not bool", TYPE)
         if isinstance(value, float) and not pydantic.finite(value):
@@ -313,7 +314,7 @@ def scale_integer(key: str) -> Callable[[Any], int]:
     return read
 
 
-def check_fp16(values: dict[str, Any]) -> Iterator[Invalid]:
+def check_fp16(values: ConfigTable) -> Iterator[Invalid]:
     """Check that with a dynamic scale the window and the minimum are positive (precision_config.py:182)."""
     if values["enabled"] and values["loss_scale"] == 0:
         for key in ("loss_scale_window", "min_loss_scale"):
@@ -322,7 +323,7 @@ def check_fp16(values: dict[str, Any]) -> Iterator[Invalid]:
                 return
 
 
-def check_zenflow(values: dict[str, Any]) -> Iterator[Invalid]:
+def check_zenflow(values: ConfigTable) -> Iterator[Invalid]:
     """Check that intervals are numbers or "auto" (zenflow_config.py:53-70)."""
     if values["select_strategy"] not in ("auto", "step", "epoch"):
         yield value_error('select_strategy must be one of "auto", "step", or "epoch"')
@@ -334,7 +335,7 @@ def check_zenflow(values: dict[str, Any]) -> Iterator[Invalid]:
         yield value_error("If update_interval is a number, it must be at least 1")
 
 
-def check_zero(values: dict[str, Any]) -> Iterator[Invalid]:
+def check_zero(values: ConfigTable) -> Iterator[Invalid]:
     """The checks of the ZeRO section that involve several fields (zero/config.py:388-399)."""
     stage = values["stage"]
     if not values["compute_grad_norm"] and stage not in (1, 2):
@@ -357,7 +358,7 @@ VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
     "zero_optimization.leaf_module": dict.fromkeys(MODEL_HISTORY.names("zero_optimization.leaf_module"), ((), name_list)),
 }
 # Checks that involve several fields: (the first release that has them, the check).
-CHECKED: dict[str, tuple[Version, Callable[[dict[str, Any]], Iterator[Invalid]]]] = {
+CHECKED: dict[str, tuple[Version, Callable[[ConfigTable], Iterator[Invalid]]]] = {
     "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the older validator looks up an attribute that a dict does not have
     "zero_optimization.zenflow": ((), check_zenflow),
     "fp16": (first_with("fp16", "_validate_dynamic_loss_scale_params"), check_fp16),

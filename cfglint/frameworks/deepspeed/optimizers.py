@@ -12,10 +12,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 MUP = ("muadam", "muadamw", "musgd")
 ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
@@ -86,8 +85,8 @@ class Optimizer(Record):
 
     name: str
     class_name: str
-    params: Any
-    arguments: dict[Any, Any]
+    params: ConfigValue
+    arguments: ConfigMapping
 
     @property
     def known(self) -> bool:
@@ -118,7 +117,7 @@ def has_own(name: str, version: Version) -> bool:
     return any(holds(since, until, version) for since, until in OPTIMIZERS.get(name, ()))
 
 
-def class_of(config: DeepSpeedSections, name: str, arguments: dict[Any, Any]) -> str:
+def class_of(config: DeepSpeedSections, name: str, arguments: ConfigMapping) -> str:
     """The class for a name; the parameters that DeepSpeed itself uses are removed from `arguments`."""
     if not has_own(name.lower(), config.version):
         return name if name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam" else ""
@@ -138,7 +137,7 @@ def class_of(config: DeepSpeedSections, name: str, arguments: dict[Any, Any]) ->
     return name.lower()  # the 1-bit optimizers
 
 
-def adam_class(config: DeepSpeedSections, name: str, arguments: dict[Any, Any], on_cpu: bool) -> str:
+def adam_class(config: DeepSpeedSections, name: str, arguments: ConfigMapping, on_cpu: bool) -> str:
     """The class for Adam and AdamW: torch's with `torch_adam`, DeepSpeed's on the CPU with offload, else the fused one."""
     decoupled = arguments.get("adam_w_mode", True) or name == "adamw"
     torch_adam = arguments.get("torch_adam", False)

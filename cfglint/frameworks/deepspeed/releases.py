@@ -7,9 +7,8 @@ from cfglint.frameworks.history import DEFAULT, History
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 MODEL_HISTORY = History(FIELDS, SPANS)
 KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level
@@ -21,7 +20,7 @@ def looks_up(path: tuple[str, ...], release: Version) -> bool:
     return path[-1] in KEY_HISTORY.fields(".".join(path[:-1]), release)
 
 
-def default_of_key(key: str, release: Version) -> Any:
+def default_of_key(key: str, release: Version) -> ConfigValue:
     """The default of a key of the top level in a release."""
     return KEY_HISTORY.fields("", release)[key][DEFAULT]
 

@@ -7,10 +7,9 @@ from cfglint.frameworks.history import holds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 OWN = {
     "LRRangeTest": (
@@ -60,7 +59,7 @@ class Scheduler:
 
     __slots__ = ("known", "name", "needs", "own", "params", "takes")
 
-    def __init__(self, name: str, params: Any, given: bool, version: Version) -> None:
+    def __init__(self, name: str, params: ConfigValue, given: bool, version: Version) -> None:
         self.name = name
         self.own = has_own(name, version)
         entry = OWN[name] if self.own else TORCH.get(name)

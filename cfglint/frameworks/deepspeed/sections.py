@@ -13,7 +13,6 @@ from cfglint.source.document import NOT_STRICT_JSON
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
 
     from cfglint.findings.rule import Rule
     from cfglint.findings.setting import Setting
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Problem
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
 AS_OWN = "DeepSpeed rejects this, the Hugging Face Trainer does not (json.load)"
@@ -47,7 +47,7 @@ class DeepSpeedSections(Config):
         documents: list[Document],
         facts: LaunchFacts,
         *,
-        values: dict[Any, Any] | None = None,
+        values: ConfigMapping | None = None,
         trainer: Config | None = None,
         world_size: int | None = None,
         mismatched_keys: Collection[str] = (),
@@ -61,7 +61,7 @@ class DeepSpeedSections(Config):
         self.trainer = trainer
         self.insertable_auto = ("accumulation",) if trainer is not None else ()
         self.world_size = facts.gpus if world_size is None else world_size
-        self.root: Any = values
+        self.root: ConfigValue = values
         self.readable = True
         if values is None:
             self.read()
@@ -123,7 +123,7 @@ class DeepSpeedSections(Config):
             return lenient(model, raw, self.open, self.version)
         return read_section(model, raw if isinstance(raw, dict) and model.is_in(self.version) else {}, self.version)
 
-    def raw_section(self, name: str) -> Any:
+    def raw_section(self, name: str) -> ConfigValue:
         """The input of a section's model; {} where the file has none."""
         if name == "monitor":
             return {key: self.values[key] for key in MONITORS if key in self.values and self.looks_up(key)}
@@ -134,7 +134,7 @@ class DeepSpeedSections(Config):
             return self.boolean_zero()
         return self.values.get(self.section_key(name), {})
 
-    def boolean_zero(self) -> dict[str, Any]:
+    def boolean_zero(self) -> ConfigTable:
         """The section that a boolean `zero_optimization` stands for (zero/config.py:57-66)."""
         if not self.values["zero_optimization"]:
             return {"stage": 0}

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from cfglint.source.values import ConfigTable, ConfigValue
+
     Raw = dict[str, Any]
 
 MODEL_FILE = "runtime/config_utils.py"
@@ -38,16 +40,16 @@ READS: Raw = {  # annotations, as `x-reads` has them
 }
 
 
-class ModelField(Record):
+class SourceField(Record):
     """A field: the options of its `Field()`, the limits among them, its default, and how its value is read.
 
     The reading is a name, or a list that begins with `|`, `list`, `literal`, `enum`, `bounded` or `model`.
     """
 
     options: dict[str, ast.expr]
-    bounds: dict[str, Any]
-    default: Any
-    reads: Any
+    bounds: ConfigTable
+    default: ConfigValue
+    reads: ConfigValue
 
 
 def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tuple[Any, ...]]]:
@@ -132,7 +134,7 @@ def without_none(annotation: ast.expr) -> tuple[ast.expr, bool]:
     return annotation, False
 
 
-def read_field(module: Module, statement: ast.AnnAssign) -> ModelField:
+def read_field(module: Module, statement: ast.AnnAssign) -> SourceField:
     """What the source says of a field."""
     options: dict[str, ast.expr] = {}
     value = statement.value
@@ -152,10 +154,10 @@ def read_field(module: Module, statement: ast.AnnAssign) -> ModelField:
     if isinstance(value, ast.Constant) and value.value is None and reads[0] != "|" and not has_pydantic_2(module.tree):
         reads = ["|", reads, "None"]  # to pydantic 1 a default of null makes a field optional
     default = default_of(module, value) if value is not None else None
-    return ModelField(options, bounds, default, ["bounded", reads, bounds] if bounds else reads)
+    return SourceField(options, bounds, default, ["bounded", reads, bounds] if bounds else reads)
 
 
-def default_of(module: Module, value: ast.expr) -> Any:
+def default_of(module: Module, value: ast.expr) -> ConfigValue:
     """The default of a field; null for a model and a type of torch."""
     if isinstance(value, ast.Lambda):
         value = value.body
@@ -166,7 +168,7 @@ def default_of(module: Module, value: ast.expr) -> Any:
     return module.constant(value)
 
 
-def readable(module: Module, annotation: ast.expr) -> Any:
+def readable(module: Module, annotation: ast.expr) -> ConfigValue:
     """How a value is read; in a lenient reading as anything, if its annotation has no rule."""
     try:
         return reads_of(module, annotation)
@@ -176,7 +178,7 @@ def readable(module: Module, annotation: ast.expr) -> Any:
         raise
 
 
-def reads_of(module: Module, annotation: ast.expr) -> Any:
+def reads_of(module: Module, annotation: ast.expr) -> ConfigValue:
     """How a value is read, by its annotation."""
     inner, optional = without_none(annotation)
     if optional:
@@ -194,7 +196,7 @@ def reads_of(module: Module, annotation: ast.expr) -> Any:
     return "Any" if MODEL in found[0].bases(found[1]) else ["enum", *found[0].enum_values(found[1])]
 
 
-def literal_named(module: Module, node: ast.expr) -> list[Any]:
+def literal_named(module: Module, node: ast.expr) -> list[ConfigValue]:
     """The values of a `Literal` that has a name."""
     found = module.find(node.id) if isinstance(node, ast.Name) else None
     if found is None or not isinstance(found[1], ast.Subscript):
@@ -202,7 +204,7 @@ def literal_named(module: Module, node: ast.expr) -> list[Any]:
     return found[0].literal_values(found[1])
 
 
-def tupled(value: object) -> Any:
+def tupled(value: object) -> ConfigValue:
     """Nested lists as tuples, the bounds of a value as pairs: constants, which take no time to build."""
     if isinstance(value, dict):
         made = {key: tupled(each) for key, each in value.items()}

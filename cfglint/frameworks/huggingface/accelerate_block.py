@@ -14,11 +14,11 @@ from cfglint.source.limits import LONGEST_NUMBER
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 BLOCK = "deepspeed_config"
 # Keys of the configuration that have another name in the accelerate config.
@@ -75,9 +75,9 @@ class BlockLaunch(HfDeepSpeedConfig):
         return "bf16" if named == "fp8" else named
 
 
-def from_block(block: dict[Any, Any]) -> dict[str, Any]:
+def from_block(block: ConfigMapping) -> ConfigTable:
     """The configuration that accelerate builds; the environment contains strings, which it converts to numbers again."""
-    config: dict[str, Any] = {
+    config: ConfigTable = {
         "train_batch_size": AUTO,
         "train_micro_batch_size_per_gpu": AUTO,
         "gradient_accumulation_steps": parsed_steps(block.get("gradient_accumulation_steps")),
@@ -94,7 +94,7 @@ def from_block(block: dict[Any, Any]) -> dict[str, Any]:
     return config
 
 
-def parsed_steps(value: object) -> Any:
+def parsed_steps(value: object) -> ConfigValue:
     """Parse `gradient_accumulation_steps`: digits become a number, any other string stays, a missing value is `"auto"`."""
     if value is None:
         return AUTO
@@ -102,7 +102,7 @@ def parsed_steps(value: object) -> Any:
     return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else text
 
 
-def number(value: object) -> Any:
+def number(value: object) -> ConfigValue:
     """Parse `gradient_clipping` as a number; a missing value is `"auto"`."""
     try:
         return AUTO if value is None or value == AUTO else float(str(value))
@@ -110,7 +110,7 @@ def number(value: object) -> Any:
         return value
 
 
-def stage(value: object) -> Any:
+def stage(value: object) -> ConfigValue:
     """The ZeRO stage: `zero_stage`, 2 by default."""
     if value is None:
         return DEFAULT_STAGE
@@ -118,12 +118,12 @@ def stage(value: object) -> Any:
     return int(text) if text.removeprefix("-").isdecimal() and len(text) < LONGEST_NUMBER else value
 
 
-def device(block: dict[Any, Any], name: str) -> str:
+def device(block: ConfigMapping, name: str) -> str:
     """The offload device."""
     value = block.get(f"{name}_device")
     return "none" if value is None else str(value).lower()
 
 
-def nvme_path(block: dict[Any, Any], name: str) -> Any:
+def nvme_path(block: ConfigMapping, name: str) -> ConfigValue:
     """The path of an NVMe offload; None with any other device. The launcher does not pass on the block's own path."""
     return "none" if device(block, name) == "nvme" else None

@@ -12,9 +12,8 @@ from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 # transformers 5.23.0 training_args.py:761
 DICT_FIELDS = (
@@ -47,7 +46,7 @@ class Arguments:
     dict_fields: tuple[str, ...] = DICT_FIELDS
     undecided: frozenset[str] = frozenset()
 
-    def __init__(self, values: dict[Any, Any], version: Version, own_defaults: dict[str, Any] | None = None) -> None:
+    def __init__(self, values: ConfigMapping, version: Version, own_defaults: ConfigTable | None = None) -> None:
         self.version = version
         self.defaults = self.release_defaults(version)
         self._take_defaults(own_defaults or {})
@@ -61,7 +60,7 @@ class Arguments:
         self._expand()
         self._rename()
 
-    def _take_defaults(self, own: dict[str, Any]) -> None:
+    def _take_defaults(self, own: ConfigTable) -> None:
         """Apply the defaults of a program's subclass."""
         known = {name: value for name, value in own.items() if name in self.defaults}
         for old, new in CHECKPOINTING:
@@ -71,7 +70,7 @@ class Arguments:
             self.defaults = {**self.defaults, **known}
             self.undecided = self.undecided | {current_name(name) for name, value in known.items() if isinstance(value, Unknown)}
 
-    def release_defaults(self, version: Version) -> dict[str, Any]:
+    def release_defaults(self, version: Version) -> ConfigTable:
         """The fields of the release, with their defaults."""
         return defaults(version)
 
@@ -83,7 +82,7 @@ class Arguments:
         """Whether the values of all these fields are known."""
         return self.undecided.isdisjoint(names)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> ConfigValue:
         """The value of a field; None for one that the release does not have."""
         if name in self.given:
             return self.given[name]
@@ -137,7 +136,7 @@ class Arguments:
         self.source[new] = old
 
     @property
-    def eval_strategy(self) -> Any:
+    def eval_strategy(self) -> ConfigValue:
         """The evaluation strategy, under the name that the release uses."""
         if "eval_strategy" in self.given or has_field("eval_strategy", self.version):
             return self["eval_strategy"]
@@ -151,7 +150,7 @@ class Arguments:
         return "eval_strategy" if has_field("eval_strategy", self.version) else "evaluation_strategy"
 
     @property
-    def eval_steps(self) -> Any:
+    def eval_steps(self) -> ConfigValue:
         """Steps between evaluations; `logging_steps` where nothing or 0 is given and the strategy is steps."""
         steps = self["eval_steps"]
         if self.eval_strategy == "steps" and (steps is None or steps == 0):
@@ -159,7 +158,7 @@ class Arguments:
         return steps
 
     @property
-    def accelerator(self) -> dict[Any, Any]:
+    def accelerator(self) -> ConfigMapping:
         """`accelerator_config` as a mapping, overridden by the old top-level keys; empty if it is not a mapping."""
         section = self["accelerator_config"]
         merged = dict(section) if isinstance(section, dict) else {}
@@ -169,7 +168,7 @@ class Arguments:
         return merged
 
     @property
-    def checkpointing(self) -> Any:
+    def checkpointing(self) -> ConfigValue:
         """Whether activation checkpointing is on."""
         if has_field("activation_checkpointing", self.version):
             return self["activation_checkpointing"]
@@ -189,12 +188,12 @@ class Arguments:
         return new if has_field(new, self.version) else "gradient_checkpointing_kwargs"
 
     @property
-    def optimizer(self) -> Any:
+    def optimizer(self) -> ConfigValue:
         """The name of the optimizer."""
         return "adafactor" if self.given.get("adafactor") else self["optim"]
 
     @property
-    def trackers(self) -> list[Any]:
+    def trackers(self) -> list[ConfigValue]:
         """`report_to` as a list; empty if it is none, or every installed tracker, as null was in 4.x."""
         value = self["report_to"]
         if value in ("all", "none", ["all"], ["none"]) or (value is None and self.version < (5,)):
@@ -202,7 +201,7 @@ class Arguments:
         return value if isinstance(value, list) else [value]
 
 
-def converted(section: dict[Any, Any]) -> dict[Any, Any]:
+def converted(section: ConfigMapping) -> ConfigMapping:
     """Inline JSON whose strings are converted to booleans and numbers, as `_convert_str_dict` does.
 
     Only digits and one point count as a number: `1e-6` stays a string (transformers 5.23.0
@@ -211,7 +210,7 @@ def converted(section: dict[Any, Any]) -> dict[Any, Any]:
     return {key: _converted(value) for key, value in section.items()}
 
 
-def _converted(value: object) -> Any:
+def _converted(value: object) -> ConfigValue:
     if isinstance(value, dict):
         return converted(value)
     if not isinstance(value, str):

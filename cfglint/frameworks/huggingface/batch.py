@@ -16,10 +16,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
 TENSOR_DIVIDES = (4, 53)
 ALL_DIVIDE = (5,)  # from here on context and sequence parallelism divide the processes, too
@@ -109,7 +108,7 @@ def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
     return tensor * axis(config, "cp") * axis(config, "sp") if config.version >= ALL_DIVIDE else tensor
 
 
-def product(*factors: object) -> Any:
+def product(*factors: object) -> ConfigValue:
     """The product of numbers; None when one of them is not a number."""
     size: int | float = 1
     for factor in factors:
@@ -119,7 +118,7 @@ def product(*factors: object) -> Any:
     return size
 
 
-def accumulated(config: TrainerConfig, accumulation: object) -> Any:
+def accumulated(config: TrainerConfig, accumulation: object) -> ConfigValue:
     """The number of micro batches that one optimizer step takes."""
     launch = config.deepspeed
     return 1 if launch is not None and launch.steps_every_micro_batch else accumulation

@@ -10,17 +10,16 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import Field
     from cfglint.source.document import Document
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 LISTS = ("debug", "include_for_metrics", "label_names")  # nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 
 
-def cast(override: Override) -> Any:
+def cast(override: Override) -> ConfigValue:
     """The value of a field on the launch line; the unchanged string if the parser would reject it.
 
     An argument without a value is true. Source: transformers 5.23.0
@@ -57,18 +56,20 @@ class HfWords(Words):
     def __init__(self, launch: Launch) -> None:
         self.fields = launch.parser.fields if launch.parser is not None else {}
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The values by option; `--no_x` of a field that is true by default means false."""
         from cfglint.frameworks.overrides import ARGS, Override
 
         assert isinstance(document, CommandDocument)
-        found: dict[str, Any] = {}
+        found: ConfigTable = {}
         for key, words in document.words.items():
             positive = key.removeprefix("no_")
             if words is None:
                 found[key] = Unknown(document.unknown.get(key, ()))
             elif positive != key and positive in FIELDS and not words and FIELDS[positive][1] is True:
                 found[positive] = False
+            elif not words and is_number(key):  # which the parser refuses
+                found[key] = Unknown(("an option without its value",))
             elif key in self.fields:
                 found[key] = own_value(self.fields[key], words)
             else:
@@ -76,7 +77,13 @@ class HfWords(Words):
         return found
 
 
-def own_value(field: Field, words: list[str]) -> Any:
+def is_number(key: str) -> bool:
+    """Whether a field of TrainingArguments is a number, whose option needs a value."""
+    kinds = FIELDS[key][0].split("|") if key in FIELDS else []
+    return not {"int", "float"}.isdisjoint(kinds) and "bool" not in kinds
+
+
+def own_value(field: Field, words: list[str]) -> ConfigValue:
     """The value of an argument that the program defines itself, by the type of its field."""
     if not words:
         return True

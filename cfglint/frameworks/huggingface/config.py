@@ -8,11 +8,11 @@ from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
 
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
+    from cfglint.source.values import ConfigValue
 
 
 class TrainerConfig(TrainerFiles):
@@ -54,7 +54,7 @@ class TrainerConfig(TrainerFiles):
         document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
         return HfDeepSpeedConfig(self, values, document, prefix)
 
-    def loaded(self) -> tuple[int | None, Any]:
+    def loaded(self) -> tuple[int | None, ConfigValue]:
         """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
         return self.facts.num_examples, self.batch.micro_batch.value
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
     from cfglint.source.document import Document, Path
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 HIDDEN_SIZE = 4096  # the assumed hidden size of an unknown model, for `auto` sizes
 FROM_HIDDEN_SIZE = "the model's hidden size"
@@ -45,10 +46,10 @@ class Mismatch(Record):
     """A value of the DeepSpeed file that differs from the trainer's: its path, the trainer's fields, and both values."""
 
     path: str
-    theirs: Any
+    theirs: ConfigValue
     fields: tuple[str, ...]
     label: str
-    ours: Any
+    ours: ConfigValue
 
     @property
     def line(self) -> str:
@@ -59,7 +60,7 @@ class Mismatch(Record):
 class Fill(Record):
     """The origin of the value of an `"auto"`: the trainer's fields, or another source."""
 
-    value: Any
+    value: ConfigValue
     because: str
     fields: tuple[str, ...] = ()
 
@@ -90,12 +91,12 @@ class HfDeepSpeedConfig:
     UNRESOLVED, PRECISION, VALUE = "unresolved auto", "precision", "value"  # the kinds of refusals
     HALF_PRECISION = ("fp16.enabled", "bf16.enabled")
 
-    def __init__(self, trainer: TrainerFiles, values: dict[Any, Any], document: Document, prefix: Path) -> None:
+    def __init__(self, trainer: TrainerFiles, values: ConfigMapping, document: Document, prefix: Path) -> None:
         self.trainer = trainer
         self.document = document
         self.prefix = prefix
         self.written = values
-        self.values: dict[Any, Any] = copy.deepcopy(values)
+        self.values: ConfigMapping = copy.deepcopy(values)
         self.filled: dict[str, Fill] = {}
         self.mismatches: list[Mismatch] = []
         self.refusal: Refusal | None = None
@@ -158,7 +159,7 @@ class HfDeepSpeedConfig:
     def setting(self, path: str) -> Setting:
         """A dotted key of the DeepSpeed file with its place; for a missing key that of the nearest section."""
         steps = tuple(path.split("."))
-        value: Any = self.written
+        value: ConfigValue = self.written
         for step in steps:
             value = value.get(step) if isinstance(value, dict) else None
         where = (*self.prefix, *steps)
@@ -176,7 +177,7 @@ class HfDeepSpeedConfig:
 
     # ---- looking up and filling values, as both libraries do -------------------------------------------------------
 
-    def find(self, path: str) -> tuple[Any, str]:
+    def find(self, path: str) -> tuple[ConfigValue, str]:
         """(section, last key) of a dotted key; the section is None if it does not exist."""
         self._at = path
         node: Any = self.values
@@ -187,7 +188,7 @@ class HfDeepSpeedConfig:
                 return None, key
         return node, key
 
-    def value(self, path: str, missing: object = None) -> Any:
+    def value(self, path: str, missing: object = None) -> ConfigValue:
         """The value of a dotted key."""
         section, key = self.find(path)
         return missing if section is None else section.get(key, missing)
@@ -409,7 +410,7 @@ class HfDeepSpeedConfig:
 
     def _prepare(self) -> None:
         """Prepare the model: an `"auto"` that is left now is never filled."""
-        known: dict[str, Any] = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
+        known: ConfigTable = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
         if self.needs_hidden_size():
             size = self.hidden_size
             known["zero_optimization.stage3_prefetch_bucket_size"] = int(0.9 * size * size)
@@ -421,7 +422,7 @@ class HfDeepSpeedConfig:
             self.values["zero_optimization"].get("offload_optimizer", {}).get("device", "none")
             self.values["zero_allow_untested_optimizer"] = True
 
-    def _leftovers(self, prefix: str, section: dict[Any, Any], known: dict[str, Any]) -> None:
+    def _leftovers(self, prefix: str, section: ConfigMapping, known: ConfigTable) -> None:
         for key, value in list(section.items()):
             path = f"{prefix}{key}"
             if isinstance(value, dict):
@@ -466,7 +467,7 @@ MOST_REPEATED = 10_000
 SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
 
 
-def product(*factors: Any) -> Any:
+def product(*factors: ConfigValue) -> ConfigValue:
     """The product as Python computes it, except that no string and no list is repeated beyond MOST_REPEATED characters or items."""
     result = factors[0]
     for each in factors[1:]:

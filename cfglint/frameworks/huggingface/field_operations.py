@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
     Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
 
@@ -42,7 +43,7 @@ class Operation(Record):
     act: Act
 
 
-def path(value: Any, config: TrainerConfig) -> None:
+def path(value: ConfigValue, config: TrainerConfig) -> None:
     """Create the folder as training_args.py:1549 does; a null folder is passed to os.makedirs on 4.x."""
     from os import fspath
 
@@ -56,13 +57,13 @@ def logging_folder(value: object, config: TrainerConfig) -> None:
         path(value, config)
 
 
-def metric_name(value: Any, config: TrainerConfig) -> None:
+def metric_name(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the name as training_args.py:1592 does; up to 4.41 any value is compared with two names."""
     if value is not None and config.version >= METRIC_IS_TEXT and config.arguments["greater_is_better"] is None:
         value.endswith("loss")
 
 
-def logging_interval(value: Any, config: TrainerConfig) -> None:
+def logging_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the interval as training_args.py:1577 and 1735 and trainer_callback.py:165 do."""
     if config.arguments["logging_strategy"] == "steps" and value != 0:
         _ = value > 1
@@ -70,42 +71,42 @@ def logging_interval(value: Any, config: TrainerConfig) -> None:
         _ = value > 0
 
 
-def eval_interval(value: Any, config: TrainerConfig) -> None:
+def eval_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the interval as training_args.py:1739 does."""
     if config.arguments.eval_strategy == "steps" and value is not None and value != 0:
         _ = value > 1
 
 
-def save_interval(value: Any, config: TrainerConfig) -> None:
+def save_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the interval as training_args.py:1743 does."""
     if config.arguments["save_strategy"] == "steps":
         _ = value > 1
 
 
-def absolute_interval(value: Any, config: TrainerConfig) -> None:
+def absolute_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Convert a ratio to a number of steps as trainer_callback.py:165 does, whatever the strategy."""
     if value is not None:
         _ = value < 1
 
 
-def workers(value: Any, config: TrainerConfig) -> None:
+def workers(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the number as training_args.py:1695 does."""
     if config.version >= WORKERS_COMPARED and config.arguments["dataloader_multiprocessing_context"] is None:
         _ = value > 1
 
 
-def loader_workers(value: Any, config: TrainerConfig) -> None:
+def loader_workers(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the number as torch 2.13 utils/data/dataloader.py does: the loader compares it, and later passes it to range()."""
     _ = value < 0
 
 
-def started_workers(value: Any, config: TrainerConfig) -> None:
+def started_workers(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the number in the loop that starts the workers."""
     if value:
         range(value)
 
 
-def timeout(value: Any, config: TrainerConfig) -> None:
+def timeout(value: ConfigValue, config: TrainerConfig) -> None:
     """Convert the seconds as training_args.py:1891 does."""
     from datetime import timedelta
 
@@ -113,7 +114,7 @@ def timeout(value: Any, config: TrainerConfig) -> None:
         timedelta(seconds=value)
 
 
-def debug_options(value: Any, config: TrainerConfig) -> None:
+def debug_options(value: ConfigValue, config: TrainerConfig) -> None:
     """Search the options as trainer.py:1543 does."""
     if value is not None:
         _ = "underflow_overflow" in value
@@ -140,7 +141,7 @@ def log_level(value: object, config: TrainerConfig) -> None:
 LOG_LEVELS = dict.fromkeys(("detail", "debug", "info", "warning", "error", "critical", "passive"))
 
 
-def limit(value: Any, config: TrainerConfig) -> None:
+def limit(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the limit as trainer.py:726 does."""
     _ = value > 0
 
@@ -151,7 +152,7 @@ def looped_limit(value: object, config: TrainerConfig) -> None:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def epochs(value: Any, config: TrainerConfig) -> None:
+def epochs(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the epochs as trainer.py:726 and 2521 do."""
     from math import ceil
 
@@ -162,19 +163,19 @@ def epochs(value: Any, config: TrainerConfig) -> None:
         ceil(value * 1)
 
 
-def learning_rate(value: Any, config: TrainerConfig) -> None:
+def learning_rate(value: ConfigValue, config: TrainerConfig) -> None:
     """Check the rate as torch 2.13 optim/adam.py:58 and optim/sgd.py do; the exception shows the order of the operands."""
     if config.makes_optimizer:
         _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
 
 
-def beta(value: Any, config: TrainerConfig) -> None:
+def beta(value: ConfigValue, config: TrainerConfig) -> None:
     """Check the value as torch 2.13 optim/adam.py:62-65 does."""
     if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value < 1.0
 
 
-def epsilon(value: Any, config: TrainerConfig) -> None:
+def epsilon(value: ConfigValue, config: TrainerConfig) -> None:
     """Check the value as torch 2.13 optim/adam.py:60 does."""
     if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value  # noqa: SIM300
@@ -192,7 +193,7 @@ def environment(value: object, config: TrainerConfig) -> None:
         raise TypeError(f"str expected, not {type(value).__name__}")
 
 
-def decay(value: Any, config: TrainerConfig) -> None:
+def decay(value: ConfigValue, config: TrainerConfig) -> None:
     """Multiply as torch 2.13 optim/adam.py does in the first step; the fused kernel accepts only numbers."""
     if not config.makes_optimizer or config.arguments.optimizer not in TORCH_ADAMS:
         return
@@ -202,13 +203,13 @@ def decay(value: Any, config: TrainerConfig) -> None:
         _ = 1 - 0.1 * value
 
 
-def smoothing(value: Any, config: TrainerConfig) -> None:
+def smoothing(value: ConfigValue, config: TrainerConfig) -> None:
     """Use the value as trainer_pt_utils.py:481 does."""
     if value != 0:
         _ = 1 - value
 
 
-def clipping(value: Any, config: TrainerConfig) -> None:
+def clipping(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value as trainer.py:1930 does; up to 5.2 null means no clipping (4.42.4 trainer.py:2302)."""
     if value is not None or config.version >= CLIPPING_NEEDED:
         _ = value > 0
@@ -238,23 +239,23 @@ def drop_last(value: object, config: TrainerConfig) -> None:
         raise ValueError(f"drop_last should be a boolean value, but got drop_last={value}")
 
 
-def past(value: Any, config: TrainerConfig) -> None:
+def past(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value as 4.42.4 trainer.py:2208 does."""
     _ = value >= 0
 
 
-def wrapped_size(value: Any, config: TrainerConfig) -> None:
+def wrapped_size(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value as 4.42.4 training_args.py:1810 does."""
     _ = value > 0
 
 
-def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
+def optimizer_arguments(value: ConfigValue, config: TrainerConfig) -> None:
     """Split the string as trainer_optimizer.py:70 does."""
     if value and config.makes_optimizer:
         value.replace(" ", "")
 
 
-def warmup_ratio(value: Any, config: TrainerConfig) -> None:
+def warmup_ratio(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the ratio as 4.42.4 training_args.py:1774 and 5.0.0 training_args.py:1645-1649 do."""
     if config.version < RATIO_TAKEN:
         _ = value < 0 or value > 1
@@ -262,20 +263,20 @@ def warmup_ratio(value: Any, config: TrainerConfig) -> None:
         _ = value < 0
 
 
-def warmup(value: Any, config: TrainerConfig) -> None:
+def warmup(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value as training_args.py:1800 does; 4.x raises its own exception for another type, which STP001 reports."""
     replaced = has_field("warmup_ratio", config.version) and config.arguments["warmup_ratio"] is not None
     if config.version >= RATIO_TAKEN and not replaced:
         _ = value < 0
 
 
-def repository(value: Any, config: TrainerConfig) -> None:
+def repository(value: ConfigValue, config: TrainerConfig) -> None:
     """Look for an owner in the name as 4.36.2 training_args.py:1759 (huggingface_hub 0.20.3 hf_api.py:5617) does."""
     if value is not None and config.version >= OWNER_LOOKED_FOR and config.arguments["push_to_hub_organization"] is None:
         _ = "/" in value
 
 
-def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
+def doubled_accumulation(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the number as trainer.py:815 and 4.42.4 trainer.py:4556 do: only if accelerate's own number is set."""
     if "num_steps" in config.accumulation_kwargs:
         _ = value > 1
@@ -289,7 +290,7 @@ def counted_accumulation(value: object, config: TrainerConfig) -> None:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def checkpointing(value: Any, config: TrainerConfig) -> None:
+def checkpointing(value: ConfigValue, config: TrainerConfig) -> None:
     """Copy and unpack the arguments as trainer.py:1507 and modeling_utils.py:3162 do."""
     if config.arguments.checkpointing:
         unpacked(dict(value or {}))
@@ -304,7 +305,7 @@ def former_checkpointing(value: object, config: TrainerConfig) -> None:
         unpacked(value)
 
 
-def unpacked(arguments: Any) -> None:
+def unpacked(arguments: ConfigValue) -> None:
     """Unpack keyword arguments as functools.partial does."""
     from functools import partial
 

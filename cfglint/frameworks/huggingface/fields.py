@@ -13,9 +13,9 @@ from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 __all__ = ["CHOICES", "DTYPE_KEYS", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
 
@@ -48,9 +48,9 @@ def within(since: Version, until: Version, version: Version) -> bool:
     return version >= since and (not until or version < until)
 
 
-def summarized() -> dict[str, tuple[str, Any, Version, Version]]:
+def summarized() -> dict[str, tuple[str, ConfigValue, Version, Version]]:
     """Each field as (type, default in the newest release that has it, first release, first release without it)."""
-    found: dict[str, tuple[str, Any, Version, Version]] = {}
+    found: dict[str, tuple[str, ConfigValue, Version, Version]] = {}
     for row in ROWS:
         since = found[row[NAME]][2] if row[NAME] in found else row[SINCE]
         default = list(row[DEFAULT]) if isinstance(row[DEFAULT], tuple) else row[DEFAULT]
@@ -62,7 +62,7 @@ SECTION = "TrainingArguments"
 REQUIRED = UNTIL + 1
 HISTORY = History({SECTION: ROWS})
 FIELDS = summarized()
-_defaults: dict[Version, dict[str, Any]] = {}
+_defaults: dict[Version, ConfigTable] = {}
 _learned_choices: dict[Version, dict[str, tuple[str, ...]]] = {}
 
 
@@ -84,7 +84,7 @@ def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
     return bool(found)
 
 
-def defaults(version: Version) -> dict[str, Any]:
+def defaults(version: Version) -> ConfigTable:
     """The fields of a release with their default values."""
     found = _defaults.get(version)
     if found is None:

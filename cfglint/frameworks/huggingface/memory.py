@@ -41,11 +41,11 @@ from cfglint.source.record import Record, changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 NEWEST_TORCH = "2.13.0"
 NEWEST_PEFT = "0.21.2"
@@ -82,20 +82,20 @@ class TrainerMemory(Record):
 
     # ---- looking up
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> ConfigValue:
         """The value of an argument, of the trainer's class or of the script."""
         arguments = self.config.arguments
         if name in arguments.defaults:
             return arguments[name]
         return self.config.values[name] if name in self.config.values else self.default_in_program(name)
 
-    def default_in_program(self, name: str) -> Any:
+    def default_in_program(self, name: str) -> ConfigValue:
         """The default of an argument that the run's program defines itself; None without one, and for a required one."""
         program = self.config.facts.launch.program
         field = program.fields.get(name) if program is not None else None
         return field.default if field is not None and field.default is not MISSING else None
 
-    def first(self, *names: str) -> Any:
+    def first(self, *names: str) -> ConfigValue:
         """The first of some arguments that is not null."""
         return next((found for found in map(self.value, names) if found is not None), None)
 
@@ -200,7 +200,7 @@ class TrainerMemory(Record):
         return bool(self.value("packing"))
 
     @property
-    def written_dtype(self) -> Any:
+    def written_dtype(self) -> ConfigValue:
         """The dtype to load the model in, as an argument or a keyword of the model; None if it is not set."""
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
@@ -232,7 +232,7 @@ class TrainerMemory(Record):
         named = launcher.precision if launcher is not None else None
         return {"bf16": BF16, "fp8": BF16, "fp16": FP16}.get(named or "")
 
-    def checkpointing(self) -> Any:
+    def checkpointing(self) -> ConfigValue:
         """Whether activation checkpointing is on, in the trainer or in FSDP."""
         return self.config.arguments.checkpointing or self.fsdp_option("activation_checkpointing") in (True, "true")
 
@@ -328,7 +328,7 @@ class TrainerMemory(Record):
         found = self.config.batch.data_parallel.value
         return type(found) is not int or found < 1
 
-    def fsdp_option(self, name: str) -> Any:
+    def fsdp_option(self, name: str) -> ConfigValue:
         """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""
         launcher = self.config.launcher
         sections = [self.config.section("fsdp_config") or {}]

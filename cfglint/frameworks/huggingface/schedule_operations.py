@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.vocabulary import Stage
+    from cfglint.source.values import ConfigValue
 
     Multiplier = Callable[[int], Any]
     Build = Callable[["ScheduleRun", Mapping[str, Any]], Multiplier]
@@ -40,14 +41,14 @@ class ScheduleRun(Record):
         return float(step) / float(max(1, self.warmup))
 
 
-def cosine(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
+def cosine(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
     """The schedule of line 134, and with a minimum rate that of line 326, which `least` is."""
     waves = given.get("num_cycles", 0.5)
-    least: Any = given.get("min_lr_rate")
+    least: ConfigValue = given.get("min_lr_rate")
     if given.get("min_lr") is not None:
         least = given["min_lr"] / run.rate
 
-    def multiplier(step: int) -> Any:
+    def multiplier(step: int) -> ConfigValue:
         if step < run.warmup:
             return run.risen(step)
         progress = float(step - run.warmup) / float(max(1, run.total - run.warmup))
@@ -57,11 +58,11 @@ def cosine(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def restarts(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
+def restarts(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
     """The schedule of line 177."""
     cycles = given.get("num_cycles", 1)
 
-    def multiplier(step: int) -> Any:
+    def multiplier(step: int) -> ConfigValue:
         if step < run.warmup:
             return run.risen(step)
         progress = float(step - run.warmup) / float(max(1, run.total - run.warmup))
@@ -70,11 +71,11 @@ def restarts(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def polynomial(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
+def polynomial(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
     """The schedule of line 221."""
     end, power = given.get("lr_end", 1e-7), given.get("power", 1.0)
 
-    def multiplier(step: int) -> Any:
+    def multiplier(step: int) -> ConfigValue:
         if step < run.warmup:
             return run.risen(step)
         if step > run.total:
@@ -85,27 +86,27 @@ def polynomial(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def inverse_root(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
+def inverse_root(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
     """The schedule of line 288."""
-    scale: Any = given.get("timescale")
+    scale: ConfigValue = given.get("timescale")
     if scale is None:
         scale = run.warmup or 10_000
 
-    def multiplier(step: int) -> Any:
+    def multiplier(step: int) -> ConfigValue:
         return run.risen(step) if step < run.warmup else 1.0 / math.sqrt((step + (scale - run.warmup)) / scale)
 
     return multiplier
 
 
-def cosine_from_rate(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
+def cosine_from_rate(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
     """The schedule of line 389."""
     waves = given.get("num_cycles", 0.5)
-    least: Any = given.get("min_lr_rate")
-    first: Any = given.get("warmup_lr_rate")
+    least: ConfigValue = given.get("min_lr_rate")
+    first: ConfigValue = given.get("warmup_lr_rate")
     if given.get("min_lr") is not None:
         least = given["min_lr"] / run.rate
 
-    def multiplier(step: int) -> Any:
+    def multiplier(step: int) -> ConfigValue:
         if step < run.warmup and first is None:
             return (step + 1.0) / max(1.0, run.warmup)
         if step < run.warmup:
@@ -117,15 +118,15 @@ def cosine_from_rate(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def stable_decay(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
+def stable_decay(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
     """The schedule of line 470; before 4.49 num_stable_steps is required and the warm-up has no minimum."""
     decay, least = given["num_decay_steps"], given.get("min_lr_ratio", 0)
-    stable: Any = given.get("num_stable_steps")
+    stable: ConfigValue = given.get("num_stable_steps")
     modern = run.version >= STABLE_STEPS_OPTIONAL
     if stable is None and modern:
         stable = run.total - run.warmup - decay
 
-    def multiplier(step: int) -> Any:
+    def multiplier(step: int) -> ConfigValue:
         if step < run.warmup:
             factor = warmed(given.get("warmup_type", "linear"), run.risen(step))
             return max(0.0, factor * (1.0 - least) + least) if modern else run.risen(step)
@@ -147,7 +148,7 @@ def warmed(shape: str, progress: float) -> float:
     return progress if shape == "linear" else 1.0 - math.sqrt(1.0 - progress)
 
 
-def decayed(shape: str, waves: Any, progress: float) -> float:
+def decayed(shape: str, waves: ConfigValue, progress: float) -> float:
     """The multiplier of the decay in one of its shapes."""
     if shape == "cosine":
         return 0.5 * (1.0 + math.cos(math.pi * float(waves) * 2.0 * progress))
@@ -165,7 +166,7 @@ BUILDS: dict[str, Build] = {
 }
 
 
-def failure(kind: str, given: Mapping[str, Any], run: ScheduleRun) -> tuple[Stage, Exception] | None:
+def failure(kind: str, given: Mapping[str, ConfigValue], run: ScheduleRun) -> tuple[Stage, Exception] | None:
     """The stage and exception of the first operation that fails until the end of the first step."""
     stage: Stage = "init"
     try:
@@ -180,7 +181,7 @@ def failure(kind: str, given: Mapping[str, Any], run: ScheduleRun) -> tuple[Stag
     return None
 
 
-def certain_failure(kind: str, given: Mapping[str, Any], runs: Iterable[ScheduleRun]) -> tuple[Stage, Exception] | None:
+def certain_failure(kind: str, given: Mapping[str, ConfigValue], runs: Iterable[ScheduleRun]) -> tuple[Stage, Exception] | None:
     """The failure that each of several possible runs has in common, None if one of them has none."""
     found = [failure(kind, given, run) for run in runs]
     if not found or found[0] is None or any(each is None or type(each[1]) is not type(found[0][1]) for each in found):

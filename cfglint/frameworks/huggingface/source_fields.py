@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from cfglint.source.values import ConfigValue
+
     Raw = dict[str, Any]
     Fact = tuple[Any, ...]
 
@@ -83,7 +85,7 @@ def json_type(module: Module, part: ast.expr) -> str:
     return PLAIN[name]
 
 
-def constant(module: Module, node: ast.expr) -> Any:
+def constant(module: Module, node: ast.expr) -> ConfigValue:
     """The value of a constant; in a lenient reading unknown if it is none."""
     try:
         return module.constant(node)
@@ -93,7 +95,7 @@ def constant(module: Module, node: ast.expr) -> Any:
         raise
 
 
-def enum_of(module: Module, name: ast.Name) -> list[Any]:
+def enum_of(module: Module, name: ast.Name) -> list[ConfigValue]:
     """The values of an Enum by its name; SourceError for another type."""
     found = module.find(name.id)
     if found is None or not isinstance(found[1], ast.ClassDef):
@@ -174,7 +176,7 @@ def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, R
     return {name: raw}
 
 
-def made(module: Module, factory: ast.expr) -> Any:
+def made(module: Module, factory: ast.expr) -> ConfigValue:
     """What a factory of defaults makes."""
     if isinstance(factory, ast.Name) and factory.id in ("list", "dict"):
         return [] if factory.id == "list" else {}
@@ -185,7 +187,7 @@ def made(module: Module, factory: ast.expr) -> Any:
     raise module.refuse(factory, "a default factory without a rule")
 
 
-def listed(module: Module, metadata: ast.expr | None) -> list[Any] | None:
+def listed(module: Module, metadata: ast.expr | None) -> list[ConfigValue] | None:
     """The choices in the metadata of a field."""
     if not isinstance(metadata, ast.Dict):
         return None
@@ -193,15 +195,15 @@ def listed(module: Module, metadata: ast.expr | None) -> list[Any] | None:
         if isinstance(key, ast.Constant) and key.value == "choices":
             if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "keys":
                 return module.keys_of(value.func.value)
-            found: list[Any] = module.constant(value)
+            found: list[ConfigValue] = module.constant(value)
             return found
     return None
 
 
-def closed(raw: Raw, choices: list[Any]) -> Raw:
+def closed(raw: Raw, choices: list[ConfigValue]) -> Raw:
     """The choices, and what the annotation takes beside texts."""
     names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
-    values: list[Any] = list(choices)
+    values: list[ConfigValue] = list(choices)
     if "null" in names:
         values.append(None)
     if "boolean" in names:
@@ -212,7 +214,7 @@ def closed(raw: Raw, choices: list[Any]) -> Raw:
 def accepted(module: Module, annotation: ast.expr) -> Raw:
     """What a file should hold by the annotation of a field."""
     types: list[str] = []
-    values: list[Any] = []
+    values: list[ConfigValue] = []
     extra: Raw = {}
     for part in alternatives(annotation):
         if isinstance(part, ast.Name) and part.id not in PLAIN:

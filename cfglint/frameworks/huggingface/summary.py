@@ -12,10 +12,9 @@ from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.huggingface.batch import Steps
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
 STEPS = "steps"
 EPOCH = "epoch"
@@ -212,7 +211,7 @@ def filled(config: TrainerConfig, summary: Summary) -> None:
         summary.add(FILLED, path, Setting(place.path, value, AUTO, place.document, place.node, place.key_node, because))
 
 
-def known(value: object, because: str) -> Any:
+def known(value: object, because: str) -> ConfigValue:
     """A resolved value; None where it is a placeholder for an unknown length."""
     return None if "not known" in because else value
 

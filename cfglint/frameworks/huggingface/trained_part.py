@@ -10,9 +10,9 @@ from cfglint.frameworks.unknown import Unknown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-    from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.source.values import ConfigMapping
 
 NAMED = re.compile(
     r"lora|peft|tuner|(?:^|_)tune_|tunable|trainable|adapter|quant|freeze|frozen|unfreez|finetuning_type|train_type|sft_type|dora|ia3|(?:^|_)bits?(?:_|$)|[48]_?bit"
@@ -22,7 +22,7 @@ WIDE = (16, 32)  # bits of weights that are not quantised
 CALLS = frozenset(("get_peft_model", "LoraConfig", "BitsAndBytesConfig", "prepare_model_for_kbit_training", "requires_grad_"))
 
 
-def doubts(values: dict[Any, Any], program: ProgramFacts | None, understood: Collection[str]) -> Iterator[str]:
+def doubts(values: ConfigMapping, program: ProgramFacts | None, understood: Collection[str]) -> Iterator[str]:
     """The assumptions behind an estimate for all weights: the first argument, or the code, that may limit what is trained.
 
     A boolean argument that is false switches off the defaults of the others, and the code behind it.

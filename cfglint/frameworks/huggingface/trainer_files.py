@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
 
@@ -40,7 +41,7 @@ class TrainerFiles(Config):
         super().__init__(documents, facts)
         self._version = self.facts.version(PACKAGE, NEWEST)
         self.files = attach(documents, kinds, self.framework)
-        self.root: Any = self._read(documents[0])
+        self.root: ConfigValue = self._read(documents[0])
         self.readable = not self.load_problems
         self.parsed = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
@@ -49,7 +50,7 @@ class TrainerFiles(Config):
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
         self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
-        self._sections: dict[str, Any] = {}
+        self._sections: ConfigTable = {}
         for name in self.files:
             self.section(name)
 
@@ -58,7 +59,7 @@ class TrainerFiles(Config):
         return Arguments(self.parsed_values, self.version, self.own_defaults)
 
     @property
-    def parsed_values(self) -> dict[Any, Any]:
+    def parsed_values(self) -> ConfigMapping:
         """The values, without the fields that the program itself sets after parsing."""
         program = self.facts.launch.program
         if program is None or not program.changed:
@@ -66,7 +67,7 @@ class TrainerFiles(Config):
         return {name: value for name, value in self.values.items() if name not in program.changed}
 
     @property
-    def own_defaults(self) -> dict[str, Any]:
+    def own_defaults(self) -> ConfigTable:
         """The defaults that the program's own class sets for fields of the framework; values set later by its code are unknown."""
         program = self.facts.launch.program
         if program is None:
@@ -77,7 +78,7 @@ class TrainerFiles(Config):
         own.update((name, Unknown((f"{program.path} sets it",))) for name in program.changed)
         return {name: value for name, value in own.items() if value is not MISSING}
 
-    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
+    def _completed(self, values: ConfigMapping) -> ConfigMapping:
         """The values of the file, overridden by those of the launch line; `${...}` is resolved if the parser of the file may do so."""
         values = self.launched_with(self._cast_by_parser(values))
         if "${" in self.documents[0].text and not self.facts.kind_given:
@@ -86,7 +87,7 @@ class TrainerFiles(Config):
             values = interpolated(values) if refers(values) else values
         return values
 
-    def _cast_by_parser(self, values: dict[Any, Any]) -> dict[Any, Any]:
+    def _cast_by_parser(self, values: ConfigMapping) -> ConfigMapping:
         """The values of the file as the program's parser passes them on, which may cast strings, as for a launch line."""
         program = self.facts.launch.program
         if program is None or not program.opens_config or self.documents[0].syntax != "yaml" or self.framework is not FRAMEWORK:
@@ -101,14 +102,14 @@ class TrainerFiles(Config):
         """Whether the value of a field is known, be it written or a default."""
         return self.arguments.known(key)
 
-    def override_value(self, override: Override) -> Any:
+    def override_value(self, override: Override) -> ConfigValue:
         """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""
         from cfglint.frameworks.huggingface.cli_arguments import cast
         from cfglint.frameworks.overrides import ARGS
 
         return cast(override) if override.origin == ARGS else super().override_value(override)
 
-    def default(self, path: Path, missing: object) -> Any:
+    def default(self, path: Path, missing: object) -> ConfigValue:
         """The default of a field as the program's own class, the trainer's or the release sets it; other keys by the schema."""
         name = path[0]
         if len(path) > 1 or name not in self.arguments.defaults:
@@ -137,7 +138,7 @@ class TrainerFiles(Config):
             return self.facts.version("accelerate", "") >= release
         return self.version >= like
 
-    def _read(self, document: Document) -> Any:
+    def _read(self, document: Document) -> ConfigValue:
         from cfglint.source.loaders import STRICT_JSON
 
         loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
@@ -145,7 +146,7 @@ class TrainerFiles(Config):
         self.load_problems.extend((document, problem) for problem in reading.problems)
         return reading.value
 
-    def section(self, name: str) -> Any:
+    def section(self, name: str) -> ConfigValue:
         """The mapping that a field contains, written in place or in a file that it names; None if it is unknown."""
         if name not in self._sections:
             value = self.arguments[name]
@@ -179,13 +180,13 @@ class TrainerFiles(Config):
         return super().setting(*path, value=value, because=because)
 
     @property
-    def accelerator(self) -> dict[Any, Any]:
+    def accelerator(self) -> ConfigMapping:
         """`accelerator_config`, overridden by the old top-level keys."""
         merged = self.arguments.accelerator
         return merged or self.section("accelerator_config") or {}
 
     @property
-    def accumulation_kwargs(self) -> dict[Any, Any]:
+    def accumulation_kwargs(self) -> ConfigMapping:
         """`accelerator_config.gradient_accumulation_kwargs`."""
         section = self.accelerator.get("gradient_accumulation_kwargs")
         return section if isinstance(section, dict) else {}

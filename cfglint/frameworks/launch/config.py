@@ -12,11 +12,10 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document, Node
+    from cfglint.source.values import ConfigValue
 
 ACCELERATOR = "Accelerator"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -115,7 +114,7 @@ def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
     return found
 
 
-def passed(launch: Launch, argument: str) -> tuple[Any, tuple[Node, Node] | None, list[str]]:
+def passed(launch: Launch, argument: str) -> tuple[ConfigValue, tuple[Node, Node] | None, list[str]]:
     """(value, option and value in the line, words) that a line gives to an argument of its program; without a place if the line does not
     give it.
     """

@@ -9,9 +9,8 @@ from cfglint.frameworks.llamafactory.releases import default, ever
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
 SCHEDULE_FILLED = Releases((0, 9, 3))
@@ -22,11 +21,11 @@ FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of 
 class TrainerArguments(Arguments):
     """`TrainingArguments` of a LLaMA-Factory run. `own_version` is the release of LLaMA-Factory."""
 
-    def __init__(self, values: dict[Any, Any], version: Version, own_version: Version) -> None:
+    def __init__(self, values: ConfigMapping, version: Version, own_version: Version) -> None:
         self.own_version = own_version
         super().__init__(values, version)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> ConfigValue:
         """The value of a field as it is passed to the trainer."""
         if name in OVERWRITTEN:
             return OVERWRITTEN[name]
@@ -37,18 +36,18 @@ class TrainerArguments(Arguments):
         return value
 
     @property
-    def checkpointing(self) -> Any:
+    def checkpointing(self) -> ConfigValue:
         """Whether the Trainer's own switch enables gradient checkpointing, in addition to LLaMA-Factory's."""
         return self["gradient_checkpointing"]
 
 
-def default_of(name: str, release: Version) -> Any:
+def default_of(name: str, release: Version) -> ConfigValue:
     """The default of one of LLaMA-Factory's fields; None if the release does not have it."""
     if not ever(name):
         raise NoSuchField(name)
     return default(name, release)
 
 
-def comma_list(value: object) -> Any:
+def comma_list(value: object) -> ConfigValue:
     """A string as the list that `split_arg` converts it to; any other value unchanged (data_args.py:148-151)."""
     return [item.strip() for item in value.split(",")] if isinstance(value, str) else value

@@ -12,8 +12,6 @@ from cfglint.frameworks.llamafactory.releases import arguments, ever, library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
 PACKING_STAGES = ("pt", "sft")
@@ -46,17 +45,17 @@ class LlamaFactoryConfig(TrainerConfig):
         """The values that are fields of the Trainer."""
         return TrainerArguments(self.values, self.version, self.own_version)
 
-    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
+    def _completed(self, values: ConfigMapping) -> ConfigMapping:
         """The values of the file, overridden by those of the launch line; nothing is interpolated."""
         return self.launched_with(values)
 
-    def override_value(self, override: Override) -> Any:
+    def override_value(self, override: Override) -> ConfigValue:
         """The value of `key=value` after the file name, parsed by OmegaConf."""
         from cfglint.frameworks.overrides import by_omegaconf
 
         return by_omegaconf(override)
 
-    def own(self, name: str) -> Any:
+    def own(self, name: str) -> ConfigValue:
         """The value of one of LLaMA-Factory's fields; None if the release does not have it."""
         if name in self.values and name in arguments(self.own_version):
             return self.values[name]
@@ -68,12 +67,12 @@ class LlamaFactoryConfig(TrainerConfig):
         return self.setting(name, value=value)
 
     @property
-    def stage(self) -> Any:
+    def stage(self) -> ConfigValue:
         """The training stage."""
         return self.own("stage")
 
     @property
-    def method(self) -> Any:
+    def method(self) -> ConfigValue:
         """Which weights are trained."""
         return self.own("finetuning_type")
 
@@ -145,7 +144,7 @@ class LlamaFactoryConfig(TrainerConfig):
             return None
         return length - 1 if self.stage == "pt" and self.own("packing") else length
 
-    def loaded(self) -> tuple[int | None, Any]:
+    def loaded(self) -> tuple[int | None, ConfigValue]:
         """(rows that the trainer gets, rows per batch): packed and streamed rows cannot be counted."""
         rows, micro = super().loaded()
         return (None if self.packs or self.own("streaming") or self.own_trainer else rows), micro

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+    from cfglint.source.values import ConfigValue
 
     Act = Callable[[Any, LlamaFactoryConfig], object]
 
@@ -31,7 +32,7 @@ TOOLS = {  # data/tool_utils.py:884
 }
 
 
-def split(value: Any, config: LlamaFactoryConfig) -> None:
+def split(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Split a comma-separated string as hparams/model_args.py:210-214 does, whatever the type of the value."""
     if value is not None:
         value.split(",")
@@ -43,7 +44,7 @@ def special_tokens(value: object, config: LlamaFactoryConfig) -> None:
         split(value, config)
 
 
-def pixels(value: Any, config: LlamaFactoryConfig) -> None:
+def pixels(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Multiply the size as hparams/model_args.py:347-350 does."""
     _ = value < 1
 
@@ -56,7 +57,7 @@ def inline_json(value: object, config: LlamaFactoryConfig) -> None:
         json.loads(value)
 
 
-def held_out_size(value: Any, config: LlamaFactoryConfig) -> None:
+def held_out_size(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Compare the size as hparams/data_args.py:159-176 and hparams/parser.py:362-365 do, if another option makes it matter."""
     checked = config.own("dataset") is None or config.own("eval_dataset") is not None or config.own("streaming")
     asked = config.evaluates or config.arguments["do_predict"] or config.own("predict_with_generate")
@@ -64,7 +65,7 @@ def held_out_size(value: Any, config: LlamaFactoryConfig) -> None:
         _ = value > SMALL
 
 
-def split_size(value: Any, config: LlamaFactoryConfig) -> None:
+def split_size(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Compare the size as data/data_utils.py:99-111 does."""
     if config.own("dataset") is not None and config.own("tokenized_path") is None:
         _ = value > SMALL
@@ -76,43 +77,43 @@ def probabilities(value: object, config: LlamaFactoryConfig) -> None:
         list(map(float, comma_list(value)))
 
 
-def shortened(value: Any, config: LlamaFactoryConfig) -> None:
+def shortened(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Subtract as hparams/data_args.py:188-189 does."""
     if config.own("packing") or config.own("neat_packing"):
         _ = value - 1
 
 
-def doubled_rank(value: Any, config: LlamaFactoryConfig) -> None:
+def doubled_rank(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Double the rank as hparams/finetuning_args.py:565 does if `lora_alpha` is not set."""
     if not config.own("lora_alpha"):
         _ = value * 2
 
 
-def smoothing(value: Any, config: LlamaFactoryConfig) -> None:
+def smoothing(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Compare the value as hparams/finetuning_args.py:589 does."""
     if config.stage == "dpo" and config.own("pref_loss") != "sigmoid":
         _ = value > SMALL
 
 
-def switch(value: Any, config: LlamaFactoryConfig) -> None:
+def switch(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Convert the switch to an integer as hparams/finetuning_args.py:598 does with two of three."""
     if not (config.method == "lora" and value):
         int(value)
 
 
-def added_switch(value: Any, config: LlamaFactoryConfig) -> None:
+def added_switch(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Add the switch unconverted as hparams/finetuning_args.py:598 does with the third one."""
     if not (config.method == "lora" and value):
         _ = 0 + value
 
 
-def loraplus_rate(value: Any, config: LlamaFactoryConfig) -> None:
+def loraplus_rate(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Multiply the rate as train/trainer_utils.py:385 does."""
     if value is not None and config.makes_optimizer and not (config.own("use_galore") or config.own("use_apollo")):
         _ = 1.0 * value
 
 
-def checkpoint(value: Any, config: LlamaFactoryConfig) -> None:
+def checkpoint(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Use the folder of a checkpoint as transformers 5.6.0 trainer.py:1416 does; hparams/parser.py:477-480 removes it for some reward
     models.
     """
@@ -121,19 +122,19 @@ def checkpoint(value: Any, config: LlamaFactoryConfig) -> None:
         fspath(value)
 
 
-def muon_rate(value: Any, config: LlamaFactoryConfig) -> None:
+def muon_rate(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Multiply the rate as third_party/muon/muon.py:187 (adjust_lr_for_muon) does."""
     if config.uses_muon:
         _ = value * 0.2
 
 
-def muon_decay(value: Any, config: LlamaFactoryConfig) -> None:
+def muon_decay(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Multiply the decay as third_party/muon/muon.py:190 does."""
     if config.uses_muon:
         _ = 0.1 * value
 
 
-def muon_beta(value: Any, config: LlamaFactoryConfig) -> None:
+def muon_beta(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Use the value as AdamW in third_party/muon/muon.py:215-218 does, for parameters that are not matrices; adapters have none."""
     if config.uses_muon and config.method in ("full", "freeze"):
         _ = 1 - value
@@ -157,7 +158,7 @@ def tool_format(value: object, config: LlamaFactoryConfig) -> None:
         raise ValueError(f"Tool utils `{value}` not found.")
 
 
-def generated_length(value: Any, config: LlamaFactoryConfig) -> None:
+def generated_length(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Compare the length as hparams/generating_args.py:72 does."""
     if config.stage == "sft":
         _ = value > 0

@@ -13,7 +13,7 @@ from cfglint.source.omegaconf import container
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigValue
 
 OMEGACONF_LOADS = Releases((0, 9, 4))
 OMEGACONF_MERGES = Releases((0, 9, 3), (0, 9, 4))
@@ -23,7 +23,7 @@ JSON_REFUSED = Releases((0, 9, 5))
 class MergedLoader(YamlLoader):
     """Loads a file with PyYAML, and merges its values into an OmegaConf container."""
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The values of a document; an empty file, and a list, are no container."""
         return container(super().construct(document), document)
 

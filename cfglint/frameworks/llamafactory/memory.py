@@ -15,10 +15,9 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
     from cfglint.frameworks.memory_inputs import Inputs, Model
+    from cfglint.source.values import ConfigValue
 
 STAGES = ("pt", "sft")
 PAIRS = ("dpo", "rm")
@@ -36,7 +35,7 @@ class LlamaFactoryMemory(TrainerMemory):
         """Return none: the methods of LLaMA-Factory are modelled."""
         return []
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> ConfigValue:
         """The value of one of LLaMA-Factory's fields, else of the trainer's."""
         try:
             return self.config.own(name)
@@ -75,7 +74,7 @@ class LlamaFactoryMemory(TrainerMemory):
             return FP32
         return self.half or self.model.checkpoint or BF16
 
-    def checkpointing(self) -> Any:
+    def checkpointing(self) -> ConfigValue:
         """Whether activation checkpointing is on, as it is by default."""
         return self.value("disable_gradient_checkpointing") is not True
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.history import Fields
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 ARGUMENTS, TEMPLATES = "arguments", "templates"
 CHOICES, REQUIRED = UNTIL + 1, UNTIL + 2
@@ -60,13 +61,13 @@ def is_required(name: str, release: Version) -> bool:
     return len(arguments(release).get(name, ())) > REQUIRED
 
 
-def types(name: Any, release: Version) -> tuple[str, ...]:
+def types(name: ConfigValue, release: Version) -> tuple[str, ...]:
     """The types of a field in a release; empty if the release does not have it."""
     row = arguments(release).get(name)
     return tuple(row[TYPE].split("|")) if row is not None else ()
 
 
-def default(name: str, release: Version) -> Any:
+def default(name: str, release: Version) -> ConfigValue:
     """The default of a field; None if the release does not have it."""
     row = arguments(release).get(name)
     return row[DEFAULT] if row is not None else None
@@ -77,7 +78,7 @@ def ever(name: object) -> bool:
     return isinstance(name, str) and name in HISTORY.names(ARGUMENTS)
 
 
-def removed_in(name: Any, release: Version) -> Version:
+def removed_in(name: ConfigValue, release: Version) -> Version:
     """The first release without a field that an older release than the given one had; () for another name."""
     if not ever(name):
         return ()

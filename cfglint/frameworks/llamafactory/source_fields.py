@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from cfglint.source.values import ConfigValue
+
     Raw = dict[str, Any]
     Fact = tuple[Any, ...]
 
@@ -70,7 +72,7 @@ def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, R
 def accepted(module: Module, annotation: ast.expr) -> Raw:
     """What a file should hold by a field's annotation."""
     types: list[str] = []
-    values: list[Any] = []
+    values: list[ConfigValue] = []
     for part in alternatives(annotation):
         outer = part.value if isinstance(part, ast.Subscript) else part
         if isinstance(part, ast.Subscript) and ast.unparse(outer) == "Literal":

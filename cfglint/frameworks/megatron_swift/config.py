@@ -11,12 +11,11 @@ from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.refusal import Refusal
     from cfglint.source.document import Document
+    from cfglint.source.values import ConfigValue
 
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4
 
@@ -45,7 +44,7 @@ class MegatronSwiftConfig(CommandConfig):
         """The checks of ms-swift that fail."""
         return FRAMEWORK.failing(self)
 
-    def own(self, name: str) -> Any:
+    def own(self, name: str) -> ConfigValue:
         """The value of a field; None if the release does not have it, or if it is unknown."""
         if name not in self.known or name in self.unread:
             return None

@@ -12,9 +12,8 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.neox.merge import MergedFiles
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 COPIES = {
     "zero_reduce_scatter": "reduce_scatter",
@@ -32,7 +31,7 @@ DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_siz
 class Attention(Record):
     """The attention of all layers: the `kinds` that occur, and the number of layers of the list."""
 
-    kinds: list[Any]
+    kinds: list[ConfigValue]
     layers: int
 
     def any(self, *names: str) -> bool:
@@ -75,7 +74,7 @@ class Derived(Record):
         return written if written in ("fp16", "bfloat16") else "fp32"
 
     @property
-    def zero(self) -> dict[str, Any]:
+    def zero(self) -> ConfigTable:
         """The zero_optimization section; the default is ZeRO stage 0."""
         value = self.config.argument("zero_optimization")
         if value is None:
@@ -89,7 +88,7 @@ class Derived(Record):
         return stage if is_number(stage) and stage in (0, 1, 2, 3) else None
 
     @property
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> ConfigTable:
         """deepspeed_extra_args; empty where they are not a mapping."""
         value = self.config.argument("deepspeed_extra_args")
         return value if isinstance(value, dict) else {}
@@ -104,19 +103,19 @@ class Derived(Record):
         return stage if is_number(stage) and stage in (0, 1, 2, 3) else None
 
     @property
-    def optimizer(self) -> dict[str, Any]:
+    def optimizer(self) -> ConfigTable:
         """The optimizer section, or the default for an empty one."""
         value = self.config.argument("optimizer") or {"type": "Adam", "params": {"lr": 0.001}}
         return value if isinstance(value, dict) else {}
 
     @property
-    def optimizer_params(self) -> dict[str, Any]:
+    def optimizer_params(self) -> ConfigTable:
         """The optimizer's parameters; empty where they are not a mapping."""
         params = self.optimizer.get("params")
         return params if isinstance(params, dict) else {}
 
     @property
-    def optimizer_type(self) -> Any:
+    def optimizer_type(self) -> ConfigValue:
         """The optimizer's name as written."""
         return self.optimizer.get("type", "Adam")
 
@@ -126,7 +125,7 @@ class Derived(Record):
         return self.optimizer_type.lower() if isinstance(self.optimizer_type, str) else ""
 
     @property
-    def lr(self) -> Any:
+    def lr(self) -> ConfigValue:
         """The learning rate: the optimizer's own, else 0.001; the top-level `lr` is never used."""
         return self.optimizer_params.get("lr", 0.001)
 
@@ -152,7 +151,7 @@ class Derived(Record):
                 self._attention = f"{type(error).__name__}: {error}"
         return self._attention
 
-    def held(self, name: str) -> Any:
+    def held(self, name: str) -> ConfigValue:
         """The value of a field as the type check sees it."""
         config = self.config
         if name not in DERIVED:
@@ -176,7 +175,7 @@ class Derived(Record):
             return {"enabled": True}
         return None if name in EMPTIED else config.argument(name)
 
-    def _held_batch(self, name: str) -> Any:
+    def _held_batch(self, name: str) -> ConfigValue:
         config = self.config
         written = [config.argument(each) for each in ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")]
         if name == "batch_size" or any(value is None for value in written):
@@ -189,14 +188,14 @@ def switched_on(section: object) -> bool:
     return bool(isinstance(section, dict) and section.get("enabled", False))
 
 
-def expand(pattern: Any, layers: Any) -> Attention:
+def expand(pattern: ConfigValue, layers: ConfigValue) -> Attention:
     """The expansion of an attention pattern; raises the exception of the framework's own expansion.
 
     Source: gpt-neox 2026-05 megatron/utils.py:329-353.
     """
     if all(isinstance(item, str) for item in pattern):
         return Attention(list(dict.fromkeys(pattern)), len(pattern))
-    kinds: list[Any] = []
+    kinds: list[ConfigValue] = []
     total = 0
     for item in pattern:
         names, times = item[0], item[1]
@@ -211,9 +210,9 @@ def expand(pattern: Any, layers: Any) -> Attention:
     return Attention(kinds, total)
 
 
-def distinct(names: Any) -> list[Any]:
+def distinct(names: ConfigValue) -> list[ConfigValue]:
     """The distinct items of a list or string, in order; items need not be hashable."""
-    found: list[Any] = []
+    found: list[ConfigValue] = []
     for name in names:
         if name not in found:
             found.append(name)

@@ -12,9 +12,8 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 PLAIN_TYPES = ("int", "float", "str", "bool", "list", "dict")
 FIRST_WITHOUT_TAGS = (3,)
@@ -26,7 +25,7 @@ def known(name: str) -> bool:
     return name in FIELDS
 
 
-def default(name: str) -> Any:
+def default(name: str) -> ConfigValue:
     """The default of a field."""
     if name not in FIELDS:
         raise NoSuchField(name)

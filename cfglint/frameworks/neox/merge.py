@@ -15,11 +15,10 @@ from cfglint.source.loaders import YAML11_FULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.neox.fields import Check
     from cfglint.source.document import Document, Path
+    from cfglint.source.values import ConfigValue
 
 
 ATTENTION_TYPES = "ATTENTION_TYPE_CHOICES"  # the constant of neox_args.py
@@ -46,7 +45,7 @@ class MergedFiles(Config):
         super().__init__(documents, facts)
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []
-        self.refused: list[tuple[str, Path, Any, str]] | None = None  # kept by the rules on types
+        self.refused: list[tuple[str, Path, ConfigValue, str]] | None = None  # kept by the rules on types
         asked = self.package in facts.target and self.package not in facts.target_from  # not only stated by the repository
         self.own_fields = {} if asked else own_fields(documents[0].path)
         tagged = fields_of_release(self.version) if self.package in facts.target and not self.own_fields else {}
@@ -90,12 +89,12 @@ class MergedFiles(Config):
         return check_of(name, self.own_fields.get(name) or None)
 
     @property
-    def own_attention_kinds(self) -> list[Any]:
+    def own_attention_kinds(self) -> list[ConfigValue]:
         """The attention types that the project's own copy of GPT-NeoX lists; empty if it has no such list."""
         listed = own_constant(self.documents[0].path, ATTENTION_TYPES) if self.own_fields else None
         return listed if isinstance(listed, list) else []
 
-    def argument(self, name: str) -> Any:
+    def argument(self, name: str) -> ConfigValue:
         """The value of a field before any computation: as written, else its default."""
         return self.values[name] if name in self.values else default(name)
 
@@ -131,7 +130,7 @@ def own_fields(path: str) -> dict[str, str]:
     return fields_of_folder(folder)
 
 
-def own_constant(path: str, name: str) -> Any:
+def own_constant(path: str, name: str) -> ConfigValue:
     """The literal that the project's own argument classes assign to a constant; None if there is none."""
     folder = own_classes(path)
     if folder is None:

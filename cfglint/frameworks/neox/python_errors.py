@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.source.values import ConfigValue
+
 
 def raised(operation: Callable[[], Any]) -> str | None:
     """The exception that an operation raises, as `Type: message`; None if it succeeds."""
@@ -17,7 +19,7 @@ def raised(operation: Callable[[], Any]) -> str | None:
     return None
 
 
-def hollow(value: object) -> Any:
+def hollow(value: object) -> ConfigValue:
     """An empty value of the same type, fast to multiply; numbers are returned unchanged."""
     if isinstance(value, (str, list, dict)):
         return type(value)()

@@ -16,9 +16,9 @@ from cfglint.source.numbers import is_number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
     Unbuildable = tuple[str, str, str]  # argument, message, exception
 
@@ -110,7 +110,7 @@ def _rotary(config: NeoXConfig) -> Iterator[Unbuildable]:
     yield from _length(config, length, "TypeError: arange(): argument 'end' (position 1) must be Number, not NoneType", RANGE)
 
 
-def _length(config: NeoXConfig, length: Any, null: str, negative: str) -> Iterator[Unbuildable]:
+def _length(config: NeoXConfig, length: ConfigValue, null: str, negative: str) -> Iterator[Unbuildable]:
     if length is None and (config.facts.complete or "seq_length" in config.values):
         yield "seq_length", "`seq_length` is missing; the layers require it", null
     elif is_number(length) and length < 0:

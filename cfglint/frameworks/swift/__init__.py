@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.swift.config import SwiftConfig
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
+    from cfglint.source.values import ConfigValue
 
 KIND: Final = "swift"
 PACKAGE = "ms-swift"
@@ -106,7 +107,7 @@ class Swift(SwiftCommands["SwiftConfig"]):
         """The operations of the Trainer."""
         return TRAINER.operations(config)
 
-    def loaded(self, config: SwiftConfig) -> tuple[int | None, Any]:
+    def loaded(self, config: SwiftConfig) -> tuple[int | None, ConfigValue]:
         """(samples per epoch, samples that one process takes from the loader at a time)."""
         from cfglint.frameworks.swift.batch import loaded
 

@@ -14,10 +14,10 @@ from cfglint.frameworks.unknown import Unknown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from cfglint.frameworks.swift.fields import Arguments as OfCommand
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 GLOBAL = 16  # samples of a step, at least, where the accumulation is not set
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4
@@ -40,7 +40,7 @@ class SwiftArguments(Arguments):
     """
 
     def __init__(
-        self, values: dict[Any, Any], version: Version, known: OfCommand, own: Version, world: int | None, files: Mapping[str, Any]
+        self, values: ConfigMapping, version: Version, known: OfCommand, own: Version, world: int | None, files: Mapping[str, ConfigValue]
     ) -> None:
         self.of_command = known
         self.own_version = own
@@ -55,7 +55,7 @@ class SwiftArguments(Arguments):
         self._name_files(files)
         self._derive_rest()
 
-    def release_defaults(self, version: Version) -> dict[str, Any]:
+    def release_defaults(self, version: Version) -> ConfigTable:
         """The fields of the command with their defaults."""
         return {name: list(each.default) if isinstance(each.default, tuple) else each.default for name, each in self.of_command.items()}
 
@@ -73,7 +73,7 @@ class SwiftArguments(Arguments):
         return "tuner_type" if "tuner_type" in self.defaults else "train_type"
 
     @property
-    def rlhf_type(self) -> Any:
+    def rlhf_type(self) -> ConfigValue:
         """The kind of preference training; empty for the other commands."""
         return self["rlhf_type"] if "rlhf_type" in self.defaults else ""
 
@@ -83,7 +83,7 @@ class SwiftArguments(Arguments):
         return bool(self.rlhf_type == GRPO)
 
     @property
-    def trackers(self) -> list[Any]:
+    def trackers(self) -> list[ConfigValue]:
         """`report_to` without swanlab, which ms-swift adds to those of older transformers, and without what plugins may add."""
         plugins = any(self[name] for name in PLUGINS if name in self.defaults)
         return [] if plugins else [name for name in super().trackers if name != "swanlab"]
@@ -169,7 +169,7 @@ class SwiftArguments(Arguments):
         elif not self.known("warmup_ratio"):
             self.undecided = self.undecided | {"warmup_steps"}
 
-    def _name_files(self, files: Mapping[str, Any]) -> None:
+    def _name_files(self, files: Mapping[str, ConfigValue]) -> None:
         name = self["deepspeed"]
         if isinstance(name, str) and name in files:
             self.given["deepspeed"] = self._edited(files[name])
@@ -181,7 +181,7 @@ class SwiftArguments(Arguments):
                 if self.given["fsdp_config"].get("activation_checkpointing"):
                     self.replace("gradient_checkpointing", False, "the FSDP config has `activation_checkpointing`")
 
-    def _edited(self, file: dict[str, Any]) -> dict[str, Any]:
+    def _edited(self, file: ConfigTable) -> ConfigTable:
         """A DeepSpeed file with the values of the arguments that edit it."""
         found = {**file, "zero_optimization": {**file.get("zero_optimization", {})}}
         if "zero_hpz_partition_size" in self.defaults and self["zero_hpz_partition_size"] is not None:

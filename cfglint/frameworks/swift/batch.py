@@ -13,10 +13,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.swift.config import SwiftConfig
+    from cfglint.source.values import ConfigValue
 
 GENERATING = ("grpo", "gkd")
 GRPO, KTO = "grpo", "kto"
@@ -80,7 +79,7 @@ def integer(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def loaded(config: SwiftConfig) -> tuple[int | None, Any]:
+def loaded(config: SwiftConfig) -> tuple[int | None, ConfigValue]:
     """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
     examples, micro, world = config.facts.num_examples, config.batch.micro_batch.value, config.world_size
     if examples is None or config.streams or config.packs or not config.arguments.known("streaming", "packing"):
@@ -93,7 +92,7 @@ def loaded(config: SwiftConfig) -> tuple[int | None, Any]:
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 
 
-def generated(examples: int, micro: object, made: SwiftGeneration | None) -> tuple[int | None, Any]:
+def generated(examples: int, micro: object, made: SwiftGeneration | None) -> tuple[int | None, ConfigValue]:
     """(completions per epoch, completions of one process per generation): prompts that do not fill a generation are dropped."""
     if made is None or not made.size or not made.steps or made.size < made.per_prompt or not isinstance(micro, int):
         return None, micro

@@ -9,14 +9,13 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document
     from cfglint.source.loaders import Loader
     from cfglint.source.shell.placed_text import Text
+    from cfglint.source.values import ConfigValue
 
 FILE_WINS: Version = (4,)  # before, `--config` names a file, which overrides the line
 CONFIG = "config"  # the option that names a file before 4.0
@@ -31,7 +30,7 @@ class SwiftOptions(Words):
 
     name = "HfArgumentParser.parse_args_into_dataclasses"
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The words by option; unknown where one of them is."""
         assert isinstance(document, CommandDocument)
         return {key: Unknown(document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}

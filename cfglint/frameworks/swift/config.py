@@ -16,13 +16,13 @@ from cfglint.frameworks.unknown import Unknown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.swift.parser import RefusedWords
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document
+    from cfglint.source.values import ConfigValue
 
 OWN_LOADER = ("sft", "pt")  # commands whose batches are those of ms-swift's own loader,
 OWN_LOADER_TYPES = ("dpo",)  # and kinds of preference training
@@ -69,12 +69,16 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         """The checks of ms-swift that fail."""
         return FRAMEWORK.failing(self)
 
-    def own(self, name: str) -> Any:
+    def own(self, name: str) -> ConfigValue:
         """The value of a field; None if the release does not have it, or if it is unknown."""
         return self.arguments[name] if name in self.known and self.arguments.known(name) else None
 
+    def is_unset(self, name: str) -> bool:
+        """Whether a field of the release is known to have no value."""
+        return name in self.known and self.arguments.known(name) and self.arguments[name] is None
+
     @property
-    def package_files(self) -> Mapping[str, Any]:
+    def package_files(self) -> Mapping[str, ConfigValue]:
         """The config files of the package by the names under which arguments name them."""
         return config_files(self.own_version)
 
@@ -89,7 +93,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         line = self.facts.launch.line
         named = [each for each in line.files if each.role == f"--{name}"] if line is not None else []
         if named:
-            return named[0].path is None and named[0].known and not named[0].outside
+            return named[0].path is None and (named[0].known or self.facts.complete) and not named[0].outside
         return "/" not in value or (line is not None and line.deepspeed_word is not None and line.deepspeed_word.known)
 
     @property
@@ -134,7 +138,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         """Whether the batches are not those of the Trainer's loader."""
         return self.trainer in (*OWN_LOADER, *OWN_LOADER_TYPES, "grpo", "gkd")
 
-    def loaded(self) -> tuple[int | None, Any]:
+    def loaded(self) -> tuple[int | None, ConfigValue]:
         """(samples per epoch, samples that one process takes from the loader at a time)."""
         return FRAMEWORK.loaded(self)
 

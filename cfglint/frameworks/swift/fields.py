@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 HISTORY = History(FIELDS, SPANS)
 CHOICES = UNTIL + 1
@@ -35,7 +36,7 @@ class SwiftArgument(Record):
     """An argument of a command: the type of its words, its default, its choices; `own` if ms-swift defines it."""
 
     kind: str
-    default: Any
+    default: ConfigValue
     choices: tuple[Any, ...] = ()
     own: bool = True
 
@@ -103,7 +104,7 @@ def libraries(release: Version) -> dict[str, str]:
     return {name: next(version for since, version in reversed(steps) if since <= release) for name, steps in LIBRARIES.items()}
 
 
-def config_files(release: Version) -> Mapping[str, Any]:
+def config_files(release: Version) -> Mapping[str, ConfigValue]:
     """The config files of the package by the names under which arguments name them: `zero2`, `fsdp2`."""
     import json
 

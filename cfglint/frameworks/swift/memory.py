@@ -7,11 +7,10 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.batch.memory.settings import Settings
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.swift.config import SwiftConfig
+    from cfglint.source.values import ConfigValue
 
 MODELLED = ("sft", "pt", "dpo", "kto", "orpo", "cpo", "simpo", "rm")
 PAIRS = ("dpo", "orpo", "cpo", "simpo", "rm")  # a micro batch consists of chosen and rejected rows
@@ -26,7 +25,7 @@ class SwiftMemory(TrainerMemory):
 
     config: SwiftConfig
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> ConfigValue:
         """The value of an argument, under the name that other trainers' scripts have for it."""
         own = self.config.own
         if name == "use_peft":

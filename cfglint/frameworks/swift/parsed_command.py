@@ -13,12 +13,11 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.swift.fields import Arguments
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 ENVIRONMENT = "ENV"  # a key of a file, for variables
 
@@ -30,10 +29,10 @@ class CommandConfig(Config):
     command: str
     known: Arguments
     refused: list[RefusedWords]
-    root: Any
+    root: ConfigValue
     _failing: list[Refusal] | None
 
-    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
+    def _completed(self, values: ConfigMapping) -> ConfigMapping:
         """The values that the parser makes of the words."""
         document = self.documents[0]
         words = dict(values) if document.is_command else {str(key): as_words(value) for key, value in values.items() if key != ENVIRONMENT}
@@ -57,7 +56,7 @@ class CommandConfig(Config):
                 document.rename(option, name)
         return parsed.values
 
-    def override_value(self, override: Override) -> Any:
+    def override_value(self, override: Override) -> ConfigValue:
         """The words of an override; the parser of the command takes them."""
         return override.texts
 
@@ -100,7 +99,7 @@ class CommandConfig(Config):
             return self.facts.complete
         return not (self.facts.launch.is_open or CONFIG in self.root) and has_known_options(line)
 
-    def own(self, name: str) -> Any:
+    def own(self, name: str) -> ConfigValue:
         """The value of a field; None if the release does not have it, or if it is unknown."""
         raise NotImplementedError
 

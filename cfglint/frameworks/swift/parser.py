@@ -12,9 +12,9 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from cfglint.frameworks.swift.fields import Arguments, SwiftArgument
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     Words = list[str] | Unknown
 
@@ -38,7 +38,7 @@ class Parsed:
     """The values of the arguments, the option that sets each of them, and what is refused."""
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
+        self.values: ConfigTable = {}
         self.options: dict[str, str] = {}
         self.refused: list[RefusedWords] = []
 
@@ -99,7 +99,7 @@ def take(parsed: Parsed, option: str, name: str, words: Words, arguments: Argume
         parsed.values[name] = values if argument.is_list else values[0] if values else True
 
 
-def value_of(name: str, argument: SwiftArgument, word: str) -> Any:
+def value_of(name: str, argument: SwiftArgument, word: str) -> ConfigValue:
     """The value of a word; why it is refused, if it is."""
     if argument.choices:
         chosen = {str(each): each for each in argument.choices}

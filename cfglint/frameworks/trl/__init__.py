@@ -8,7 +8,7 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any, Final
+    from typing import Final
 
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
+    from cfglint.source.values import ConfigValue
 
 KIND: Final = "trl"
 PACKAGE = "trl"
@@ -230,7 +231,7 @@ class Trl(Framework["TrlConfig"]):
 
         return (*OPERATIONS, *OF_TRL)
 
-    def loaded(self, config: TrlConfig) -> tuple[int | None, Any]:
+    def loaded(self, config: TrlConfig) -> tuple[int | None, ConfigValue]:
         """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
         from cfglint.frameworks.trl.batch import loaded
 

@@ -8,10 +8,9 @@ from cfglint.frameworks.trl.releases import HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.trl.fields import Fields
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigTable
 
 # Fields that take inline JSON in addition to those of TrainingArguments, and the first release in which they do
 # (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).
@@ -53,12 +52,12 @@ class TrlArguments(Arguments):
 
     def __init__(
         self,
-        values: dict[Any, Any],
+        values: ConfigMapping,
         version: Version,
         fields: Fields,
         release: Version,
         refused: set[str],
-        own_defaults: dict[str, Any] | None = None,
+        own_defaults: ConfigTable | None = None,
     ) -> None:
         self.fields = fields
         self.release = release
@@ -83,7 +82,7 @@ class TrlArguments(Arguments):
         if counted and self.fields.trainers == ("rloo",) and self.release in OLD_NAMES[-1][-1]:
             self.given["max_steps"], self.source["max_steps"] = episodes // accumulation, EPISODES
 
-    def release_defaults(self, version: Version) -> dict[str, Any]:
+    def release_defaults(self, version: Version) -> ConfigTable:
         """The fields of the trainer's class with their defaults."""
         return self.fields.defaults
 

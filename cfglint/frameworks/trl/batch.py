@@ -20,12 +20,11 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.trl.arguments import TrlArguments
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
     Number = int | float | None
 
@@ -70,7 +69,7 @@ def generation(config: TrlConfig) -> Generation:
     return Generation(size, steps_, known_number(args, "num_generations"), passes)
 
 
-def loaded(config: TrlConfig) -> tuple[int | None, Any]:
+def loaded(config: TrlConfig) -> tuple[int | None, ConfigValue]:
     """(samples per epoch, samples that one process takes from the loader at a time)."""
     examples, micro = config.facts.num_examples, config.batch.micro_batch.value
     if config.streams or config.packs or not config.arguments.known("packing"):

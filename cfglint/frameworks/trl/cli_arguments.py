@@ -8,9 +8,8 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.document import Document
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 
 class TrlWords(Words):
@@ -18,10 +17,10 @@ class TrlWords(Words):
 
     name = "TrlParser.parse_args_and_config"
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The values by option, not cast yet."""
         assert isinstance(document, CommandDocument)
-        found: dict[str, Any] = {}
+        found: ConfigTable = {}
         for key, words in document.words.items():
             if words is None:
                 found[key] = Unknown(document.unknown.get(key, ()))
@@ -33,9 +32,9 @@ class TrlWords(Words):
 ARGUMENTS = TrlWords()
 
 
-def complemented(values: dict[Any, Any], types: dict[str, str], defaults: dict[str, Any]) -> dict[Any, Any]:
+def complemented(values: ConfigMapping, types: dict[str, str], defaults: ConfigTable) -> ConfigMapping:
     """The values with `no_x` converted to false for a boolean field `x` that is true by default."""
-    found: dict[Any, Any] = {}
+    found: ConfigMapping = {}
     for name, value in values.items():
         positive = name.removeprefix("no_") if isinstance(name, str) else name
         if positive != name and value is True and name not in types and defaults.get(positive) is True:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.accelerate.launcher_options import is_option
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
-from cfglint.frameworks.trl.launcher_options import is_option
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
 from cfglint.source.record import changed
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
+    from cfglint.source.values import ConfigValue
 
 PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the command passes the key
 # From here on TRL's command reads the file (before, it passes the line to its script, or refuses `--config`), and passes unknown
@@ -51,7 +52,7 @@ class TrlConfig(TrainerConfig):
         if facts.launch.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             facts = facts.replace(strict_keys=False, trainer=None, launch=changed(facts.launch, guessed=True, program=None))
         self.refused: list[UncastString] = []
-        self.env: Any = {}
+        self.env: ConfigValue = {}
         super().__init__(documents, kinds, facts)
         if self.starts_processes:
             self.batch_keys = {**self.batch_keys, "gpus": PROCESSES}
@@ -80,7 +81,7 @@ class TrlConfig(TrainerConfig):
         refused = {each.name for each in self.refused}
         return TrlArguments(parsed, self.version, table, self.trl_version, refused, self.own_defaults)
 
-    def override_value(self, override: Override) -> Any:
+    def override_value(self, override: Override) -> ConfigValue:
         """The value of a launch-line argument, a string that the parser casts; an argument without a value switches its key on."""
         from cfglint.frameworks.overrides import ARGS
 
@@ -143,7 +144,7 @@ class TrlConfig(TrainerConfig):
         option = options.given.get(PROCESSES) if options is not None else None
         return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
 
-    def default(self, path: Path, missing: object) -> Any:
+    def default(self, path: Path, missing: object) -> ConfigValue:
         """The default of the trainer's class; some fields of the script have none."""
         found = super().default(path, missing)
         return missing if found == REQUIRED else found
@@ -171,6 +172,6 @@ class TrlConfig(TrainerConfig):
         """How prompts become the batches of one process."""
         return FRAMEWORK.batches_because(self)
 
-    def loaded(self) -> tuple[int | None, Any]:
+    def loaded(self) -> tuple[int | None, ConfigValue]:
         """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
         return FRAMEWORK.loaded(self)

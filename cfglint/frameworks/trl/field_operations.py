@@ -12,9 +12,8 @@ from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.source.values import ConfigValue
 
 DIVIDES_FIRST = (0, 20, 0)  # from here on GRPO divides by the number of generations before it compares it with 2
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
@@ -45,7 +44,7 @@ def prepares(config: TrlConfig) -> bool:
     return config.only("sft") and not (isinstance(given, dict) and given.get("skip_prepare_dataset"))
 
 
-def group_size(value: Any, config: TrlConfig) -> None:
+def group_size(value: ConfigValue, config: TrlConfig) -> None:
     """Compare the size as trainer/grpo_config.py:1131 and 0.17.0 trainer/grpo_trainer.py:587 do."""
     if config.own_sampler:
         divides = config.trl_version >= DIVIDES_FIRST and value is not None
@@ -54,13 +53,13 @@ def group_size(value: Any, config: TrlConfig) -> None:
             raise TypeError("unsupported operand type(s) for %: 'int' and 'NoneType'")
 
 
-def generation_size(value: Any, config: TrlConfig) -> None:
+def generation_size(value: ConfigValue, config: TrlConfig) -> None:
     """Divide the size as trainer/grpo_config.py:1103 does."""
     if config.own_sampler and value is not None:
         _ = value % 1
 
 
-def generation_steps(value: Any, config: TrlConfig) -> None:
+def generation_steps(value: ConfigValue, config: TrlConfig) -> None:
     """Multiply the steps as trainer/grpo_config.py:1112 and 1131 do."""
     if config.own_sampler and value is not None:
         _ = value * 1 % 1
@@ -80,7 +79,7 @@ def passes(value: object, config: TrlConfig) -> None:
         raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
 
 
-def completion_length(value: Any, config: TrlConfig) -> None:
+def completion_length(value: ConfigValue, config: TrlConfig) -> None:
     """Check the length as transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate) does."""
     if config.own_sampler and value is not None and value <= 0:
         raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
@@ -96,7 +95,7 @@ def repeats(value: object, config: TrlConfig) -> None:
     raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
 
 
-def weights(value: Any, config: TrlConfig) -> None:
+def weights(value: ConfigValue, config: TrlConfig) -> None:
     """Use the weights as trainer/grpo_trainer.py:569-574 does: a tensor is made of them."""
     if config.own_sampler and value is not None:
         len(value)
@@ -123,13 +122,13 @@ def cache(value: object, config: TrlConfig) -> None:
         raise ValueError(f"Invalid `cache_implementation` ({value}). Choose one of: {CACHES[:-1]}")
 
 
-def generation_options(value: Any, config: TrlConfig) -> None:
+def generation_options(value: ConfigValue, config: TrlConfig) -> None:
     """Add the options as trainer/grpo_trainer.py:1172 does."""
     if value is not None and generates_itself(config):
         {}.update(value)
 
 
-def preparing_processes(value: Any, config: TrlConfig) -> None:
+def preparing_processes(value: ConfigValue, config: TrlConfig) -> None:
     """Compare and count the processes as the `map` of datasets 5.2.0 arrow_dataset.py does; a streamed data set has none."""
     if value is None or not config.only("sft", "dpo", "kto", "reward") or config.streams or (config.only("sft") and not prepares(config)):
         return
@@ -139,13 +138,13 @@ def preparing_processes(value: Any, config: TrlConfig) -> None:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def lower_bound(value: Any, config: TrlConfig) -> None:
+def lower_bound(value: ConfigValue, config: TrlConfig) -> None:
     """Compare the bound as trainer/grpo_config.py:1155 does."""
     if config.only("grpo") and value is not None:
         _ = value >= 1.0
 
 
-def sample_length(value: Any, config: TrlConfig) -> None:
+def sample_length(value: ConfigValue, config: TrlConfig) -> None:
     """Cut each sample as trainer/sft_trainer.py:1440 and data_utils.py:746 do; the other trainers compare its length; 0.17.0
     trainer/kto_trainer.py:221.
     """
@@ -167,19 +166,19 @@ def sample_length(value: Any, config: TrlConfig) -> None:
         _ = value > 1
 
 
-def prompt_length(value: Any, config: TrlConfig) -> None:
+def prompt_length(value: ConfigValue, config: TrlConfig) -> None:
     """Cut prompts and completions as 0.17.0 trainer/dpo_trainer.py:604 does."""
     if config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None:
         _ = [0][:value]
 
 
-def preparation(value: Any, config: TrlConfig) -> None:
+def preparation(value: ConfigValue, config: TrlConfig) -> None:
     """Use the options as trainer/sft_trainer.py:1008 does."""
     if config.only("sft") and value is not None:
         value.get("skip_prepare_dataset")
 
 
-def rank(value: Any, config: TrlConfig) -> None:
+def rank(value: ConfigValue, config: TrlConfig) -> None:
     """Check the rank as peft tuners/lora/layer.py (update_layer) does."""
     if not adapters(config):
         return
@@ -190,19 +189,19 @@ def rank(value: Any, config: TrlConfig) -> None:
         raise TypeError(f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {kind} at pos 0")
 
 
-def scale(value: Any, config: TrlConfig) -> None:
+def scale(value: ConfigValue, config: TrlConfig) -> None:
     """Divide alpha by r as peft tuners/lora/layer.py (update_layer) does."""
     if adapters(config):
         _ = value / 1
 
 
-def dropout(value: Any, config: TrlConfig) -> None:
+def dropout(value: ConfigValue, config: TrlConfig) -> None:
     """Check the dropout as peft tuners/lora/layer.py (update_layer) and torch 2.13 nn/modules/dropout.py do."""
     if adapters(config) and value > 0.0 and value > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {value}")
 
 
-def modules(value: Any, config: TrlConfig) -> None:
+def modules(value: ConfigValue, config: TrlConfig) -> None:
     """Convert a list to a set as peft tuners/lora/config.py (__post_init__) does."""
     if adapters(config) and value is not None and not isinstance(value, str):
         iter(value)
@@ -214,7 +213,7 @@ def task(value: object, config: TrlConfig) -> None:
         raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
 
 
-def loading(value: Any, config: TrlConfig) -> None:
+def loading(value: ConfigValue, config: TrlConfig) -> None:
     """Copy the options of the model as trainer/rloo_trainer.py:269 does."""
     if config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value:
         dict(value)

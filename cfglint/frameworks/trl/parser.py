@@ -16,7 +16,8 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
+
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 NULL_WORDS = ("none", "null")
 NULL_WORDS_READ = (1, 6, 0)  # from here on TRL's own parser treats `none` as null for an optional field (scripts/_hf_argparser.py)
@@ -36,13 +37,13 @@ class UncastString(Record):
         return invalid_value(spellings(self.name), self.kind, self.value)
 
 
-def cast(values: dict[Any, Any], types: dict[str, str], nullable: Collection[str]) -> tuple[dict[Any, Any], list[UncastString]]:
+def cast(values: ConfigMapping, types: dict[str, str], nullable: Collection[str]) -> tuple[ConfigMapping, list[UncastString]]:
     """The values as the parser passes them to the dataclasses, and the strings that it refuses, which are left out.
 
     `types` maps a field to the type of its strings; a key that is not in it stays unchanged. For the fields of
     `nullable`, the words "none" and "null" mean null.
     """
-    found: dict[Any, Any] = {}
+    found: ConfigMapping = {}
     refused: list[UncastString] = []
     for name, value in values.items():
         kind = types.get(name, "str") if isinstance(name, str) else "str"
@@ -56,7 +57,7 @@ def cast(values: dict[Any, Any], types: dict[str, str], nullable: Collection[str
     return found, refused
 
 
-def converted(text: str, kind: str, null_words: bool) -> Any:
+def converted(text: str, kind: str, null_words: bool) -> ConfigValue:
     """A string converted to one of the parser's types; raises ValueError if argparse refuses it."""
     if kind == "bool":
         word = argparse_types.converted("bool", text)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from cfglint.source.values import ConfigValue
+
     Raw = dict[str, Any]
 
 CONFIGS = {
@@ -152,7 +154,7 @@ def _field(module: Module, statement: ast.AnnAssign) -> Raw:
     return raw
 
 
-def _default(module: Module, node: ast.expr) -> Any:
+def _default(module: Module, node: ast.expr) -> ConfigValue:
     """A default value; a member of an Enum is its value."""
     if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ENUMS:
         found = module.find(ast.unparse(node.value))
@@ -167,7 +169,7 @@ def _default(module: Module, node: ast.expr) -> Any:
     return constant(module, node)
 
 
-def _made(module: Module, factory: ast.expr) -> Any:
+def _made(module: Module, factory: ast.expr) -> ConfigValue:
     if isinstance(factory, ast.Name) and factory.id in ("list", "dict"):
         return [] if factory.id == "list" else {}
     if module.tree.lenient:
@@ -175,16 +177,16 @@ def _made(module: Module, factory: ast.expr) -> Any:
     raise module.refuse(factory, "a default factory without a rule")
 
 
-def _choices(module: Module, metadata: ast.expr | None) -> list[Any] | None:
+def _choices(module: Module, metadata: ast.expr | None) -> list[ConfigValue] | None:
     if isinstance(metadata, ast.Dict):
         for key, value in pairs(metadata):
             if isinstance(key, ast.Constant) and key.value == "choices":
-                found: list[Any] = module.constant(value)
+                found: list[ConfigValue] = module.constant(value)
                 return found
     return None
 
 
-def _literal(module: Module, annotation: ast.expr) -> list[Any] | None:
+def _literal(module: Module, annotation: ast.expr) -> list[ConfigValue] | None:
     for part in ast.walk(annotation):
         if isinstance(part, ast.Subscript) and ast.unparse(part.value) == "Literal":
             return module.literal_values(part)

@@ -30,10 +30,10 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.verl.values import ComposedConfig
+    from cfglint.source.values import ConfigValue
 
 CONFIG: Stage = "config"
 INIT: Stage = "init"
@@ -114,7 +114,7 @@ def strategies(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
             yield FailedCheck("VRL012", "critic.strategy", message, "AssertionError", CONFIG, f"set `critic.strategy={actor}`", (STRATEGY,))
     estimator = tree.value("algorithm.adv_estimator")
     choices = ESTIMATORS_05 if tree.since(0, 5) else ESTIMATORS_04 if tree.since(0, 4) else ESTIMATORS
-    if isinstance(estimator, str) and not tree.since(0, 6) and estimator not in choices:
+    if isinstance(estimator, (str, int, float)) and not tree.since(0, 6) and estimator not in choices:
         message = f"`algorithm.adv_estimator` is {estimator}, not one of {', '.join(choices)}"
         yield FailedCheck("VRL011", "algorithm.adv_estimator", message, "NotImplementedError", INIT, "set one of these")
 
@@ -602,7 +602,7 @@ def unexpected(tree: ComposedConfig, section: str) -> Iterator[tuple[str, str]]:
             yield from unexpected(tree, f"{section}.{name}")
 
 
-CHECKS: Any = (
+CHECKS: ConfigValue = (
     keywords,
     numbers,
     strategies,

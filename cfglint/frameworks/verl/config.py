@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
     from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.shell.placed_text import Text
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
@@ -66,7 +67,7 @@ class VerlConfig(Config):
         self.copy = copy_of(facts)
         self.primary = primary_of(facts.launch)
         self.words: list[tuple[HydraOverride, Text]] = []
-        self.origins: dict[tuple[Any, ...], Any] = {}
+        self.origins: dict[tuple[Any, ...], ConfigValue] = {}
         self.values = self._composed()
         if self.is_open:
             self.refused.clear()
@@ -77,7 +78,7 @@ class VerlConfig(Config):
         self.sizes = Sizes(self.tree)
         self._failing: list[FailedCheck] | None = None
 
-    def _composed(self) -> dict[Any, Any]:
+    def _composed(self) -> ConfigMapping:
         if not self.command.is_command:
             found = self.framework.loader(self.command, self.facts).read(self.command)
             self.load_problems = [(self.command, problem) for problem in found.problems]
@@ -198,7 +199,7 @@ class VerlConfig(Config):
         """Whether the caller of the script may set what the line does not: the defaults are those of the package's config files."""
         return self.facts.launch.is_open
 
-    def value(self, key: str, default: object = None) -> Any:
+    def value(self, key: str, default: object = None) -> ConfigValue:
         """The resolved value of a dotted key; see `ComposedConfig.value`."""
         return self.tree.value(key, default)
 

@@ -10,9 +10,8 @@ from cfglint.source.hydra.defaults_list import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 HISTORY = History(FIELDS, SPANS)
 DEFAULTS, HEADER, CLASS = "@defaults", "@package", "class "
@@ -50,8 +49,8 @@ class ReleaseFiles:
 
 def source(name: str, release: Version) -> Source:
     """A file of a release as Hydra loads it."""
-    values: dict[Any, Any] = {}
-    defaults: list[Any] = []
+    values: ConfigMapping = {}
+    defaults: list[ConfigValue] = []
     package: str | None = None
     for key, row in HISTORY.fields(name, release).items():
         if key == DEFAULTS:
@@ -63,14 +62,14 @@ def source(name: str, release: Version) -> Source:
     return Source(name, values, defaults, package)
 
 
-def place(values: dict[Any, Any], steps: list[str], value: object) -> None:
+def place(values: ConfigMapping, steps: list[str], value: object) -> None:
     """Set the value at a path, with the mappings that lead there."""
     for step in steps[:-1]:
         values = values.setdefault(step, {})
     values[steps[-1]] = value
 
 
-def as_lists(value: object) -> Any:
+def as_lists(value: object) -> ConfigValue:
     """A constant of the tables with its tuples as lists."""
     return [as_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
 

@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 
 class ComposedConfig:
     """A composed config: what the checks and the sizes of a run are computed from, at a release of verl."""
 
-    def __init__(self, values: dict[Any, Any], facts: LaunchFacts, release: Version) -> None:
+    def __init__(self, values: ConfigMapping, facts: LaunchFacts, release: Version) -> None:
         self.values = values
         self.facts = facts
         self._release = release
         self._resolver = Resolver(values, unknown)
 
-    def replaced(self, values: Mapping[str, Any]) -> ComposedConfig:
+    def replaced(self, values: Mapping[str, ConfigValue]) -> ComposedConfig:
         """The tree with other values of some dotted keys."""
         top = dict(self.values)
         for key, value in values.items():
@@ -37,7 +38,7 @@ class ComposedConfig:
             inner[name] = value
         return ComposedConfig(top, self.facts, self._release)
 
-    def value(self, key: str, default: object = None) -> Any:
+    def value(self, key: str, default: object = None) -> ConfigValue:
         """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
         try:
             found = self._resolver.get(tuple(key.split(".")), default)
@@ -52,9 +53,9 @@ class ComposedConfig:
         except ResolutionError:
             return False
 
-    def raw(self, key: str) -> Any:
+    def raw(self, key: str) -> ConfigValue:
         """The value of a dotted key as it is composed, with its references; None if there is none."""
-        value: Any = self.values
+        value: ConfigValue = self.values
         for step in key.split("."):
             value = value.get(step) if isinstance(value, dict) else None
         return value

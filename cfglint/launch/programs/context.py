@@ -25,6 +25,7 @@ class Context:
         read: Callable[[str], str | None] = lambda path: None,
         folders: tuple[str, ...] = (),
         main: str = "",
+        spelled: tuple[str, ...] = (),
     ) -> None:
         self.words = words
         self.is_open = is_open
@@ -33,11 +34,13 @@ class Context:
         self.read = read
         self.folders = folders
         self.main = main
+        self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read
 
     def with_texts(self, texts: Mapping[str, str]) -> Context:
         """The same with other contents for some files."""
-        return Context(self.words, self.is_open, self.environment, self.gpus, with_texts(self.read, texts), self.folders, self.main)
+        read = with_texts(self.read, texts)
+        return Context(self.words, self.is_open, self.environment, self.gpus, read, self.folders, self.main, self.spelled)
 
     def content(self, path: str) -> tuple[str, str] | None:
         """(path, content) of a file that the program opens; None if it is not found, or its folder is not certain."""

@@ -5,23 +5,42 @@ from __future__ import annotations
 import posixpath
 
 from cfglint.launch.programs import config_files
-from cfglint.launch.programs.objects import PROJECT, Value, unknown, wrapped
+from cfglint.launch.programs.objects import PROJECT, Mapping, Value, unknown, wrapped
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
 from cfglint.source.hydra.defaults_list import GLOBAL, CompositionError, Source
 from cfglint.source.hydra.overrides import ADD, CHANGE, FORCE, HydraOverride, OverrideError, parse_override
 from cfglint.source.record import changed
+from cfglint.source.shell.placed_text import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.interpreter import Interpreter
     from cfglint.launch.programs.modules import ProgramModule
 
 PACKAGES = {"_root_": GLOBAL, "_group_": None}  # words of older files in a package comment; None is the group's own
 
 
-def composed(run: Interpreter, folder: Value, name: Value, words: object, module: ProgramModule) -> Value:
-    """The config of a program; `words` are its overrides, None if they are unknown."""
+def overrides_of(context: Context) -> tuple[list[str] | None, list[str]]:
+    """The known words of a launch line, None if there may be others, and the keys that it sets to unknown values."""
+    words: list[str] = []
+    keys: list[str] = []
+    for word, spelled in zip(context.words, context.spelled or map(str, context.words), strict=True):
+        key, mark, _ = spelled.partition("=")
+        if word is not None:
+            words.append(word)
+        elif mark and UNKNOWN not in key:
+            keys.append(key.lstrip("+"))
+        else:
+            return None, []
+    return (None if context.is_open else words), keys
+
+
+def composed(run: Interpreter, folder: Value, name: Value, words: object, module: ProgramModule, unknown_keys: Iterable[str] = ()) -> Value:
+    """The config of a program; `words` are its overrides, None if they are unknown; other overrides have `unknown_keys`."""
     if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
         return unknown("the config of Hydra is unknown")
     given = [each for each in words if each]
@@ -39,8 +58,23 @@ def composed(run: Interpreter, folder: Value, name: Value, words: object, module
     except (OverrideError, CompositionError) as problem:
         return unknown(str(problem))
     result = wrapped(tree.values, True)
+    for key in unknown_keys:
+        if "/" in key or isinstance(tree.values.get(key), dict):
+            return unknown("the launch line chooses an unknown file of Hydra's config")
+        leave_open(result, key.split("."))
     config_files.share_root(result.data, result.data)
     return result
+
+
+def leave_open(config: Value, path: list[str]) -> None:
+    """Make the value at a path of a config unknown."""
+    for step in path[:-1]:
+        inner = config.data.slots.get(step) if isinstance(config.data, Mapping) else None
+        if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
+            return
+        config = inner
+    if isinstance(config.data, Mapping):
+        config.data.slots[path[-1]] = unknown("the launch line sets it to an unknown value")
 
 
 class ProjectFiles:

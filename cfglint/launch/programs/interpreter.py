@@ -49,6 +49,8 @@ NOWHERE = ast.Pass()
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
 DEEPEST = 30  # calls within calls
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
+EXITS = ("sys.exit", "exit", "quit", "os._exit")
+REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BUILTINS = frozenset(dir(builtins))
 
@@ -147,6 +149,10 @@ class Interpreter(Expressions):
         """End the program with a status: a number above 0 and a message are those of a failure."""
         status = given[0].data if given else None
         raise End if isinstance(status, (int, str)) and status else Quit
+
+    def fail(self) -> NoReturn:
+        """Raise an exception of the program, which a `try` around the call may catch."""
+        raise End
 
     # -- modules
 
@@ -418,7 +424,7 @@ class Interpreter(Expressions):
         if not through:
             raise next((each if isinstance(each, Break) else Left() for each in ended if not isinstance(each, End)), End())
         self.join(through)
-        if not isinstance(node, ast.Try):  # what a handler ends has failed
+        if not isinstance(node, ast.Try) and not (isinstance(node, ast.If) and gives_up(node)):  # what a handler ends has failed
             behind += [(node, LOOP_LEFT if isinstance(each, Break) else LEFT) for each in ended if isinstance(each, QUIET)]
         self.conditions += behind
 
@@ -632,13 +638,31 @@ def as_loaded(node: ast.expr) -> ast.expr:
     return node
 
 
+def gives_up(node: ast.If) -> bool:
+    """Whether a branch only reports something and leaves without a result, so that nothing is trained: "training file not found"."""
+    body = node.body
+    last = body[-1]
+    call = last.value if isinstance(last, ast.Expr) else None
+    leaves = isinstance(last, ast.Return) and (last.value is None or (isinstance(last.value, ast.Constant) and not last.value.value))
+    leaves = leaves or (isinstance(call, ast.Call) and shown(call.func) in EXITS)
+    return leaves and len(body) > 1 and not node.orelse and all(isinstance(each, ast.Expr) and is_report(each.value) for each in body[:-1])
+
+
+def is_report(node: ast.expr) -> bool:
+    """Whether an expression only writes a message: `print(...)`, `logger.error(...)`, `console.print(...)`."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Constant)
+    name = shown(node.func)
+    return name == "print" or name.rpartition(".")[2] in REPORTS
+
+
 def ends(body: list[ast.stmt]) -> bool:
     """Whether a handler certainly ends the program, or the function with an exception."""
     last = body[-1]
     if isinstance(last, ast.Raise):
         return True
     call = last.value if isinstance(last, ast.Expr) else None
-    return isinstance(call, ast.Call) and shown(call.func) in ("sys.exit", "exit", "quit", "os._exit")
+    return isinstance(call, ast.Call) and shown(call.func) in EXITS
 
 
 def is_import_error(handler: ast.ExceptHandler) -> bool:

@@ -53,7 +53,10 @@ STRING_METHODS = frozenset(
 )
 NUMBERS: dict[str, Callable[..., Any]] = {"abs": abs, "round": round, "int": int, "float": float, "str": str, "bool": bool, "pow": pow}
 MATH = ("ceil", "floor", "sqrt", "log2", "trunc")
-WORLD = ("torch.cuda.device_count", "torch.distributed.get_world_size", "torch.accelerator.device_count")
+WORLD = (
+    *("torch.cuda.device_count", "torch.distributed.get_world_size", "torch.accelerator.device_count"),
+    *("deepspeed.comm.get_world_size", "deepspeed.comm.comm.get_world_size"),
+)
 TRUE_HERE = (
     *("torch.cuda.is_available", "torch.cuda.is_bf16_supported", "unsloth.is_bfloat16_supported", "unsloth.is_bf16_supported"),
     *("transformers.utils.is_torch_bf16_gpu_available", "transformers.utils.is_torch_cuda_available"),
@@ -103,6 +106,8 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         return by_attribute(given, named)
     if package == "pathlib" and last in ("Path", "PurePath", "PosixPath"):
         return path_of(run, given)
+    if name == "ast.literal_eval" and len(given) == 1 and given[0].known:
+        return evaluated_literal(run, given[0])
     if name == "functools.partial" and given and isinstance(given[0].data, (Function, Class)):
         return unknown()
     found = config_files.external(run, name, given, named)
@@ -143,6 +148,15 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "object":
         return Value(Instance())
     return unknown()
+
+
+def evaluated_literal(run: Interpreter, value: Value) -> Value:
+    """The result of `ast.literal_eval`, which raises an exception for what is no literal."""
+    try:
+        found = ast.literal_eval(value.data)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        run.fail()
+    return wrapped(found) if isinstance(found, (*PLAIN, list, tuple, dict)) else unknown()
 
 
 def numeric(name: str, given: Given) -> Value:

@@ -349,8 +349,8 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
         given, named = marks["hydra.main"][0]
         folder = named.get("config_path") or (given[0] if given else NONE)
         name = named.get("config_name") or (given[1] if len(given) > 1 else NONE)
-        words = None if run.context.is_open or None in run.context.words else run.context.words
-        return [hydra.composed(run, folder, name, words, function.frame.module)], {}
+        words, unknown_keys = hydra.overrides_of(run.context)
+        return [hydra.composed(run, folder, name, words, function.frame.module, unknown_keys)], {}
     if "click.command" in marks or "click.option" in marks:
         return [], of_options(run, function)
     return None

@@ -58,7 +58,10 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     if not calls and (engines or may_build(modules)):
         evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
         calls = evaluated_calls(evaluated, modules)
-        calls = calls or [each for each in engines if given_mapping(evaluated.call(each))]
+        bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
+        calls = calls or [
+            each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(facts.evaluations.under(bare).call(each))
+        ]
     facts.built = tuple(calls or (accelerators(scopes) if not facts.arguments else ()))
     return facts
 

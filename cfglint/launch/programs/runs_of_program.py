@@ -30,7 +30,7 @@ class Evaluations:
 
     def under(self, context: Context) -> Evaluated:
         """The program, evaluated in its circumstances."""
-        key = (context.words, context.is_open, tuple(sorted(context.environment.items())), context.gpus, context.folders)
+        key = (context.words, context.spelled, context.is_open, tuple(sorted(context.environment.items())), context.gpus, context.folders)
         if key not in self._known:
             if len(self._known) >= MOST:
                 self._known.clear()

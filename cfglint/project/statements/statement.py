@@ -6,7 +6,7 @@ from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
 SIDE_NAMES = ("testing", "development", "documentation", "conformance", "pre", "precommit", "typing", "mypy")
@@ -56,7 +56,7 @@ def is_side_group(name: str) -> bool:
     return any(word.rstrip("s") in SIDE_GROUPS or word in SIDE_NAMES for word in words)
 
 
-def within(table: dict[str, Any], *keys: str) -> dict[str, Any]:
+def within(table: ConfigTable, *keys: str) -> ConfigTable:
     """The table under some keys; empty if there is none."""
     for key in keys:
         inner = table.get(key)
@@ -64,6 +64,6 @@ def within(table: dict[str, Any], *keys: str) -> dict[str, Any]:
     return table
 
 
-def listed(value: object) -> list[Any]:
+def listed(value: object) -> list[ConfigValue]:
     """A list, or an empty one in place of anything else."""
     return value if isinstance(value, list) else []

@@ -10,12 +10,13 @@ from cfglint.project.statements.statement import Statement, is_side_group, liste
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-    from typing import Any
+
+    from cfglint.source.values import ConfigTable
 
     Stated = tuple[str, Statement]
 
 
-def parsed(text: str, file: str) -> dict[str, Any]:
+def parsed(text: str, file: str) -> ConfigTable:
     """A file as a table; empty if it cannot be parsed."""
     try:
         return parse_toml(text.encode("utf-8", "replace"), file)
@@ -41,7 +42,7 @@ def of_pyproject(text: str, file: str, packages: Collection[str]) -> Iterator[St
             yield from of_mapping(within(group, "dependencies"), file, packages, optional=True)
 
 
-def of_extras(table: dict[str, Any]) -> Iterator[object]:
+def of_extras(table: ConfigTable) -> Iterator[object]:
     """The requirements of the extras and groups that are not for tests, documentation or development."""
     for path in (("project", "optional-dependencies"), ("dependency-groups",), ("tool", "pdm", "dev-dependencies")):
         for name, requirements in within(table, *path).items():
@@ -62,7 +63,7 @@ def of_list(requirements: object, file: str, packages: Collection[str], optional
             yield found
 
 
-def sourced(found: Iterator[Stated], sources: dict[str, Any], file: str) -> Iterator[Stated]:
+def sourced(found: Iterator[Stated], sources: ConfigTable, file: str) -> Iterator[Stated]:
     """The statements with the repositories that uv takes packages from."""
     for package, statement in found:
         source = sources.get(package)
@@ -71,7 +72,7 @@ def sourced(found: Iterator[Stated], sources: dict[str, Any], file: str) -> Iter
         yield package, of_source(package, source, file, statement) if isinstance(source, dict) else statement
 
 
-def of_source(package: str, source: dict[str, Any], file: str, otherwise: Statement) -> Statement:
+def of_source(package: str, source: ConfigTable, file: str, otherwise: Statement) -> Statement:
     """What a git repository or folder in the place of the index states."""
     if isinstance(source.get("git"), str):
         owner, _, repository = source["git"].removesuffix("/").removesuffix(".git").replace(":", "/").rpartition("/")
@@ -82,7 +83,7 @@ def of_source(package: str, source: dict[str, Any], file: str, otherwise: Statem
     return otherwise
 
 
-def of_mapping(wanted: dict[str, Any], file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
+def of_mapping(wanted: ConfigTable, file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
     """What a table of Poetry or Pipenv states: `trl = "^0.9"`, `trl = { git = "...", tag = "v0.9.6" }`."""
     for name, value in wanted.items():
         package = normalised(name)

@@ -9,7 +9,7 @@ import os
 
 from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.frameworks import framework
-from cfglint.report.changes import NOTHING, place, title, urgency
+from cfglint.report.changes import nothing, place, title, urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.figures import Numbers
 from cfglint.report.html.page import fragment, page, signs
@@ -21,7 +21,6 @@ from cfglint.review.release_groups import grouped_by_release
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
     from cfglint.findings.diagnostic import Outcome
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from cfglint.review.left_out import NotCompared
     from cfglint.review.release_groups import ReleaseGroup
     from cfglint.review.settings import SettingChange
+    from cfglint.source.values import ConfigTable
 
 MOST_PLANS = 8  # maximum number of plans with diagrams
 MOST_TRAININGS = 2  # of a log, in the headline
@@ -217,7 +217,7 @@ def plan_headline(plans: list[PlanEntry]) -> str:
 
 def planned(each: PlanEntry, outcome: Outcome | None) -> views.PlanView:
     """The template values of one plan, with its diagrams."""
-    resolved: dict[str, Any] = {key: value for key, value in (each["chosen"] or {}).items() if key != "feasible"}
+    resolved: ConfigTable = {key: value for key, value in (each["chosen"] or {}).items() if key != "feasible"}
     resolved |= {"steps_per_epoch": each["steps_per_epoch"], "total_steps": each["total_steps"]}
     if outcome:
         axes = ("tensor_parallel", "pipeline_parallel", "context_parallel", "sequence_parallel")
@@ -278,7 +278,7 @@ def release_headline(groups: list[ReleaseGroup]) -> str:
 def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeView]) -> str:
     """The headline with the most important change."""
     if not altered:
-        return sentence(NOTHING).rstrip(".")
+        return sentence(nothing(comparisons)).rstrip(".")
     stopping = broken(altered)
     stopped = sum(each.runs for each in stopping)
     only = altered[0].after if len(comparisons) == 1 else None

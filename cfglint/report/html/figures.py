@@ -9,10 +9,9 @@ from cfglint.frameworks.summary import GPUS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Outcome, ReportContext
     from cfglint.findings.entries import SettingEntry
+    from cfglint.source.values import ConfigValue
 
 AXES = (
     ("tensor parallel", "tensor_parallel"),
@@ -70,7 +69,7 @@ class Numbers:
         """The options that supply the number of a line."""
         return self.settings[label]["needs"] or "" if label in self.settings else ""
 
-    def value(self, label: str) -> Any:
+    def value(self, label: str) -> ConfigValue:
         """The value of a line; None without that line."""
         return self.settings[label]["value"] if label in self.settings else None
 

@@ -15,9 +15,8 @@ from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.report.html.views import FindingView
+    from cfglint.source.values import ConfigTable, ConfigValue
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to their severity
@@ -61,7 +60,7 @@ def environment() -> Environment:
     return made
 
 
-def clean(value: object) -> Any:
+def clean(value: object) -> ConfigValue:
     """A string in which control characters and lone surrogates, which would affect the layout, are escaped."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -131,7 +130,7 @@ def part(name: str) -> Markup:
         return Markup(file.read())
 
 
-def index(findings: list[FindingView], anchors: list[str]) -> dict[str, Any]:
+def index(findings: list[FindingView], anchors: list[str]) -> ConfigTable:
     """The data for the page's script: runs, findings, and the filter values; findings refer to both by position."""
     values = {name: list(dict.fromkeys(getattr(each, name) for each in findings)) for name in FILTERED}
     runs = {each.anchor: anchors.index(each.run) for each in findings}
@@ -143,6 +142,6 @@ def index(findings: list[FindingView], anchors: list[str]) -> dict[str, Any]:
     return {"runs": anchors, "findings": entries}
 
 
-def embedded(values: dict[str, Any]) -> Markup:
+def embedded(values: ConfigTable) -> Markup:
     """Values as JSON that cannot close the surrounding HTML element."""
     return Markup(json.dumps(values, separators=(",", ":")).translate(HARMLESS))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.hydra.overrides import HydraOverride
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 HYDRA = "hydra"  # Hydra's own settings, which are not part of the program's config
 
@@ -26,7 +27,7 @@ HYDRA = "hydra"  # Hydra's own settings, which are not part of the program's con
 class Composed(Record):
     """The composed tree, unresolved; `origins` maps each leaf to where it was set: (path of the file, path in it), or its override."""
 
-    values: dict[Any, Any]
+    values: ConfigMapping
     origins: dict[tuple[Any, ...], tuple[str, tuple[Any, ...]] | HydraOverride]
 
 
@@ -60,7 +61,7 @@ def is_hydra(override: HydraOverride) -> bool:
 
 def merge(composed: Composed, at: tuple[Any, ...], values: Mapping[Any, Any], origin: Callable[[tuple[Any, ...]], Any]) -> None:
     """Merge a mapping into the tree at a path: mappings key by key, everything else replaces."""
-    target: Any = composed.values
+    target: ConfigValue = composed.values
     for step in at:
         inner = target.get(step)
         if not isinstance(inner, dict):
@@ -70,7 +71,11 @@ def merge(composed: Composed, at: tuple[Any, ...], values: Mapping[Any, Any], or
 
 
 def merge_into(
-    composed: Composed, target: dict[Any, Any], at: tuple[Any, ...], values: Mapping[Any, Any], origin: Callable[[tuple[Any, ...]], Any]
+    composed: Composed,
+    target: ConfigMapping,
+    at: tuple[Any, ...],
+    values: Mapping[Any, Any],
+    origin: Callable[[tuple[Any, ...]], Any],
 ) -> None:
     """Merge a mapping into a mapping of the tree. A mandatory value (`???`) does not replace what is there."""
     for key, value in values.items():
@@ -86,7 +91,7 @@ def merge_into(
             replace(composed, target, path, own, origin(path))
 
 
-def replace(composed: Composed, target: Any, path: tuple[Any, ...], value: Any, origin: Any) -> None:
+def replace(composed: Composed, target: ConfigValue, path: tuple[Any, ...], value: ConfigValue, origin: ConfigValue) -> None:
     """Set the value at a path, which lies directly in a mapping or list of the tree."""
     if isinstance(item(target, path[-1]), (dict, list)):
         forget(composed, path)
@@ -120,7 +125,7 @@ def apply(composed: Composed, override: HydraOverride, unknown: Callable[[str], 
         put(composed, override, path)
 
 
-def current(composed: Composed, override: HydraOverride, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> Any:
+def current(composed: Composed, override: HydraOverride, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> ConfigValue:
     """The resolved value at a path, None for a mandatory one too; raises CompositionError if it cannot be resolved."""
     try:
         value = Resolver(composed.values, unknown).get(path)
@@ -137,7 +142,7 @@ def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...], u
     if override.value is not None and override.value != value:
         message = f"Could not delete from config. The value of '{override.key}' is {value} and not {override.value}."
         raise CompositionError(f"{COMPOSITION}: {message}", override)
-    parent: Any = composed.values
+    parent: ConfigValue = composed.values
     for step in path[:-1]:
         parent = item(parent, step)
     del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
@@ -148,7 +153,7 @@ def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...], u
 def put(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> None:
     """Set the value at a path. Without a plus sign every key has to exist; a mapping is merged into a mapping."""
     adds = override.sign in (ADD, FORCE)
-    target: Any = composed.values
+    target: ConfigValue = composed.values
     for index, step in enumerate(path[:-1]):
         inner = item(target, step)
         if not isinstance(inner, (dict, list)):
@@ -157,7 +162,7 @@ def put(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> N
             inner = {}
             replace(composed, target, path[: index + 1], inner, override)
         target = inner
-    last: Any = path[-1]
+    last: ConfigValue = path[-1]
     if isinstance(target, list):
         if not last.isdecimal() or int(last) >= len(target):
             raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}", override)
@@ -173,7 +178,7 @@ def put(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> N
     replace(composed, target, path, override.value, override)
 
 
-def put_mapping(composed: Composed, override: HydraOverride, target: dict[Any, Any], path: tuple[Any, ...], adds: bool) -> None:
+def put_mapping(composed: Composed, override: HydraOverride, target: ConfigMapping, path: tuple[Any, ...], adds: bool) -> None:
     """Merge a mapping into the one at a path; without a plus sign it may not have new keys."""
     inner = target.get(path[-1])
     if not isinstance(inner, dict):
@@ -194,7 +199,7 @@ def has_all(current: Mapping[Any, Any], values: Mapping[Any, Any]) -> bool:
     return True
 
 
-def item(target: Any, step: str) -> Any:
+def item(target: ConfigValue, step: str) -> ConfigValue:
     """The value of a mapping or list at a step; None if there is none."""
     if isinstance(target, dict):
         return target.get(step)

@@ -13,7 +13,9 @@ from cfglint.source.record import Record, changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Protocol
+    from typing import Protocol
+
+    from cfglint.source.values import ConfigTable, ConfigValue
 
     class Repository(Protocol):
         """The config files that a composition may load, by their path below a search folder, without suffix."""
@@ -53,8 +55,8 @@ class Source(Record):
     """A config file: its values, without its defaults list, that list, and the package of its first comment."""
 
     path: str
-    values: Mapping[Any, Any]
-    defaults: list[Any]
+    values: Mapping[ConfigValue, ConfigValue]
+    defaults: list[ConfigValue]
     package: str | None = None
 
 
@@ -62,7 +64,7 @@ class Entry(Record):
     """One element of a defaults list, or the primary config. `group` is None for a file that is named by its path."""
 
     group: str | None
-    option: Any
+    option: ConfigValue
     package: str | None = None
     optional: bool = False
     override: bool = False
@@ -116,7 +118,7 @@ class Part(Record):
     primary: bool
 
 
-def entries(defaults: list[Any]) -> list[Entry]:
+def entries(defaults: list[ConfigValue]) -> list[Entry]:
     """The elements of a defaults list; raises CompositionError for one that is neither a string nor a mapping with one key."""
     found: list[Entry] = []
     for item in defaults:
@@ -149,12 +151,12 @@ class DefaultsList:
     def __init__(self, repository: Repository, overrides: list[HydraOverride]) -> None:
         self._repository = repository
         self.values: list[HydraOverride] = []  # overrides of values
-        self._choices: dict[str, Any] = {}
+        self._choices: ConfigTable = {}
         self._chosen_by: dict[str, HydraOverride | str] = {}
         self._used: set[str] = set()
         self._added: list[Entry] = []
         self._deleted: dict[str, HydraOverride] = {}
-        self._known: dict[str, Any] = {}
+        self._known: ConfigTable = {}
         self._loaded = 0
         for override in overrides:
             self._sort(override)

@@ -11,10 +11,10 @@ from cfglint.source.hydra.defaults_list import CompositionError, Source
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
 
     from cfglint.source.document import Document
     from cfglint.source.hydra.defaults_list import Repository
+    from cfglint.source.values import ConfigValue
 
 SUFFIX = ".yaml"
 DEFAULTS, HYDRA, SEARCH_PATH = "defaults", "hydra", "searchpath"
@@ -117,6 +117,6 @@ def header(text: str) -> str | None:
 
 def further_folders(primary: Source) -> list[str]:
     """The entries of `hydra.searchpath` of a primary config."""
-    own: Any = primary.values.get(HYDRA)
+    own: ConfigValue = primary.values.get(HYDRA)
     listed = own.get(SEARCH_PATH) if isinstance(own, dict) else None
     return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.source.values import ConfigMapping, ConfigValue
+
 MISSING = "???"
 RELATIVE = re.compile(r"\.*")
 STEPS = re.compile(r"[^.\[\]]+")
@@ -31,13 +33,13 @@ class Resolver:
     `unknown` makes the value of what is outside of it: an environment variable, a resolver of the program.
     """
 
-    def __init__(self, root: dict[Any, Any], unknown: Callable[[str], Any]) -> None:
+    def __init__(self, root: ConfigMapping, unknown: Callable[[str], Any]) -> None:
         self._root = root
         self._unknown = unknown
         self._active: set[tuple[Any, ...]] = set()
         self._steps = 0
 
-    def get(self, path: tuple[Any, ...], default: object = None) -> Any:
+    def get(self, path: tuple[Any, ...], default: object = None) -> ConfigValue:
         """The resolved value at a path; the default if there is none. Raises ResolutionError."""
         parent, found = self._look_up(path)
         return self.value(parent, path) if found else default
@@ -46,7 +48,7 @@ class Resolver:
         """Whether the tree has a value at a path."""
         return self._look_up(path)[1]
 
-    def value(self, value: object, path: tuple[Any, ...]) -> Any:
+    def value(self, value: object, path: tuple[Any, ...]) -> ConfigValue:
         """A value of the tree at a path, with its interpolations resolved in depth."""
         if isinstance(value, dict):
             return {key: self.value(item, (*path, key)) for key, item in value.items()}
@@ -65,8 +67,8 @@ class Resolver:
         finally:
             self._active.discard(path)
 
-    def _look_up(self, path: tuple[Any, ...]) -> tuple[Any, bool]:
-        value: Any = self._root
+    def _look_up(self, path: tuple[Any, ...]) -> tuple[ConfigValue, bool]:
+        value: ConfigValue = self._root
         for index, step in enumerate(path):
             if isinstance(value, str) and "${" in value:
                 value = self.value(value, path[:index])
@@ -78,8 +80,8 @@ class Resolver:
                 return None, False
         return value, True
 
-    def _string(self, text: str, path: tuple[Any, ...]) -> Any:
-        parts: list[Any] = []
+    def _string(self, text: str, path: tuple[Any, ...]) -> ConfigValue:
+        parts: list[ConfigValue] = []
         position = 0
         while True:
             begin = text.find("${", position)
@@ -102,7 +104,7 @@ class Resolver:
             return joined if len(joined) <= MOST_LENGTH else self._unknown("a very long string")
         return next(part for part in known if not isinstance(part, (str, int, float, bool, type(None))))
 
-    def _reference(self, body: str, path: tuple[Any, ...]) -> Any:
+    def _reference(self, body: str, path: tuple[Any, ...]) -> ConfigValue:
         body = body.strip()
         if "${" in body:
             name, colon, _ = body.partition(":")
@@ -119,14 +121,14 @@ class Resolver:
             raise ResolutionError(f"omegaconf.errors.InterpolationToMissingValueError: Missing mandatory value: {body}")
         return self.value(value, target)
 
-    def _resolve(self, name: str, arguments: str, path: tuple[Any, ...]) -> Any:
+    def _resolve(self, name: str, arguments: str, path: tuple[Any, ...]) -> ConfigValue:
         if name == "oc.select":
             return self._select(arguments, path)
         if name == "oc.env":
             return self._unknown(f"the environment variable {arguments.partition(',')[0].strip()}")
         return self._unknown(f"the resolver {name}")
 
-    def _select(self, arguments: str, path: tuple[Any, ...]) -> Any:
+    def _select(self, arguments: str, path: tuple[Any, ...]) -> ConfigValue:
         key, comma, default = arguments.partition(",")
         target = absolute(key.strip(), path)
         value, found = self._look_up(target)
@@ -136,7 +138,7 @@ class Resolver:
                 return selected
         return self._argument(default.strip(), path) if comma else None
 
-    def _argument(self, text: str, path: tuple[Any, ...]) -> Any:
+    def _argument(self, text: str, path: tuple[Any, ...]) -> ConfigValue:
         if "${" in text:
             return self._string(text, path)
         try:

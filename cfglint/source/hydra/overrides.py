@@ -12,7 +12,9 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Final
+
+    from cfglint.source.values import ConfigValue
 
 CHANGE: Final = ""
 ADD: Final = "+"
@@ -36,7 +38,7 @@ class HydraOverride(Record):
     sign: str
     key: str
     package: str | None
-    value: Any
+    value: ConfigValue
     text: str
     has_value: bool = True
 

@@ -11,7 +11,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 INTEGER = r"(?:0|[1-9](?:_?[0-9])*)"
 POINT = rf"(?:{INTEGER}?\.[0-9](?:_?[0-9])*|{INTEGER}\.)"
@@ -83,7 +83,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def parse_value(text: str) -> Any:
+def parse_value(text: str) -> ConfigValue:
     """The value of an override: the string behind its `=`; a Sweep for several values. Raises GrammarError."""
     if not text:
         return ""
@@ -129,7 +129,7 @@ class ValueParser:
             raise GrammarError(f"mismatched input '{self.token[1] or '<EOF>'}' expecting {wanted}")
         self.advance()
 
-    def element(self) -> Any:
+    def element(self) -> ConfigValue:
         """A list, a mapping, a function call, a quoted string, or a word."""
         self._depth += 1
         if self._depth > MOST_NESTED:
@@ -147,9 +147,9 @@ class ValueParser:
         finally:
             self._depth -= 1
 
-    def _list(self) -> list[Any]:
+    def _list(self) -> list[ConfigValue]:
         self.advance()
-        items: list[Any] = []
+        items: list[ConfigValue] = []
         while self.kind != "]":
             if items:
                 self.expect(",")
@@ -157,9 +157,9 @@ class ValueParser:
         self.advance()
         return items
 
-    def _mapping(self) -> dict[Any, Any]:
+    def _mapping(self) -> ConfigMapping:
         self.advance()
-        pairs: dict[Any, Any] = {}
+        pairs: ConfigMapping = {}
         first = True
         while self.kind != "}":
             if not first:
@@ -171,10 +171,10 @@ class ValueParser:
         self.advance()
         return pairs
 
-    def _call(self) -> Any:
+    def _call(self) -> ConfigValue:
         name = self.advance()
         self.advance()
-        arguments: list[Any] = []
+        arguments: list[ConfigValue] = []
         while self.kind != ")":
             if arguments:
                 self.expect(",")
@@ -187,7 +187,7 @@ class ValueParser:
             raise GrammarError(f"Unknown function '{name}'")
         return Sweep(False) if name in SWEEPS else Call(name)
 
-    def _word(self, allowed: tuple[str, ...]) -> Any:
+    def _word(self, allowed: tuple[str, ...]) -> ConfigValue:
         parts: list[tuple[str, str]] = []
         while self.kind in allowed:
             kind = self.kind
@@ -205,7 +205,7 @@ class ValueParser:
         return "".join(source[1::2] if kind == "escape" else source for kind, source in parts)
 
 
-def scalar(kind: str, source: str) -> Any:
+def scalar(kind: str, source: str) -> ConfigValue:
     """The value of a single token."""
     if kind == "integer":
         return int(source)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.document import Path, Problem
+    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 
 class CallDocument(Document):
@@ -55,7 +56,7 @@ class CallDocument(Document):
         super().__init__(path, text, SYNTAX)
         self.name = name
         self.extent: tuple[int, int] = (start, end)
-        self.values: dict[Any, Any] = {}
+        self.values: ConfigMapping = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.literal: set[str] = set()
         self.borrowed: dict[str, str] = {}
@@ -64,14 +65,14 @@ class CallDocument(Document):
         self.number = 0
         self.loop: Any = None
         self.set_later: Collection[str] = ()
-        self.traced: dict[str, Any] = {}
+        self.traced: ConfigTable = {}
         self.trace: Callable[[str], tuple[str, ...]] = lambda key: ()
         self.ends: dict[str, int] = {}
         self.others: dict[int, CallDocument] = {}
         self.partners: frozenset[int] = frozenset()
         self.elsewhere: dict[str, Written] = {}
         self.defaults: dict[str, Written] = {}
-        self.program: Any = None
+        self.program: ConfigValue = None
         self.files: frozenset[str] = frozenset((path,))
         self.again_with: Callable[[Mapping[str, str]], CallDocument] | None = None
 
@@ -110,12 +111,12 @@ class Keywords(Loader):
         """Return no problems: a program that cannot be parsed has no calls."""
         return []
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The values by keyword; of another document that contains a literal, its value."""
         assert isinstance(document, CallDocument)
         return dict(document.values)
 
-    def value_of(self, node: Node) -> Any:
+    def value_of(self, node: Node) -> ConfigValue:
         """The value of a literal."""
         from cfglint.source.python.literals import scalar_value
 

@@ -8,10 +8,9 @@ from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.document import Node
     from cfglint.source.python.call import CallDocument
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 NOTEBOOK = ".ipynb"
 WORDS = {"true": "True", "false": "False", "null": "None"}
@@ -129,7 +128,7 @@ def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDoc
     return after
 
 
-def refuse_other_changes(before: CallDocument, after: CallDocument, expected: dict[Any, Any]) -> None:
+def refuse_other_changes(before: CallDocument, after: CallDocument, expected: ConfigMapping) -> None:
     """Raise EditRefused if an edit gives a call other values than the expected ones, or changes one that does not get the same target."""
     for name in {**expected, **after.values}:
         if name not in expected or name not in after.values or after.values[name] != expected[name]:
@@ -151,14 +150,14 @@ def literal_again(document: CallDocument, text: str) -> CallDocument:
     return document
 
 
-def copied(value: object) -> Any:
+def copied(value: object) -> ConfigValue:
     """A deep copy of a value's mappings and lists."""
     if isinstance(value, dict):
         return {key: copied(each) for key, each in value.items()}
     return [copied(each) for each in value] if isinstance(value, list) else value
 
 
-def value_of(text: str) -> Any:
+def value_of(text: str) -> ConfigValue:
     """The value of a change."""
     try:
         return json.loads(text)

@@ -9,9 +9,8 @@ from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, line_starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.python.notebook import Notebook
+    from cfglint.source.values import ConfigValue
 
 
 class Offsets:
@@ -81,7 +80,7 @@ def node_of(expression: ast.expr, offsets: Offsets) -> Node:
     return Node(SCALAR, start, end, offsets.source(start, end))
 
 
-def scalar_value(text: str) -> Any:
+def scalar_value(text: str) -> ConfigValue:
     """The value of a literal; the source itself if it is not one."""
     try:
         return ast.literal_eval(text)

@@ -11,7 +11,8 @@ import json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+
+    from cfglint.source.values import ConfigValue
 
 STRINGS = json.JSONDecoder(strict=False)
 LARGEST = 20_000_000  # characters of a notebook, whose outputs may have images
@@ -54,29 +55,17 @@ def code_of(text: str) -> str | None:
 
 def read_notebook(text: str) -> Notebook | None:
     """The code of a notebook with its places; None if it is not one."""
-    if len(text) > LARGEST:
-        return None
-    try:
-        book = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    cells = book.get("cells") if isinstance(book, dict) else None
-    return placed(text, cells) if isinstance(cells, list) else None
+    cells = cells_in(text)
+    return placed(text, cells) if cells is not None else None
 
 
-def placed(text: str, cells: list[Any]) -> Notebook | None:
+def placed(text: str, cells: list[ConfigValue]) -> Notebook | None:
     """The code of some cells: each line at its line of the file, or in order if several are on one line of it."""
     pieces: list[tuple[int, str, int, int]] = []  # line of the file from 0, code, start of its string, characters before
-    position, line, counted = 0, 0, 0
-    for cell in cells:
-        source = cell.get("source") if isinstance(cell, dict) else None
-        found = strings_of(text, position, source) if isinstance(source, (str, list)) and source else []
-        if found is None:
+    line, counted = 0, 0
+    for split in lines_of_cells(text, cells):
+        if split is None:
             return None
-        position = found[-1][0] if found else position
-        if not is_code_cell(cell):
-            continue
-        split = [(start, before, part) for start, string in found for before, part in lines_of(string)]
         for (start, before, _), code in zip(split, of_python([part for _, _, part in split]), strict=False):
             line, counted = line + text.count("\n", counted, start), start
             pieces.append((line, code, start, before))
@@ -87,7 +76,33 @@ def placed(text: str, cells: list[Any]) -> Notebook | None:
     return Notebook(text, [each[0] for each in every], [each[1] for each in every])
 
 
-def strings_of(text: str, position: int, source: str | list[Any]) -> list[tuple[int, str]] | None:
+def lines_of_cells(text: str, cells: list[ConfigValue]) -> Iterator[list[tuple[int, int, str]] | None]:
+    """The lines of each cell with code: (start of its string, characters before, line); None if the cell is not found in the text."""
+    position = 0
+    for cell in cells:
+        source = cell.get("source") if isinstance(cell, dict) else None
+        found = strings_of(text, position, source) if isinstance(source, (str, list)) and source else []
+        if found is None:
+            yield None
+            return
+        position = found[-1][0] if found else position
+        if is_code_cell(cell):
+            yield [(start, before, part) for start, string in found for before, part in lines_of(string)]
+
+
+def cells_in(text: str) -> list[ConfigValue] | None:
+    """The cells of a notebook; None if the text is not one."""
+    if len(text) > LARGEST:
+        return None
+    try:
+        book = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    cells = book.get("cells") if isinstance(book, dict) else None
+    return cells if isinstance(cells, list) else None
+
+
+def strings_of(text: str, position: int, source: str | list[ConfigValue]) -> list[tuple[int, str]] | None:
     """(offset of its content, value) for each string of the next source of a cell; None if it is not found."""
     while True:
         position = text.find('"source"', position)
@@ -99,7 +114,7 @@ def strings_of(text: str, position: int, source: str | list[Any]) -> list[tuple[
             return found
 
 
-def strings_at(text: str, position: int, source: str | list[Any]) -> list[tuple[int, str]] | None:
+def strings_at(text: str, position: int, source: str | list[ConfigValue]) -> list[tuple[int, str]] | None:
     """The strings of a source that begins after an offset; None if another value does."""
     wanted = [source] if isinstance(source, str) else [each for each in source if isinstance(each, str)]
     found: list[tuple[int, str]] = []

@@ -10,13 +10,15 @@ from __future__ import annotations
 import ast
 import operator
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-OPERATORS: dict[type, Any] = {
+    from cfglint.source.values import ConfigValue
+
+OPERATORS: dict[type, ConfigValue] = {
     ast.Mult: operator.mul,
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -127,7 +129,7 @@ class Module:
             return None
         return found[0], found[1]
 
-    def constant(self, node: ast.expr) -> Any:
+    def constant(self, node: ast.expr) -> ConfigValue:
         """The value of a constant expression; SourceError when it is none."""
         if isinstance(node, ast.Constant):
             return node.value
@@ -149,13 +151,13 @@ class Module:
             return int(self.constant(node.args[0]))  # DeepSpeed's integer that only prints itself in another way
         raise self.refuse(node, "not a constant")
 
-    def _named_constant(self, node: ast.Name) -> Any:
+    def _named_constant(self, node: ast.Name) -> ConfigValue:
         found = self.find(node.id)
         if found is None or isinstance(found[1], (ast.FunctionDef, ast.ClassDef)):
             raise self.refuse(node, "not a constant")
         return found[0].constant(found[1])
 
-    def _attribute(self, node: ast.Attribute) -> Any:
+    def _attribute(self, node: ast.Attribute) -> ConfigValue:
         if isinstance(node.value, ast.Name):
             if (node.value.id, node.attr) == ("sys", "maxsize"):
                 return sys.maxsize
@@ -195,13 +197,13 @@ class Module:
                 names += found[0].bases(found[1])
         return names
 
-    def literal_values(self, node: ast.Subscript) -> list[Any]:
+    def literal_values(self, node: ast.Subscript) -> list[ConfigValue]:
         """The values of `Literal[...]`."""
         return [self.constant(part) for part in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
 
-    def enum_values(self, definition: ast.ClassDef) -> list[Any]:
+    def enum_values(self, definition: ast.ClassDef) -> list[ConfigValue]:
         """The values of an Enum class without repeats; for several values to a member all of them."""
-        values: list[Any] = []
+        values: list[ConfigValue] = []
         for statement in definition.body:
             if not isinstance(statement, ast.Assign):
                 continue

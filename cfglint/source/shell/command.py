@@ -9,16 +9,18 @@ from cfglint.source.shell.placed_text import unknown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from typing import Any
 
     from cfglint.source.shell.placed_text import Place, Text
     from cfglint.source.shell.started_command import StartedCall
+    from cfglint.source.values import ConfigTable
 
 
 OPENING = (".", "…", "<", "{")  # first characters of a placeholder
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # parts of option names
 ELLIPSES = ("...", "…")
 MARKDOWN = (".md", ".markdown", ".mdx")  # files whose commands show how a script is called
+NOTEBOOK = ".ipynb"
+SHOWN = (*MARKDOWN, NOTEBOOK)  # files whose commands may need files that others before them create
 
 
 def is_placeholder(text: str) -> bool:
@@ -109,7 +111,7 @@ class CommandDocument(Document):
         for each, _ in self.roots[0].children:
             if each.raw == key:
                 each.raw = name
-        tables: tuple[dict[str, Any], ...] = (self.words, self.unknown, self.sources, self.flags, self.edges)
+        tables: tuple[ConfigTable, ...] = (self.words, self.unknown, self.sources, self.flags, self.edges)
         for table in tables:
             if key in table:
                 table[name] = table.pop(key)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.placed_text import Text
+    from cfglint.source.values import ConfigValue
 
 COMPARISONS = {
     "-eq": lambda a, b: a == b,
@@ -39,7 +40,7 @@ class Condition:
         self.text = expander.script.text
         self.exists = exists
         self.patterns = False  # whether the right side of `=` is a pattern
-        self.tokens: list[Any] = []
+        self.tokens: list[ConfigValue] = []
         self.at = 0
 
     def holds(self, node: Any) -> bool | None:
@@ -65,7 +66,7 @@ class Condition:
         at = self.at + ahead
         return self.text[self.tokens[at].start_byte : self.tokens[at].end_byte] if at < len(self.tokens) else ""
 
-    def take(self) -> Any:
+    def take(self) -> ConfigValue:
         """The next token."""
         self.at += 1
         return self.tokens[self.at - 1]
@@ -126,7 +127,7 @@ class Condition:
             return self.exists(operand.value)
         return None
 
-    def compared(self, first: Any, between: Any, second: Any) -> bool | None:
+    def compared(self, first: ConfigValue, between: ConfigValue, second: ConfigValue) -> bool | None:
         """Whether a comparison is true."""
         operator = self.text[between.start_byte : between.end_byte]
         left, right = self.operand(first).value, self.operand(second).value
@@ -145,21 +146,21 @@ class Condition:
             return left < right if operator == "<" else left > right
         return self.matches(left, second) if operator == "=~" else None
 
-    def equal(self, left: str, right: str, second: Any) -> bool | None:
+    def equal(self, left: str, right: str, second: ConfigValue) -> bool | None:
         """`a = b`, where `b` is a pattern in `[[ ]]`."""
         if not self.patterns:
             return left == right
         return fits(self.expander.pattern(second.start_byte, second.end_byte), left, self.expander.budget)
 
-    def matches(self, value: str, second: Any) -> bool | None:
+    def matches(self, value: str, second: ConfigValue) -> bool | None:
         """`a =~ b`; what is quoted in `b` stands for itself."""
         pattern = self.expander.pattern(second.start_byte, second.end_byte, SPECIAL).value
         return contains(pattern, value, self.expander.budget) if pattern is not None else None
 
 
-def tokens_of(node: Any) -> list[Any]:
+def tokens_of(node: Any) -> list[ConfigValue]:
     """The words, operators and parentheses of a test, in order."""
-    found: list[Any] = []
+    found: list[ConfigValue] = []
     left = node.children[-2:0:-1]
     while left:
         each = left.pop()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from cfglint.source.shell.started_command import Runner
     from cfglint.source.shell.state import Saved
+    from cfglint.source.values import ConfigValue
 
     Handler = Callable[["Execution", Any], bool | None]
 
@@ -130,7 +131,7 @@ class Execution:
         """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
-    def statements(self, nodes: list[Any]) -> bool | None:
+    def statements(self, nodes: list[ConfigValue]) -> bool | None:
         """Follow several statements; return the status of the last one."""
         status: bool | None = True
         for node in nodes:
@@ -301,6 +302,8 @@ class Execution:
         start, end = begins(self.script, node), node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
+        last = self.script.place(end - 1, end)
+        after = last[2] if last and last[2] > offset else offset + end - start
         line = self.script.line(second_word(self.script, node)) if self.runner is None else self.runner.line(place)
         if self.continues(offset) and (words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, offset)):
             self.calls[-1].lost.append((words, offset))
@@ -308,9 +311,7 @@ class Execution:
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
-        call = StartedCall(
-            words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken
-        )
+        call = StartedCall(words, env, self.state.folder, self.script.path, line, offset, after, self.conditional > 0, broken)
         call.cut = cut_by(self.script, words)
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
@@ -329,7 +330,7 @@ class Execution:
         return last.end <= offset and len(between) < 5_000 and nothing
 
 
-def open_quote(root: Any, text: str) -> int | None:
+def open_quote(root: ConfigValue, text: str) -> int | None:
     """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
     last = root.children[-1] if root.children and root.has_error else None
     if last is None or last.type != "ERROR":

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.placed_text import Place
+    from cfglint.source.values import ConfigValue
 
 LONGEST = 1_000_000  # maximum number of characters of a script
 HELD = "\x7f"  # placeholder of a character that the grammar parses differently from bash: a carriage return is part of a word
@@ -62,7 +63,7 @@ class Script:
         """Whether the source is an unchanged part of its file."""
         return self._parts is None
 
-    def tree(self) -> Any:
+    def tree(self) -> ConfigValue:
         """The root of the syntax tree; offsets are those of `text`. None if building it took too long."""
         return root_of(self.text)
 
@@ -94,7 +95,7 @@ class Script:
 
 
 @lru_cache(TREES)
-def root_of(text: str) -> Any:
+def root_of(text: str) -> ConfigValue:
     """The root of the syntax tree of a source; None if building it took too long."""
     if text.count("((") * len(text) > MOST_LOOKED_AHEAD:
         return None
@@ -114,7 +115,7 @@ def root_of(text: str) -> Any:
 
 
 @lru_cache(PARTS)
-def part_of(node: Any, field: str) -> Any:
+def part_of(node: Any, field: str) -> ConfigValue:
     """The child of a node that a field of the grammar names, or None; the same object each time, which caches its own children."""
     return node.child_by_field_name(field)
 
@@ -129,13 +130,13 @@ def without_inline_comments(text: str) -> str:
 
 
 @cache
-def parser() -> Any:
+def parser() -> ConfigValue:
     """The parser of the grammar, imported only if there is a script."""
     library, grammar = binding("tree_sitter"), binding("tree_sitter_bash")
     return library.Parser(library.Language(grammar.language()))
 
 
-def binding(package: str) -> Any:
+def binding(package: str) -> ConfigValue:
     """The extension module of a package.
 
     In the process of the command line it is loaded without the package, whose own imports (`typing`, `importlib.resources`) take ten

@@ -7,9 +7,8 @@ from cfglint.source.shell.placed_text import BLANKS, Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.shell.script import Script
+    from cfglint.source.values import ConfigValue
 
     Value = Text | list[Text] | dict[str, Text]
 
@@ -33,7 +32,7 @@ class State(Record):
     exported: set[str] = set()
     unset: set[str] = set()
     positional: list[Text] | None = None
-    functions: dict[str, tuple[Script, Any]] = {}
+    functions: dict[str, tuple[Script, ConfigValue]] = {}
     nounset: bool = False
     needs_caller: bool = False
     unclear_status: bool = False
@@ -128,7 +127,7 @@ class Saved(Record):
         state.unset = (state.unset - self.values.keys()) | self.unset
 
 
-def spelled(value: Value | None) -> Any:
+def spelled(value: Value | None) -> ConfigValue:
     """A value for a comparison."""
     if isinstance(value, Text):
         return value.string

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.execution import Execution
+    from cfglint.source.values import ConfigValue
 
 
 def assignments(shell: Execution, node: Any) -> bool | None:
@@ -76,7 +77,7 @@ def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
     shell.state.assign(name, values)
 
 
-def assign_element(shell: Execution, target: str, value: Any, adds: bool) -> None:
+def assign_element(shell: Execution, target: str, value: ConfigValue, adds: bool) -> None:
     """Assign `name[key]=value`, `name[key]+=value`."""
     name, _, key = target.removesuffix("]").partition("[")
     text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY

@@ -7,9 +7,8 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.source.document import Document, Node, Problem
+    from cfglint.source.values import ConfigValue
 
 
 class Words(Loader):
@@ -21,12 +20,12 @@ class Words(Loader):
         """Return no problems: a command is always a list of words."""
         return []
 
-    def construct(self, document: Document) -> Any:
+    def construct(self, document: Document) -> ConfigValue:
         """The values by option."""
         assert isinstance(document, CommandDocument)
         return {key: " ".join(words) if words else None for key, words in document.words.items()}
 
-    def value_of(self, node: Node) -> Any:
+    def value_of(self, node: Node) -> ConfigValue:
         """The string of a value."""
         return node.raw
 

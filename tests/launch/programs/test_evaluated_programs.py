@@ -56,6 +56,8 @@ class C:
         ("rows = {'a': 4}\nrows['a'] += 1", "rows['a']", 5),
         ("rows = dict(a=4)\nrows.update(a=6)", "rows.get('a', 1)", 6),
         ("rows = [n * 2 for n in (1, 2)]", "sum(rows)", 6),
+        ("import ast\ntry:\n    n = ast.literal_eval('x y')\nexcept SyntaxError:\n    n = 3\n", "n", 3),
+        ("import ast\nn = ast.literal_eval('[4, 5]')\n", "n[1]", 5),
         ("def pick(n, by=2):\n    return n * by", "pick(3)", 6),
         ("def pick(n):\n    if n > 2:\n        return 1\n    return 2", "pick(3)", 1),
         ("def pick(n):\n    if x:\n        return 1\n    return 2", "pick(3)", None),

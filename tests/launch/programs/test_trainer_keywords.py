@@ -91,6 +91,7 @@ def test_a_call_that_may_not_be_made_or_may_be_caught_is_a_warning(found, code):
     [
         IN_FUNCTION.format("if load(): raise ValueError"),
         IN_FUNCTION.format("if load(): exit(1)"),
+        IN_FUNCTION.format("if not load():\n        print('no training set')\n        return"),
         IN_FUNCTION.format("for each in (1, 2):\n        if load(): continue"),
         "def check():\n    if load():\n        return 1\ncheck()\n" + CALL,
     ],

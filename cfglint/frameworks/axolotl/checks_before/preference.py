@@ -8,7 +8,7 @@ from cfglint.frameworks.axolotl.refusals import RL, Data, differs, excludes, ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from cfglint.source.values import ConfigValue
 
 
 OF_ALL_PROCESSES = Releases((0, 21, 0))  # the generation batch is that of all processes
@@ -58,7 +58,7 @@ def grpo_batch(data: Data) -> None:
         raise refuses(RL, ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"), message, says)
 
 
-def generation_batch(data: Data, explicit: Any, world: int) -> tuple[int, str]:
+def generation_batch(data: Data, explicit: ConfigValue, world: int) -> tuple[int, str]:
     """(the generation batch size, its origin)."""
     if explicit is not None:
         return int(explicit), "trl.generation_batch_size"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, rule, value_rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.rules.values import not_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigValue
 
 SECTIONS = (
     ("data_efficiency", "data_sampling"),
@@ -25,7 +25,7 @@ LTD_KEYS = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
 LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type")
 
 
-@rule(
+@value_rule(
     "TYP113",
     "data-efficiency-not-an-object",
     ERROR,
@@ -123,7 +123,7 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def not_integer(value: Any) -> str:
+def not_integer(value: ConfigValue) -> str:
     """The error of int() for a value; empty where it converts it."""
     try:
         int(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, value_rule
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY
@@ -16,7 +16,6 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.pydantic import Fault
     from cfglint.frameworks.similar_keys import Candidate
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use with another meaning
@@ -32,7 +32,7 @@ COMMON_WORDS = frozenset(  # keys of some section that scripts and other section
 )
 
 
-@rule(
+@value_rule(
     "KEY100",
     "removed-key",
     ERROR,
@@ -75,7 +75,7 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
     )
 
 
-@rule(
+@value_rule(
     "KEY101",
     "key-removed-later",
     INFO,
@@ -104,7 +104,7 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@value_rule(
     "KEY106",
     "key-of-later-release",
     WARNING,
@@ -139,7 +139,7 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
     return next((row[SINCE] for row in rows if row[SINCE] > version), ())
 
 
-@rule(
+@value_rule(
     "KEY102",
     "unknown-section-key",
     ERROR,
@@ -262,7 +262,7 @@ def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
     return f"; move it into `{home}`" if home else "; move it to the top level"
 
 
-@rule(
+@value_rule(
     "KEY103",
     "deprecated-with-replacement",
     ERROR,
@@ -293,7 +293,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, text, exception=raised, fix=remove(setting, f"remove `{old}`", safe=True), on_key=True)
 
 
-@rule(
+@value_rule(
     "KEY104",
     "deprecated-key",
     WARNING,
@@ -349,7 +349,7 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: 
     return None
 
 
-@rule(
+@value_rule(
     "KEY105",
     "ignored-key",
     WARNING,
@@ -377,13 +377,13 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, ignored(setting, hint), fix=unsafe(fix), on_key=True)
 
 
-def ignored_keys(values: dict[Any, Any], version: Version) -> Iterator[tuple[str, ...]]:
+def ignored_keys(values: ConfigMapping, version: Version) -> Iterator[tuple[str, ...]]:
     """The paths of the keys that DeepSpeed ignores: those that no release from this one on looks up or refuses, in sections that are
     not models.
     """
     for name in IGNORING:
         path = tuple(name.split(".")) if name else ()
-        section: Any = values
+        section: ConfigValue = values
         for step in path:
             section = section.get(step) if isinstance(section, dict) else None
         if isinstance(section, dict):

@@ -11,12 +11,12 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
+    from cfglint.source.values import ConfigMapping
 
 FILLED = ("DeepSpeedCPUAdam", "ZenFlowCPUAdam")  # DeepSpeed passes these arguments itself
 SHARED_WITH_ADAMW = ("lr", "betas", "eps", "weight_decay", "bias_correction", "amsgrad")
@@ -228,7 +228,7 @@ def out_of_bounds(key: str, value: object, above: bool) -> str:
     return "" if value > 0 or (value == 0 and not above) else f"ValueError: Invalid {title}: {value}"
 
 
-def incompatible_values(name: str, arguments: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+def incompatible_values(name: str, arguments: ConfigMapping) -> Iterator[tuple[str, str]]:
     """The errors of torch's optimizers for two incompatible arguments, or for a number above its maximum."""
     if name == "SGD" and arguments.get("nesterov") and (not arguments.get("momentum", 0) or arguments.get("dampening", 0)):
         yield "nesterov", "ValueError: Nesterov momentum requires a momentum and zero dampening"

@@ -12,9 +12,9 @@ from cfglint.frameworks.remedies import choice
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigValue
 
 LEVELS = CHOICES["log_level",]
 SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
@@ -184,7 +184,7 @@ def expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=f"ValueError: {message}", help="set `expert_parallel.enabled` to false")
 
 
-def module_names(config: DeepSpeedConfig) -> Any:
+def module_names(config: DeepSpeedConfig) -> ConfigValue:
     """The module names that autocast is limited to."""
     section = config.values.get("torch_autocast")
     if not isinstance(section, dict) or not section.get("enabled"):

@@ -11,9 +11,9 @@ from cfglint.frameworks.deepspeed.rules.values import dtype
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigValue
 
 CHECKED_WITHOUT_OPTIMIZER = (0, 12, 5)  # first release whose BF16_Optimizer checks the type in which it accumulates
 OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
@@ -24,7 +24,7 @@ ZERO_2 = 2
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
 
 
-def data_type(config: DeepSpeedConfig, key: str) -> Any:
+def data_type(config: DeepSpeedConfig, key: str) -> ConfigValue:
     """A value of the `data_types` section."""
     section = config.values.get("data_types")
     return section.get(key) if isinstance(section, dict) else None

@@ -12,18 +12,18 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.schedulers import Scheduler
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 STEPS_CHECKED_SINCE = (0, 19, 3)
 CYCLE_CHECKED_SINCE = (0, 19, 4)
 ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'
 
 
-def at(config: DeepSpeedConfig, key: str) -> Any:
+def at(config: DeepSpeedConfig, key: str) -> ConfigValue:
     """The setting of a parameter of the scheduler."""
     return config.setting("scheduler", "params", key)
 
@@ -188,7 +188,7 @@ def scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def extra(scheduler: Scheduler) -> list[Any]:
+def extra(scheduler: Scheduler) -> list[ConfigValue]:
     """Parameters that the class does not have."""
     return [key for key in scheduler.params or () if key not in scheduler.takes]
 
@@ -247,14 +247,14 @@ def checked_since(key: str) -> Version:
     return CYCLE_CHECKED_SINCE if key.startswith("cycle_") else STEPS_CHECKED_SINCE
 
 
-def positive_integer(params: dict[Any, Any], key: str, version: Version) -> Iterator[tuple[str, str]]:
+def positive_integer(params: ConfigMapping, key: str, version: Version) -> Iterator[tuple[str, str]]:
     """Check a number of steps."""
     value = params.get(key, 1)
     if (not isinstance(value, int) or value <= 0) and version >= STEPS_CHECKED_SINCE:
         yield key, f"ValueError: {key} must be a positive integer, got {value}"
 
 
-def warmup_values(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+def warmup_values(config: DeepSpeedConfig, name: str, params: ConfigMapping) -> Iterator[tuple[str, str]]:
     """Check the values that the three warmup schedulers use during construction."""
     yield from positive_integer(params, "warmup_num_steps", config.version)
     if name != "WarmupCosineLR":
@@ -266,7 +266,7 @@ def warmup_values(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) ->
         yield "total_num_steps", f"TypeError: '<' not supported between instances of '{type(total).__name__}' and 'int'"
 
 
-def rates(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+def rates(config: DeepSpeedConfig, name: str, params: ConfigMapping) -> Iterator[tuple[str, str]]:
     """Check the two rates of WarmupLR and WarmupDecayLR, which are subtracted; a list has one per parameter group."""
     low, high = params.get("warmup_min_lr", 0.0), params.get("warmup_max_lr", 0.001 if name == "WarmupDecayLR" else None)
     key = "warmup_max_lr"
@@ -281,7 +281,7 @@ def rates(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterato
             return
 
 
-def cycle_values(config: DeepSpeedConfig, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+def cycle_values(config: DeepSpeedConfig, params: ConfigMapping) -> Iterator[tuple[str, str]]:
     """Check the sizes and rates of OneCycle."""
     first, second = params.get("cycle_first_step_size", 2000), params.get("cycle_second_step_size")
     for key, value in (("cycle_first_step_size", first), ("cycle_second_step_size", second)):
@@ -306,7 +306,7 @@ def cycle_values(config: DeepSpeedConfig, params: dict[Any, Any]) -> Iterator[tu
             yield key, f"TypeError: must be real number, not {type(value).__name__}"
 
 
-def not_float(value: Any) -> str:
+def not_float(value: ConfigValue) -> str:
     """The error of float() for a value; empty where it converts it."""
     try:
         float(value)

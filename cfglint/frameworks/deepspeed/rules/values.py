@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, value_rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.remedies import choice
@@ -11,9 +11,9 @@ from cfglint.frameworks.remedies import choice
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigMapping
 
 COMMUNICATION = CHOICES["communication_data_type",]
 COMMUNICATION_EARLIER = ("fp16", "bfp16", "fp32")  # before BF16_SINCE
@@ -47,7 +47,7 @@ def not_attribute(value: object, attribute: str) -> str:
     return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
 
 
-@rule(
+@value_rule(
     "TYP104",
     "invalid-communication-type",
     ERROR,
@@ -96,7 +96,7 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@value_rule(
     "TYP105",
     "invalid-gradient-allreduce-op",
     ERROR,
@@ -126,7 +126,7 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP106",
     "invalid-checkpoint-value",
     ERROR,
@@ -171,7 +171,7 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
+def tag_validation(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
     """Check the mode in which checkpoint tags are compared."""
     value = section.get("tag_validation", "WARN")
     setting = config.setting("checkpoint", "tag_validation")
@@ -190,7 +190,7 @@ def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
         )
 
 
-def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
+def pipeline_stage(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
     """Check whether pipeline stages write in parallel."""
     parallel = section.get("parallel_write", {})
     if not isinstance(parallel, dict):
@@ -210,7 +210,7 @@ def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
         )
 
 
-def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str) -> Iterator[Finding]:
+def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> Iterator[Finding]:
     """Check a choice of the checkpoint writer; null is accepted."""
     value, choices = writer.get(key), CHOICES["checkpoint", "writer", key]
     setting = config.setting("checkpoint", "writer", key)
@@ -227,7 +227,7 @@ def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str) -> I
         yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices], quoted=True))
 
 
-@rule(
+@value_rule(
     "TYP107",
     "invalid-keep-in-fp32-modules",
     ERROR,
@@ -259,7 +259,7 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP108",
     "invalid-torch-autocast-value",
     ERROR,
@@ -315,7 +315,7 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP109",
     "breakdown-not-boolean",
     ERROR,
@@ -357,7 +357,7 @@ def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, e
     return Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=exception, fix=fix)
 
 
-@rule(
+@value_rule(
     "TYP110",
     "invalid-autotuning-value",
     ERROR,
@@ -397,7 +397,7 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP111",
     "optimizer-type-not-string",
     ERROR,
@@ -439,7 +439,7 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP112",
     "value-not-a-number",
     ERROR,

@@ -12,9 +12,9 @@ from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.values import ConfigValue
 
 OFFLOADED = '"offload_optimizer": {"device": "cpu"}'
 ADAM = '"optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}'
@@ -24,7 +24,7 @@ OVERWRITTEN = (
 )
 
 
-def zenflow(config: DeepSpeedConfig) -> Any:
+def zenflow(config: DeepSpeedConfig) -> ConfigValue:
     """The parsed ZenFlow section; None where there is none."""
     return config.zero["zenflow"]
 

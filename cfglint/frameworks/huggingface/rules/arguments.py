@@ -17,10 +17,10 @@ NO_EMPTYING = "remove `torch_empty_cache_steps` to keep the cache"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
 RATIOS_COMPARED = (4, 53)
 BEST_SAVES_NAMED = (5, 4)
@@ -127,7 +127,7 @@ def _message(name: str, value: object) -> str:
     return f"`{name}` is {shown(value)}, which is not a valid choice"
 
 
-def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> Any:
+def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> ConfigValue:
     from cfglint.findings.fix_builders import replace
 
     if value is False and "no" in allowed:

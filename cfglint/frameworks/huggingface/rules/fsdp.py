@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, rule, value_rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.rules.common import of, shown
 from cfglint.frameworks.remedies import choice, either, excludes
@@ -12,12 +12,12 @@ from cfglint.frameworks.remedies import choice, either, excludes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 NULL_IS_OFF = (4, 57)  # from here on null is treated as an empty string
 ZERO_IS_OFF = (5, 0)  # from here on so is every false value
@@ -74,8 +74,8 @@ class FsdpSection:
     def __init__(self, config: TrainerConfig) -> None:
         self.config = config
         written = config.section("fsdp_config") or {}
-        self.values: dict[Any, Any] = {}
-        self.spelling: dict[Any, Any] = {}
+        self.values: ConfigMapping = {}
+        self.spelling: ConfigMapping = {}
         strips = config.version >= SECTION_RULES or "fsdp_config" in config.files
         for key, value in written.items():
             is_prefixed = isinstance(key, str) and key.startswith("fsdp_")
@@ -100,7 +100,7 @@ class FsdpSection:
             return None
 
 
-def words(config: TrainerConfig) -> list[Any]:
+def words(config: TrainerConfig) -> list[ConfigValue]:
     """The options of `fsdp`, where it is a string or a list."""
     value = config.arguments["fsdp"]
     return value.split() if isinstance(value, str) else value if isinstance(value, list) else []
@@ -165,7 +165,7 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
         yield from _old_conflicts(given, setting)
 
 
-def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
+def _old_conflicts(given: list[ConfigValue], setting: Setting) -> Iterator[Finding]:
     if given == ["offload"]:
         message = "`fsdp: offload` requires a sharding option (full_shard or shard_grad_op)"
         yield Finding(
@@ -307,7 +307,7 @@ def _named(section: FsdpSection, key: str, names: tuple[str, ...], fails_at: Sta
         yield Finding(section.place(key), message, exception=text, fails_at=fails_at, help=choice(f"fsdp_config.{key}", value, names))
 
 
-def _old_values(section: FsdpSection, given: list[Any], config: TrainerConfig) -> Iterator[Finding]:
+def _old_values(section: FsdpSection, given: list[ConfigValue], config: TrainerConfig) -> Iterator[Finding]:
     values = section.values
     size, layers = values.get("min_num_params", 0), values.get("transformer_layer_cls_to_wrap")
     least = config.arguments["fsdp_min_num_params"]
@@ -537,7 +537,7 @@ def fsdp_config_unused(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "KEY204",
     "unknown-fsdp-config-key",
     WARNING,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, rule, value_rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import shown
 from cfglint.frameworks.remedies import listed
@@ -12,12 +12,12 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigValue
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
@@ -73,7 +73,7 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near), note=note)
 
 
-def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = None) -> Finding:
+def _unused(config: TrainerConfig, key: ConfigValue, message: str, near: str | None = None) -> Finding:
     setting = config.setting(key)
     return Finding(
         setting,
@@ -85,7 +85,7 @@ def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = No
     )
 
 
-def not_used(config: TrainerConfig, key: Any) -> str:
+def not_used(config: TrainerConfig, key: ConfigValue) -> str:
     """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
     if document is not None and document.is_call:
@@ -183,7 +183,7 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
             yield _unused(config, key, f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer")
 
 
-@rule(
+@value_rule(
     "KEY203",
     "unknown-accelerator-config-key",
     ERROR,
@@ -231,7 +231,7 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 
-@rule(
+@value_rule(
     "KEY205",
     "unknown-accumulation-key",
     ERROR,

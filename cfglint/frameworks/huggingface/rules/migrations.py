@@ -14,10 +14,10 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
 
@@ -131,7 +131,7 @@ def _ratio(config: TrainerConfig, value: object) -> Fix | None:
     )
 
 
-def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -> Fix | None:
+def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: ConfigValue) -> Fix | None:
     from cfglint.findings.fix_builders import inserted, remove, removed, several
 
     section = config.values.get(path[0])
@@ -148,7 +148,7 @@ def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -
     return several([removed(config.setting(key)), added], f"move to {'.'.join(path)}", safe=True)
 
 
-def _switched(config: TrainerConfig, key: str, new: str, becomes: Any, value: Any) -> Fix | None:
+def _switched(config: TrainerConfig, key: str, new: str, becomes: ConfigValue, value: ConfigValue) -> Fix | None:
     from cfglint.findings.fix_builders import inserted, remove, removed, several
 
     setting = config.setting(key)

@@ -14,9 +14,9 @@ from cfglint.source.numbers import is_number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigMapping
 
     Requirements = Iterator[tuple[str, str]]  # our message, the exception
 
@@ -139,11 +139,11 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         remedy: str | None = "remove `lr_scheduler_kwargs`"
         yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help=remedy)
         return
-    keywords: dict[Any, Any] = given or {}
+    keywords: ConfigMapping = given or {}
     refused = [*unknown_arguments(kind, keywords, config), *not_numbers(kind, keywords, config)]
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
-        remedy = MIN_RATE if "min_lr_rate" in message else None
+        remedy = MIN_RATE if REQUIREMENTS[kind] is minimal_rate else None
         refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy))
     yield from refused or failed_operations(kind, keywords, config)
 
@@ -159,7 +159,7 @@ def built_schedule(config: TrainerConfig) -> str:
     return str(kind)
 
 
-def unknown_arguments(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> Iterator[Finding]:
+def unknown_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
     """The arguments that the function of a schedule does not have, or that the Trainer passes itself."""
     taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
     for key in keywords:
@@ -180,7 +180,7 @@ def unknown_arguments(kind: str, keywords: dict[Any, Any], config: TrainerConfig
         )
 
 
-def not_numbers(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> Iterator[Finding]:
+def not_numbers(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
     """The arguments that the function of a schedule computes with although they are not numbers."""
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
@@ -192,7 +192,7 @@ def not_numbers(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> I
             yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
 
 
-def failed_operations(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> Iterator[Finding]:
+def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
     """The argument on which the schedule fails when it is built, or in the first step."""
     rate = config.arguments["learning_rate"]
     if kind not in BUILDS or not keywords or not is_number(rate) or not rate or not config.arguments.known("learning_rate"):
@@ -219,7 +219,7 @@ def failed_operations(kind: str, keywords: dict[Any, Any], config: TrainerConfig
     )
 
 
-def minimal_rate(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
+def minimal_rate(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
     """Check that a schedule with a minimum rate has exactly one of its two arguments."""
     count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
     if count == 0:
@@ -230,7 +230,7 @@ def minimal_rate(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Req
         yield message, "ValueError: Only one of min_lr or min_lr_rate should be set"
 
 
-def stable_steps(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
+def stable_steps(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
     """Check the steps and shapes of warmup_stable_decay."""
     modern = config.version >= STABLE_STEPS_OPTIONAL
     needed = ["num_decay_steps"] if modern else ["num_stable_steps", "num_decay_steps"]
@@ -247,7 +247,7 @@ def stable_steps(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Req
             yield message, f"ValueError: Unknown {label}: {given[key]}"
 
 
-def polynomial_end(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
+def polynomial_end(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
     """Check the final rate of a polynomial schedule."""
     rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
     if is_number(rate) and is_number(end) and not rate > end:
@@ -255,7 +255,7 @@ def polynomial_end(kind: str, given: dict[Any, Any], config: TrainerConfig) -> R
         yield message, f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
 
 
-def plateau(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
+def plateau(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
     """Check the factor and mode of a schedule that follows a metric."""
     factor = given.get("factor", 0.1)
     if is_number(factor) and factor >= 1:
@@ -265,7 +265,7 @@ def plateau(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirem
         yield message, f"ValueError: mode {given['mode']} is unknown!"
 
 
-REQUIREMENTS: dict[str, Callable[[str, dict[Any, Any], TrainerConfig], Requirements]] = {
+REQUIREMENTS: dict[str, Callable[[str, ConfigMapping, TrainerConfig], Requirements]] = {
     "cosine_with_min_lr": minimal_rate,
     "cosine_warmup_with_min_lr": minimal_rate,
     "warmup_stable_decay": stable_steps,

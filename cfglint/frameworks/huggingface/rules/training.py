@@ -13,10 +13,10 @@ from cfglint.source.numbers import is_number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.versions import Version
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 CHECKPOINTED = "output_dir: out\ngradient_checkpointing: true\n"
 CHECKPOINT_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop")
@@ -345,7 +345,7 @@ def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/deepspeed.py:136-158.
     """
-    value: Any = config.arguments["deepspeed"]
+    value: ConfigValue = config.arguments["deepspeed"]
     if value and not isinstance(value, (str, dict)):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         if isinstance(value, int):
@@ -400,7 +400,7 @@ def checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(place, message, exception=text, on_key=True, help=f"remove `{field}.{name}`")
 
 
-def refused_reentrant(given: dict[Any, Any], names: list[Any]) -> tuple[str, str, str] | None:
+def refused_reentrant(given: ConfigMapping, names: list[ConfigValue]) -> tuple[str, str, str] | None:
     """(name, message, exception) of an argument that the reentrant implementation refuses."""
     unknown = [name for name in names if name not in CHECKPOINT_ARGUMENTS]
     if unknown:
@@ -413,7 +413,7 @@ def refused_reentrant(given: dict[Any, Any], names: list[Any]) -> tuple[str, str
     return None
 
 
-def refused_without_reentrant(given: dict[Any, Any]) -> tuple[str, str, str] | None:
+def refused_without_reentrant(given: ConfigMapping) -> tuple[str, str, str] | None:
     """(name, message, exception) of an argument that the other implementation refuses."""
     if "context_fn" in given:
         text = f"TypeError: {type(given['context_fn']).__name__!r} object is not callable"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, value_rule
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules.common import of, shown
 from cfglint.source.sections import Section
@@ -11,17 +11,17 @@ from cfglint.source.sections import Section
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.source.values import ConfigValue
 
 NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
 
 
-@rule(
+@value_rule(
     "TYP200",
     "string-for-number",
     ERROR,
@@ -91,7 +91,7 @@ def described(value: object) -> str:
 
 def required(setting: Setting, kind: str) -> str:
     """The end of the message: the type that the field requires, and for a YAML 1.1 string why it is not a number."""
-    value: Any = setting.value
+    value: ConfigValue = setting.value
     if kind not in NUMERIC or type(value) is int or (kind == "float" and isinstance(value, float)):
         return ", which the Trainer does not accept"
     in_code = setting.document is not None and setting.document.syntax == "python"
@@ -143,7 +143,7 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     return replace(setting, value, "write it as a number", safe=True)
 
 
-@rule(
+@value_rule(
     "TYP201",
     "string-for-boolean",
     WARNING,
@@ -175,7 +175,7 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 yield Finding(setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, consumer_only=True)
 
 
-@rule(
+@value_rule(
     "TYP202",
     "boolean-for-number",
     WARNING,

@@ -12,11 +12,11 @@ from cfglint.frameworks.versions import dotted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+    from cfglint.source.values import ConfigValue
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
 MEGATRON = frozenset(
@@ -104,7 +104,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-def refusal(key: object, unknown: list[Any]) -> str:
+def refusal(key: object, unknown: list[ConfigValue]) -> str:
     """The exception of the parser: it sorts the unknown keys for its message, which fails if only some are strings."""
     other = next((each for each in unknown if isinstance(each, str) != isinstance(key, str)), None)
     if other is not None:
@@ -113,7 +113,7 @@ def refusal(key: object, unknown: list[Any]) -> str:
     return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
 
 
-def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
+def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding:
     """The finding about keys that the environment variable USE_MCA=1 enables."""
     from cfglint.findings.wording import counted
 
@@ -123,7 +123,7 @@ def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
     return Finding(config.setting(named[0]), message, severity=WARNING, on_key=True, note="without it LLaMA-Factory refuses the file")
 
 
-def beyond_checkout(keys: list[Any], config: LlamaFactoryConfig) -> list[Any]:
+def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[ConfigValue]:
     """The keys that the checkout of the file does not have either."""
     from cfglint.frameworks.llamafactory.checkout import checkout_of
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import KEEP, rule
+from functools import partial
+
+from cfglint.findings.rule import COMBINATION, KEEP, VALUE, rule
 from cfglint.frameworks.neox import KIND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.rule import Check, Example, ExampleFacts, Text
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Severity, Stage, Subject, WhenPartial
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 
 def neox_rule(
@@ -31,7 +33,7 @@ def neox_rule(
     old_names: tuple[str, ...] = (),
     at: str = "",
     gpus: int = 8,
-    about: Subject | None = None,
+    about: Subject = COMBINATION,
 ) -> Callable[[Check], Check]:
     """Register a check of GPT-NeoX configs; `at` is the pointer of the finding in `bad`."""
     example: ExampleFacts = {"kind": KIND, "gpus": gpus}
@@ -51,6 +53,9 @@ def neox_rule(
         example=example,
         about=about,
     )
+
+
+neox_value_rule = partial(neox_rule, about=VALUE)
 
 
 def elsewhere(config: NeoXConfig, *names: str) -> bool:
@@ -79,7 +84,7 @@ def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | N
     return fix_builders.rename(setting, key, title, safe)
 
 
-def insert(config: NeoXConfig, path: tuple[str | int, ...], value: Any, title: str, safe: bool = True) -> Fix | None:
+def insert(config: NeoXConfig, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool = True) -> Fix | None:
     """The fix that adds a key to an existing mapping."""
     from cfglint.findings import fix_builders
 

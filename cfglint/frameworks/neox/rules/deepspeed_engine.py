@@ -14,11 +14,11 @@ from cfglint.source.numbers import is_number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.pydantic import Fault
+    from cfglint.source.values import ConfigMapping, ConfigValue
 
 TYPES = ("fp32", "fp16", "bf16")
 DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed
@@ -28,7 +28,7 @@ ENGINE_ONLY = ("hybrid_engine", "comet")  # sections that only deepspeed_extra_a
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
-def engine_value(config: NeoXConfig, name: str) -> Any:
+def engine_value(config: NeoXConfig, name: str) -> ConfigValue:
     """A key of the DeepSpeed config; deepspeed_extra_args override the others."""
     extra = config.derived.extra
     if name in extra:
@@ -105,7 +105,7 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
             yield from _replaced_keys(config, section)
 
 
-def section_faults(name: str, section: dict[Any, Any]) -> list[tuple[tuple[str, ...], Fault]]:
+def section_faults(name: str, section: ConfigMapping) -> list[tuple[tuple[str, ...], Fault]]:
     """The errors of the pinned DeepSpeed in a section, each with its path, which begins with the name of the section."""
     from cfglint.frameworks.deepspeed.models import MONITOR, MONITORS, SECTIONS, read_section
 
@@ -114,7 +114,7 @@ def section_faults(name: str, section: dict[Any, Any]) -> list[tuple[tuple[str, 
     return [((name, *map(str, fault.path)), fault) for fault in read_section(SECTIONS[name], section, DEEPSPEED).faults]
 
 
-def _replaced_keys(config: NeoXConfig, section: dict[Any, Any]) -> Iterator[Finding]:
+def _replaced_keys(config: NeoXConfig, section: ConfigMapping) -> Iterator[Finding]:
     """Deprecated ZeRO keys that are set together with their replacements (runtime/config_utils.py:86-88)."""
     from cfglint.frameworks.deepspeed.models import REPLACEMENTS, ZERO, read_section
 
@@ -132,7 +132,7 @@ def _replaced_keys(config: NeoXConfig, section: dict[Any, Any]) -> Iterator[Find
             )
 
 
-def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...], fault: Fault) -> Finding:
+def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Fault) -> Finding:
     """The finding for a key that a model forbids, with the known key that is most similar to it."""
     from cfglint.frameworks.deepspeed.models import TWICE, set_twice
 
@@ -144,7 +144,7 @@ def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...
     return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True, help=None if fix else f"remove `{setting.name}`")
 
 
-def _nearest(path: tuple[str, ...], section: dict[Any, Any]) -> tuple[str | None, bool]:
+def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None, bool]:
     """The key of the section that is most similar, if only one is and it is not set, and whether it is a single typo away."""
     from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, known_names
     from cfglint.frameworks.similar_keys import Spelling, near
@@ -242,10 +242,11 @@ def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
     data_parallel = batch.data_parallel.value
     if not names or batch.problem is not None or data_parallel is None:
         return
-    total, micro, accumulation = (
+    sizes: list[ConfigValue] = [
         extra.get(name, term.value)
         for name, term in ((TOTAL, batch.global_batch), (MICRO, batch.micro_batch), (ACCUMULATION, batch.accumulation))
-    )
+    ]
+    total, micro, accumulation = sizes
     setting = config.setting("deepspeed_extra_args", names[0])
     if not (is_number(total) and is_number(micro) and is_number(accumulation)):
         return

@@ -9,20 +9,20 @@ from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.python_errors import describe, hollow, raised
-from cfglint.frameworks.neox.rules import neox_rule, remove, rename, replace
+from cfglint.frameworks.neox.rules import neox_rule, neox_value_rule, remove, rename, replace
 from cfglint.frameworks.remedies import choice
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.neox.fields import Check
     from cfglint.source.document import Path
+    from cfglint.source.values import ConfigValue
 
 # Former names of arguments.
 RENAMED = {
@@ -123,7 +123,7 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
     return f"; did you mean `{nearest}`?", rename(setting, nearest, f"rename to `{nearest}`")
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP300",
     "invalid-type",
     ERROR,
@@ -162,7 +162,7 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP301",
     "invalid-value",
     ERROR,
@@ -194,7 +194,7 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP302",
     "null-for-number",
     ERROR,
@@ -224,14 +224,14 @@ def null_in_arithmetic(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, f"`{name}` is null, not a number", exception=exception, fix=fix)
 
 
-def _refused(config: NeoXConfig) -> list[tuple[str, Path, Any, str]]:
+def _refused(config: NeoXConfig) -> list[tuple[str, Path, ConfigValue, str]]:
     """(argument, its path in the files, value, exception of the type check) for the values from the files that the check rejects."""
     if config.refused is None:
         config.refused = list(_found_refused(config))
     return config.refused
 
 
-def _found_refused(config: NeoXConfig) -> Iterator[tuple[str, Path, Any, str]]:
+def _found_refused(config: NeoXConfig) -> Iterator[tuple[str, Path, ConfigValue, str]]:
     names = (name for name in config.values if name not in REPLACED and name not in HOMES)
     places: dict[str, Path] = {
         name: (name,) for name in names if name in DERIVED or config.check_of(name).expected != type(config.values[name]).__name__
@@ -258,7 +258,7 @@ def _required(check: Check) -> str:
     return " or ".join(types.get(kind, kind) for kind in kinds)
 
 
-def _earlier(config: NeoXConfig, name: str, value: Any) -> str | None:
+def _earlier(config: NeoXConfig, name: str, value: ConfigValue) -> str | None:
     """The exception that the framework raises when it uses the value before the type check; else None."""
     if name in ("num_layers", "attention_config"):
         return config.derived.attention_refusal
@@ -280,7 +280,7 @@ def _converted(name: str, setting: Setting, value: object) -> Fix | None:
     return replace(setting, result, f"change to {spelled(result)}") if result is not None else None
 
 
-def converted(expected: str | None, value: object) -> Any:
+def converted(expected: str | None, value: object) -> ConfigValue:
     """A value converted losslessly to another type; None if that is not possible."""
     if isinstance(value, str) and expected in ("int", "float"):
         try:

@@ -16,9 +16,9 @@ SECONDS_TO_MATCH = 1.0  # of processor time for a regular expression of the file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 SPARSE = ("local", "sparse_fixed", "sparse_variable", "bigbird", "bslongformer")
 # Arguments that the type check compares case-insensitively, while the code that uses them is case-sensitive and raises.
@@ -126,7 +126,7 @@ def sizes_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-def _parts(config: NeoXConfig) -> Iterator[tuple[str, Any]]:
+def _parts(config: NeoXConfig) -> Iterator[tuple[str, ConfigValue]]:
     """(argument, size) of every size that is split into equal parts."""
     if own_attention(config):
         yield "hidden_size", config.argument("hidden_size")

@@ -8,16 +8,16 @@ from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import UNUSED
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import choices, default, known
-from cfglint.frameworks.neox.rules import insert, neox_rule, remove, rename, replace
+from cfglint.frameworks.neox.rules import insert, neox_rule, neox_value_rule, remove, rename, replace
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 # Common spellings of a precision, with the one that works.
 PRECISIONS = {
@@ -175,7 +175,7 @@ def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, fix=fix, note=note)
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY301",
     "overwritten-argument",
     WARNING,
@@ -207,7 +207,7 @@ def computed_argument(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"`{name}` is overwritten by {source}{instead}", fix=fix, on_key=True)
 
 
-def _computed(config: NeoXConfig, name: str) -> Any:
+def _computed(config: NeoXConfig, name: str) -> ConfigValue:
     """The final value of a computed argument, if the files determine it."""
     derived = config.derived
     if name in COPIES:
@@ -228,7 +228,7 @@ def _same(one: object, other: object) -> bool:
     return bool(one == other)
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY302",
     "unused-argument",
     WARNING,
@@ -263,7 +263,7 @@ def already_true(config: NeoXConfig, name: str) -> bool:
     return name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY304",
     "extra-args-override",
     WARNING,
@@ -293,7 +293,7 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY305",
     "ignored-precision-key",
     WARNING,
@@ -325,7 +325,7 @@ def unread_precision_key(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"unknown key `{key}` in `fp16` is ignored{hint}", fix=fix, on_key=True)
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY306",
     "ignored-soft-prompt-length",
     WARNING,
@@ -354,7 +354,7 @@ def soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP303",
     "number-parsed-as-string",
     WARNING,
@@ -392,7 +392,7 @@ def _checked(path: tuple[str | int, ...]) -> bool:
     return path in (("optimizer", "params", "lr"), ("optimizer", "type"))
 
 
-def _strings(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _strings(value: ConfigValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """(path, string) of every string inside mappings and lists."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:
@@ -413,7 +413,7 @@ def looks_numeric(text: str) -> bool:
     return True
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP304",
     "ignored-case-sensitive-name",
     WARNING,

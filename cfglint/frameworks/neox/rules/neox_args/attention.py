@@ -12,9 +12,9 @@ from cfglint.source.numbers import is_number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 ATTENTION_KINDS = (
     "global",
@@ -190,7 +190,7 @@ def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
         yield from _grouped(config, shared)
 
 
-def _grouped(config: NeoXConfig, shared: Any) -> Iterator[Finding]:
+def _grouped(config: NeoXConfig, shared: ConfigValue) -> Iterator[Finding]:
     setting, attention, tensor = config.setting("num_kv_heads"), config.derived.attention, config.derived.tensor
     if config.argument("sparsity_config"):
         text = "AssertionError: Sparse attention not compatible with GQA or MQA"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import neox_rule, remove
+from cfglint.frameworks.neox.rules import neox_rule, neox_value_rule, remove
 from cfglint.frameworks.remedies import excludes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 
 @neox_rule(
@@ -93,7 +93,7 @@ def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP305",
     "not-json-serializable",
     ERROR,
@@ -119,7 +119,7 @@ def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
                 yield Finding(setting, message, exception=text, help="quote it")
 
 
-def _not_serializable(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _not_serializable(value: ConfigValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], ConfigValue]]:
     """Values inside mappings and lists that JSON cannot represent."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:

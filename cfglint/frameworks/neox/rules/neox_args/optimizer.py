@@ -12,9 +12,9 @@ from cfglint.source.numbers import is_number
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.values import ConfigValue
 
 
 @neox_rule(
@@ -159,7 +159,7 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089.
     """
     experts = config.argument("moe_num_experts")
-    stage: Any = config.derived.zero.get("stage")
+    stage: ConfigValue = config.derived.zero.get("stage")
     if is_number(experts) and experts > 1 and is_number(stage) and stage >= 2:
         setting = config.setting("zero_optimization", "stage")
         message = f"`zero_optimization.stage` is {stage}; with `moe_num_experts: {experts}` it must be 0 or 1"
