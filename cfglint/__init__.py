@@ -19,6 +19,7 @@ __all__ = [
     "MissingFileError",
     "NewFiles",
     "PlanResult",
+    "ReviewResult",
     "Skipped",
     "UnknownKindError",
     "Unreachable",
@@ -30,6 +31,7 @@ __all__ = [
     "log",
     "new",
     "plan",
+    "review_branch",
 ]
 
 TYPE_CHECKING = False
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         MissingFileError,
         NewFiles,
         PlanResult,
+        ReviewResult,
         Skipped,
         UnknownKindError,
         Unreachable,
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
         log,
         new,
         plan,
+        review_branch,
     )
 
 

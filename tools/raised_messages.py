@@ -28,6 +28,7 @@ LEAST_PART = 0.4  # of an exception that the constant parts cover
 LOGGED = ("warning", "warn", "info", "debug", "warning_once", "warning_rank0", "info_rank0", "warning_rank0_once", "print", "log_dist")
 DESCRIBED = ("help", "metadata", "description", "json_schema_extra")
 SKIPPED_FOLDERS = ("tests", "examples", "docs", "inference")  # nothing in them is called by a training
+FOLDERS = {"ms-swift": "swift"}  # packages whose folder has another name
 SKIPPED_AT_TOP = {"transformers": ("models",)}  # two thirds of the package, and no configuration reaches them
 OF_FORMAT = re.compile(r"%[-#0 +]*\d*(?:\.\d+)?[sdrfgieEx]|%\(\w+\)[sdrfg]")
 OF_NAMES = re.compile(r"\{[a-z_][\w.]*\}")  # of a string that is formatted later, or lacks its `f`
@@ -103,7 +104,8 @@ class Sources:
         return self._root(folder) is not None
 
     def _root(self, folder: Path) -> Path | None:
-        return next((each for each in (folder / self.package, folder / "src" / self.package) if each.is_dir()), None)
+        name = FOLDERS.get(self.package, self.package)
+        return next((each for each in (folder / name, folder / "src" / name) if each.is_dir()), None)
 
     def read(self, release: Release, folder: Path, messages: Messages) -> None:
         """Add the messages of the release that is unpacked in a folder."""

@@ -1,4 +1,4 @@
-"""The library: `check`, `fix`, `plan`, `explain`, `log`, `diff` and `new`, for paths or for the contents of files.
+"""The library: `check`, `fix`, `plan`, `explain`, `log`, `diff`, `review_branch` and `new`, for paths or for the contents of files.
 
 Nothing is printed, and only `FixResult.write` and `NewFiles.write` write files. In a notebook each result
 is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that another
@@ -7,10 +7,12 @@ one names is looked up in the mapping first. Every error that the caller can han
 
 from __future__ import annotations
 
+import os
+
 from cfglint.api.arguments import ArgumentError, boolean, counted, job_spec, launch_facts, number, one_of, positive
-from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult
-from cfglint.api.settings import configuration, suppress, with_settings
-from cfglint.api.sources import MissingFileError, in_keywords, lines_of, named, one_run, runs_of, single, with_texts
+from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
+from cfglint.api.settings import configuration, declared_facts, suppress, with_settings
+from cfglint.api.sources import MissingFileError, declared_runs, in_keywords, lines_of, named, one_run, runs_of, single, with_texts
 from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.diagnostic import drop_repeated_findings
 from cfglint.generators import FRAMEWORK, RUN, generate, set_frameworks
@@ -29,7 +31,7 @@ from cfglint.source.files import FileProblem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Literal
+    from typing import Any, Literal
 
     from cfglint.api.arguments import Versions
     from cfglint.api.sources import Path, Sources
@@ -52,6 +54,7 @@ __all__ = [
     "MissingFileError",
     "NewFiles",
     "PlanResult",
+    "ReviewResult",
     "Skipped",
     "UnknownKindError",
     "Unreachable",
@@ -63,11 +66,12 @@ __all__ = [
     "log",
     "new",
     "plan",
+    "review_branch",
 ]
 
 
 def check(
-    sources: Sources,
+    sources: Sources | None = None,
     *,
     run: bool = False,
     kind: Kind | None = None,
@@ -82,7 +86,8 @@ def check(
     seq_length: int | None = None,
     settings: bool = True,
 ) -> CheckResult:
-    """Check the sources: every finding, and the numbers that each run resolves to.
+    """Check the sources: every finding, and the numbers that each run resolves to. Without `sources`: the runs that the configuration
+    declares, else all of the working directory.
 
     `run`: the sources are the complete configuration of one run. `gpus`: number of processes that the launch starts, one GPU each.
     `num_examples`: number of training samples. `target` maps packages to versions. `overrides` are values passed on the launch line, by
@@ -95,11 +100,16 @@ def check(
     from cfglint.explanation.summary import explained
 
     project = configuration(settings)
-    facts = launch_facts(
-        run=run, kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
-        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
-    )  # fmt: skip
-    runs, unrecognized = runs_of(sources, with_settings(facts, project), kind, project)
+    given: dict[str, Any] = {
+        "kind": kind, "gpus": gpus, "num_examples": num_examples, "target": target, "overrides": overrides, "strict_keys": strict_keys,
+        "trainer": trainer, "model": model, "gpu_memory": gpu_memory, "seq_length": seq_length,
+    }  # fmt: skip
+    facts = launch_facts(run=run, **given)
+    unrecognized: list[str] = []
+    if sources is None and project.runs:
+        runs = declared_runs(project, lambda each: declared_facts(given, each, project))
+    else:
+        runs, unrecognized = runs_of("." if sources is None else sources, with_settings(facts, project), kind, project)
     outcomes = [explained(each) for each in runs]
     drop_repeated_findings(outcomes)
     suppress(outcomes, project)
@@ -280,6 +290,50 @@ def diff(
     comparison = Comparison(*(single(each, with_settings(facts, project), kind) for each in (old, new)))
     comparison.add_notes()
     return DiffResult(comparison)
+
+
+def review_branch(
+    base: str | None = None,
+    *,
+    state: Literal["working", "staged", "committed"] = "working",
+    gpus: int | None = None,
+    num_examples: int | None = None,
+    target: Versions | None = None,
+    trainer: str | None = None,
+    model: Path | None = None,
+    gpu_memory: float | str | None = None,
+    seq_length: int | None = None,
+    settings: bool = True,
+) -> ReviewResult:
+    """Compare every run that the git branch of the working directory changes with its state where the branch left `base`.
+
+    `base`: a revision (default: the main branch). `state`: the files of the working tree, those that are staged, or the last commit.
+    Raises GitProblem outside a git repository, NoBaseError for a base that is not a commit, and the errors of `check`.
+    """
+    from cfglint.review.base import base_of
+    from cfglint.review.branch import STATES, Branch
+    from cfglint.review.left_out import left_out
+    from cfglint.review.of_branch import Facts, compare, earlier, unused_releases
+    from cfglint.run.scan_stats import ScanStats
+    from cfglint.source.git import GitRepository
+
+    one_of("state", state, STATES)
+    project, stats = configuration(settings), ScanStats()
+    given: dict[str, Any] = {
+        "kind": None, "gpus": gpus, "num_examples": num_examples, "target": target, "overrides": None, "strict_keys": False,
+        "trainer": trainer, "model": model, "gpu_memory": gpu_memory, "seq_length": seq_length,
+    }  # fmt: skip
+    facts = launch_facts(run=False, **given)
+    with GitRepository() as repository:
+        branch = Branch(repository, base_of(base, repository)[0], state)
+        of_runs = Facts(lambda each: with_settings(facts, each), lambda run, each: declared_facts(given, run, each))
+        comparisons = compare(branch, project, earlier(branch, project), of_runs, stats, lambda pairs, _: pairs)
+        unused = left_out(branch, unused_releases(branch, comparisons), [os.path.abspath(project.baseline)] if project.baseline else [])
+    for side in ([each.before for each in comparisons], [each.after for each in comparisons]):
+        suppress([each for each in side if each is not None], project)
+    for each in comparisons:
+        each.add_notes()
+    return ReviewResult(comparisons, unused)
 
 
 def new(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import (
         Alternatives,
         BannerEntry,
+        ChangeEntry,
         ConsequenceEntry,
         FailureEntry,
         FindingEntry,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         ValueChangeEntry,
     )
     from cfglint.review.compare import Comparison
+    from cfglint.review.left_out import NotCompared
     from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped
     from cfglint.rewrite.retarget import Need, Retarget
     from cfglint.rewrite.value_change import ValueChange
@@ -339,6 +341,53 @@ class DiffResult:
         from cfglint.report import html
 
         return html.notebook_changes([self._comparison])
+
+
+class ReviewResult:
+    """What a git branch changes: `runs` are the changed runs, `not_compared` (file, reason) what else changed; true if a run changed in
+    effect.
+    """
+
+    def __init__(self, comparisons: list[Comparison], unused: list[NotCompared]) -> None:
+        self._comparisons, self._unused = comparisons, unused
+        self.runs = [DiffResult(each) for each in comparisons]
+        self.not_compared = [(each.file, each.reason) for each in unused]
+
+    def __bool__(self) -> bool:
+        return any(self.runs)
+
+    def __iter__(self) -> Iterator[DiffResult]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def new(self) -> list[Diagnostic]:
+        """The findings that the branch adds, and that nothing suppresses."""
+        return [found for each in self._comparisons for found in each.new]
+
+    def to_dicts(self) -> list[ChangeEntry]:
+        """The runs as rows, with the fields of `review --format json`."""
+        from cfglint.report.changes import entry
+
+        return [entry(each) for each in self._comparisons]
+
+    def __str__(self) -> str:
+        from cfglint.report import render_changes
+
+        return render_changes("text", self._comparisons, unused=self._unused)
+
+    def __repr__(self) -> str:
+        changed = sum(map(bool, self.runs))
+        return (
+            f"<ReviewResult: runs {len(self.runs)}, changed {changed}, findings new {len(self.new)}, not compared {len(self.not_compared)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from cfglint.report import html
+
+        return html.notebook_changes(self._comparisons)
 
 
 class NewFiles(Record):

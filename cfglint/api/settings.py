@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 
+from cfglint.api.arguments import launch_facts
 from cfglint.project import baseline, selection, settings_file
 from cfglint.project.selection import Selection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.findings.diagnostic import Outcome
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.settings_file import Configuration
+    from cfglint.project.settings_file import Configuration, DeclaredRun
 
 
 def configuration(apply: bool) -> Configuration:
@@ -30,6 +33,18 @@ def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
         installed=facts.installed or project.installed,
         policies=project.policies,
     )
+
+
+def declared_facts(given: dict[str, Any], run: DeclaredRun, project: Configuration) -> LaunchFacts:
+    """The facts of a declared run; the arguments of the caller win."""
+    names = ("gpus", "num_examples", "trainer", "model", "gpu_memory")
+    facts = {**given, **{name: getattr(run, name) for name in names if given[name] is None}}
+    facts["strict_keys"] = given["strict_keys"] or run.strict_keys
+    facts["overrides"] = {**dict(run.overrides), **(given["overrides"] or {})}
+    found = launch_facts(**{**facts, "kind": run.kind, "target": given["target"] or run.target, "run": True})
+    found.arguments, found.expected_numbers = run.arguments or "", run.expected_numbers
+    found.installed = found.installed or run.installed
+    return with_settings(found, project)
 
 
 def suppress(outcomes: list[Outcome], project: Configuration) -> None:

@@ -12,10 +12,11 @@ from cfglint.source.file_source import FileSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.settings_file import Configuration
+    from cfglint.project.settings_file import Configuration, DeclaredRun
     from cfglint.run.checked import CheckedRun
 
     Path: TypeAlias = str | os.PathLike[str]
@@ -61,6 +62,11 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Con
     refuse_unreadable(discovery)
     checked = {document.path for run in found for document in run.documents}
     return found, [path for path in paths if path not in checked and not os.path.isdir(path)]
+
+
+def declared_runs(project: Configuration, facts_of: Callable[[DeclaredRun], LaunchFacts]) -> list[CheckedRun]:
+    """The declared runs of a configuration, in their order."""
+    return [one_run(each.files, {}, facts_of(each), each.kind) for each in project.runs]
 
 
 def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:

@@ -101,16 +101,17 @@ def show_runs(arguments: Namespace) -> int:
 
 def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
     """Print what would be checked, or the settings, instead of checking."""
+    from cfglint.cli.help_text import folded_lines
     from cfglint.cli.show import files_shown, settings_shown
 
     lines = settings_shown(arguments, project) if "settings" in arguments.show else []
     if "files" in arguments.show:
         lines += files_shown(arguments, project, stats)
     width = columns()
-    for line in lines:
+    for line in map(shown, lines):
         head, found, rest = line.partition(": ")
         too_long = width is not None and len(line) > width and found
-        print(f"{shown(head)}:\n    {shown(rest)}" if too_long else shown(line))
+        print(f"{head}:\n{''.join(folded_lines([f'    {rest}']))}".rstrip("\n") if too_long else line)
     return 2 if report_unchecked(stats, skip_unrecognized=True) else 0
 
 

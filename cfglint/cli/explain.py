@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.log import FORMATS, log_among, report
-from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
-from cfglint.cli.single_report import add_report_options, the_report, write_text
+from cfglint.cli.options import UsageError, add_run_options, first_few, load_configuration, one_run
+from cfglint.cli.single_report import add_report_options, fillers, the_report, write_text
 from cfglint.cli.terminal import columns
 from cfglint.report import render_account
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
@@ -48,6 +48,10 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
         if isinstance(error, MissingSectionError):
             raise
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
+    places = fillers(found, arguments, project)
+    if places:
+        path = found.documents[0].path
+        warn(f"{path}: its batch sizes are filled by {first_few(places)}: `cfglint explain {places[0]}` shows them")
     form, output = the_report(arguments, FORMATS)
     written = write_text(render_account(form, RunSummary(found), None if output else columns()), output)
     bugs = found.bug_reports

@@ -139,7 +139,7 @@ def run(arguments: Namespace) -> int:
         often = _not_fixed_often(works)
         _name_launches_once(works)
         sys.stdout.write("".join(_as_text(work, arguments, often, named=len(works) > 1) for work in works))
-        (sys.stderr if arguments.diff else sys.stdout).write("".join(_counted_lines(often)))
+        (sys.stderr if arguments.diff else sys.stdout).write("".join(folded_lines([*_counted_lines(often)])))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
 
@@ -417,9 +417,10 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
         warn(work.problem or work.withheld or "")
         if not work.changed and not work.skipped:
             return ""
-    explained = "".join(folded_lines(fixes.target_lines(work.retarget))) if work.retarget and not work.needs else ""
-    if explained and named:
-        explained = f"{shown(work.run.written_at)}: {explained}"
+    lines = fixes.target_lines(work.retarget) if work.retarget and not work.needs else []
+    if lines and named:
+        lines[0] = f"{shown(work.run.written_at)}: {lines[0]}"
+    explained = "".join(folded_lines(lines))
     for each in work.skipped:
         if (each.code, each.reason) in often:
             continue

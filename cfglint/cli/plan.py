@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from cfglint.cli.console import fail, warn, warn_of
-from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
-from cfglint.cli.single_report import add_report_options, the_report, write_text
+from cfglint.cli.options import UsageError, above_zero, add_run_options, first_few, load_configuration, one_run, positive
+from cfglint.cli.single_report import add_report_options, fillers, the_report, write_text
 from cfglint.cli.terminal import columns, uses_colour
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.entries import PlanTable
+    from cfglint.project.settings_file import Configuration
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
@@ -73,7 +74,7 @@ def run(arguments: Namespace) -> int:
     pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
     try:
         project = load_configuration(arguments)
-        each = one_run(arguments, project, complete=True)
+        each = filled_in(one_run(arguments, project, complete=True), arguments, project)
         _ = each.batch
         if each.bug_reports:
             return fail("\n".join(each.bug_reports))
@@ -97,6 +98,19 @@ def run(arguments: Namespace) -> int:
     if bugs or failed:
         return 2
     return 0 if any(each.solution.feasible for each in found) else 1
+
+
+def filled_in(run: CheckedRun, arguments: Namespace, project: Configuration) -> CheckedRun:
+    """The run that fills in the batch sizes of a DeepSpeed file, in the place of the file; raises UsageError if there are several."""
+    places = fillers(run, arguments, project)
+    if not places:
+        return run
+    path = run.documents[0].path
+    if len(places) > 1:
+        raise UsageError(f"{path}: its batch sizes are filled by the trainers of {first_few(places)}; run `cfglint plan` on one of them")
+    warn(f"{path}: its batch sizes are filled by the trainer of {places[0]}, which is planned")
+    arguments.paths = places
+    return one_run(arguments, project, complete=True)
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:

@@ -69,7 +69,13 @@ def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], out
 
 def as_text(found: list[Outcome]) -> str:
     """A paragraph for each run, folded to the terminal."""
-    return "".join(folded_lines("".join(map(described, found)).splitlines(keepends=True), INDENT))
+    callers: dict[tuple[str, str, bool], list[str]] = {}
+    for each in found:
+        caller = each.launch["called_from"] if each.launch else None
+        callers.setdefault((*described(each), caller is not None), []).extend([caller] if caller else [])
+    lines = {key: f"  called from   {', '.join(places)}\n" if places else "" for key, places in callers.items()}
+    texts = [f"{head}{lines[head, rest, called]}{rest}" for head, rest, called in callers]
+    return "".join(folded_lines("".join(texts).splitlines(keepends=True), INDENT))
 
 
 def as_json(found: list[Outcome]) -> str:
@@ -81,17 +87,16 @@ def as_json(found: list[Outcome]) -> str:
     return json.dumps({"cfglint": __version__, "runs": [each.entry() for each in found]}) + "\n"
 
 
-def described(outcome: Outcome) -> str:
-    """A run in a few lines: program, launch size, files, numbers, and what is unknown."""
+def described(outcome: Outcome) -> tuple[str, str]:
+    """A run in a few lines: its place and program; its launch size, files, numbers, and what is unknown."""
     launch = outcome.launch
     others = outcome.files[1:]
+    lines: list[str] = []
     if launch is None:
-        lines = [f"{outcome.files[0]}  ({framework(outcome.consumer).title} config)"]
+        head = f"{outcome.files[0]}  ({framework(outcome.consumer).title} config)"
     else:
         uncertain = CALLER if launch["needs_caller"] else BRANCH if launch["conditional"] else ""
-        lines = [f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain]
-        if launch["called_from"]:
-            lines.append(f"  called from   {launch['called_from']}")
+        head = f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain
         if "alternative" in launch:
             lines.append(f"  alternative   {alternative(launch['alternative'])}")
     if others:
@@ -104,7 +109,7 @@ def described(outcome: Outcome) -> str:
         if numbers.get(name) is not None:
             lines.append(f"  {label:<13} {numbers[name]:,}")
     lines += [f"  unknown       {line}" for line in unknown(outcome)]
-    return "\n".join(lines) + "\n\n"
+    return f"{head}\n", "\n".join(lines) + "\n\n"
 
 
 def alternative(entry: AlternativeEntry) -> str:
@@ -145,10 +150,15 @@ def unknown(outcome: Outcome) -> list[str]:
         if each["field"] not in fields:
             fields.append(each["field"])
     found = []
+    unset: dict[str, list[str]] = {}
     for reason, fields in causes.items():
         left = [field for field in fields if field not in FLAGS or not takes_all(outcome)]
-        if left and kind_of(reason) != DERIVED:
+        if left and isinstance(reason, Reason) and reason.kind == UNSET:
+            unset.setdefault(reason.name, []).extend(left)
+        elif left and kind_of(reason) != DERIVED:
             found.append(because(left, reason))
+    if unset:
+        found.append(because_unset(unset))
     numbers = outcome.resolved
     if not found and outcome.consumer != "accelerate" and numbers.get("micro_batch") is None and numbers.get("global_batch") is None:
         where = "no batch size on the line or in its files" if outcome.launch else "the program that loads this file sets it"
@@ -157,16 +167,24 @@ def unknown(outcome: Outcome) -> list[str]:
 
 
 def because(fields: list[str], reason: str) -> str:
-    """The line about unknown fields: `--model_name_or_path, --output_dir: VERSION is not set in the script (pass --env VERSION=VALUE)`."""
-    names = [SIZES.get(field, "--" + field.removeprefix("arguments.")) for field in fields]
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    """The line about unknown fields: `GPUs of a node: the machine decides (pass --gpus N)`."""
     flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if reason == COUNTED else "")
-    if isinstance(reason, Reason) and reason.kind == UNSET:
-        flag = f"--env {reason.name}=VALUE"
-        reason = f"{reason.name} is not set in the script"
-    elif isinstance(reason, Reason) and reason.kind == PARAMETER:
+    if isinstance(reason, Reason) and reason.kind == PARAMETER:
         reason = f"{reason.name} comes from the call of the script"
-    return f"{', '.join(names[:MOST_NAMES])}{more}: {REASONS.get(reason, reason)}{f' (pass {flag})' if flag else ''}"
+    return f"{first_names(fields)}: {REASONS.get(reason, reason)}{f' (pass {flag})' if flag else ''}"
+
+
+def because_unset(variables: dict[str, list[str]]) -> str:
+    """The line about fields that depend on variables: `--output_dir: OUT is not set in the script (pass --env OUT=VALUE)`."""
+    fields = first_names([field for own in variables.values() for field in own])
+    verb, name = ("is", next(iter(variables))) if len(variables) == 1 else ("are", "NAME")
+    return f"{fields}: {', '.join(variables)} {verb} not set in the script (pass --env {name}=VALUE)"
+
+
+def first_names(fields: list[str]) -> str:
+    """The first fields as options of the launch line, and how many more there are."""
+    names = [SIZES.get(field, "--" + field.removeprefix("arguments.")) for field in dict.fromkeys(fields)]
+    return ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
 def declared(found: list[Outcome]) -> str:

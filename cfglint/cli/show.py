@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration
     from cfglint.run.checked import CheckedRun
 
+IN_RUN = ", in the run of "
 NOT_SETTINGS = ("folder", "policies", "path", "runs")  # attributes that are no settings, or are shown on lines of their own
 
 
@@ -71,7 +72,7 @@ def add_members(members: dict[str, list[str]], run: CheckedRun) -> None:
     entry = run.alternative
     alternative = f" (alternative {entry['number']} of {entry['of']}, built at {entry['built_at']})" if entry is not None else ""
     for position, (document, kind) in enumerate(zip(run.documents, run.kinds, strict=True)):
-        place = kind if position == 0 else f"{kind}, in the run of {run.documents[0].path}{alternative}"
+        place = kind if position == 0 else f"{kind}{IN_RUN}{run.documents[0].path}{alternative}"
         rows = members.setdefault(document.path, [])
         if place not in rows:
             rows.append(place)
@@ -93,8 +94,18 @@ def reason(stats: ScanStats) -> str:
 def lines_of(order: list[str], members: dict[str, list[str]], skipped: dict[str, str]) -> list[str]:
     """The lines: `PATH: KIND` or `PATH: skipped (WHY)`."""
     what = {path: f"skipped ({skipped.get(path, 'in no run')})" for path in order}
-    what.update({path: "; ".join(rows) for path, rows in members.items()})
+    what.update({path: joined(rows) for path, rows in members.items()})
     return [f"{path}: {what[path]}" for path in order]
+
+
+def joined(rows: list[str]) -> str:
+    """The kinds of a file: `deepspeed, in the runs of a.sh, b.sh`."""
+    runs: dict[str, list[str]] = {}
+    for row in rows:
+        kind, mark, run = row.partition(IN_RUN)
+        runs.setdefault(kind, []).extend([run] if mark else [])
+    where = {kind: f", in the {'run' if len(names) == 1 else 'runs'} of {', '.join(names)}" for kind, names in runs.items() if names}
+    return "; ".join(kind + where.get(kind, "") for kind in runs)
 
 
 def settings_shown(arguments: Namespace, project: Configuration) -> list[str]:
@@ -116,4 +127,4 @@ def written(value: object) -> str:
         return ", ".join(f"{key} = {written(each)}" for key, each in value.items()) or "(unset)"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)) or "(unset)"
-    return "(unset)" if value in (None, "") else str(value)
+    return "(unset)" if value in (None, "", False) else "true" if value is True else str(value)

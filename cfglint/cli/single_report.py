@@ -9,6 +9,8 @@ from cfglint.cli.output import format_of, to_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.project.settings_file import Configuration
+    from cfglint.run.checked import CheckedRun
 
 
 def add_report_options(parser: Parser, formats: tuple[str, ...]) -> None:
@@ -30,3 +32,16 @@ def write_text(text: str, output: str | None) -> int:
         sys.stdout.write(text)
         return 0
     return 0 if to_file(text, output) else 2
+
+
+def fillers(run: CheckedRun, arguments: Namespace, project: Configuration) -> list[str]:
+    """The places of the runs of the project that fill in the batch sizes of a run that is a DeepSpeed file alone."""
+    from cfglint.cli.options import discovery_of
+    from cfglint.rewrite.retarget import is_filled_elsewhere
+    from cfglint.run.consumers_of import runs_reading
+    from cfglint.run.scan_stats import ScanStats
+
+    alone = not (arguments.run or arguments.kind or arguments.section or "-" in arguments.paths)
+    if not alone or not is_filled_elsewhere(run):
+        return []
+    return [each.written_at for each in runs_reading(run.documents[0].path, discovery_of(arguments, project, ScanStats())[0])]

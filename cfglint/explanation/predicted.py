@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from cfglint.frameworks import framework
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 VALUE = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
 WORD = re.compile(r"<>|[A-Za-z_][\w.()]*")
@@ -27,8 +29,19 @@ CONSTRUCTORS = (("Trainer", "KEY206"), ("TrainingArguments", "KEY202"), *((f"{na
 # Refusals of a program's own parser, which the manual page of a rule quotes.
 REFUSALS = (("SystemExit: 2 (error: unrecognized arguments", "LCH003"), ("ValueError: Some specified arguments are not used by", "LCH003"))
 VALIDATED = re.compile(r"validation errors? for (\w+)")
-# The rules of a framework that stands on another one, by a part of the paths of its code.
-FAMILIES = (("llamafactory", "LLF"), ("llmtuner", "LLF"), ("/verl/", "VRL"), ("axolotl", "AXL"), ("megatron", "NEO"))
+# What pydantic itself says of a field, whose name and value differ.
+VALIDATIONS = tuple(
+    re.compile(pattern).search
+    for pattern in (
+        r"Extra inputs are not permitted",
+        r"Field required",
+        r"Input should be (?:a valid \w+|greater than \d+)",
+        r"Input should be",
+    )
+)
+VERL = "/verl/"
+# The frameworks that stand on another one, by a part of the paths of their code.
+PATHS = (("llamafactory", "llamafactory"), ("llmtuner", "llamafactory"), (VERL, "verl"), ("axolotl", "axolotl"), ("megatron", "neox"))
 
 
 @cache
@@ -62,16 +75,29 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     rows = known().get(class_of(text), [])
     exact = [code for code, other, _ in rows if other == text]
     refused = [code for start, code in REFUSALS if text.startswith(start)]
-    if refused and not any("/verl/" in file for file in files):
+    if refused and not any(VERL in file for file in files):
         return refused
     validated = VALIDATED.search(text)
     if validated:  # of pydantic: what is wrong is in the message, the model says whose it is
         rows = [row for row in rows if model_of(row[1]) == validated.group(1)[:7]]
+        refused_as = next((found.group() for pattern in VALIDATIONS if (found := pattern(text))), "")
+        if refused_as:
+            return fitting(of_validation(rows, refused_as), files)
     if exact or GENERAL.search(text):
         return fitting(exact, files)
     rated = [(likeness(own, other), code) for code, _, other in rows]
     best = max((rate for rate, _ in rated), default=0.0)
     return fitting([code for rate, code in rated if rate == best and rate >= ALIKE], files)
+
+
+def of_validation(rows: list[tuple[str, str, tuple[str, ...]]], message: str) -> list[str]:
+    """The rules that predict such a message of pydantic, whatever the field is: those whose message begins like it for the longest."""
+    while message:
+        found = [code for code, other, _ in rows if message in other]
+        if found:
+            return found
+        message = message.rpartition(" ")[0]
+    return []
 
 
 def model_of(text: str) -> str:
@@ -89,11 +115,16 @@ def same_function(text: str) -> list[str]:
 def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
     """The rules of the framework whose code raised an exception, of those that predict it; each once."""
     path = " ".join(files)
-    ours = {family for mark, family in FAMILIES if mark in path}
-    special = {family for _, family in FAMILIES}
-    return list(dict.fromkeys(code for code in codes if code[:3] in ours)) or list(
-        dict.fromkeys(code for code in codes if code[:3] not in special or not files)
+    ours = families(kind for mark, kind in PATHS if mark in path)
+    special = families(kind for _, kind in PATHS)
+    return list(dict.fromkeys(code for code in codes if code.startswith(ours))) or list(
+        dict.fromkeys(code for code in codes if not code.startswith(special) or not files)
     )
+
+
+def families(found: Iterable[str]) -> tuple[str, ...]:
+    """The prefixes of the codes of the rules of some frameworks."""
+    return tuple(prefix for kind in found for prefix in framework(kind).rule_families)
 
 
 def likeness(first: Sequence[str], second: Sequence[str]) -> float:

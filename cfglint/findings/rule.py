@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cfglint.findings._rule_releases import RULE_RELEASES
 from cfglint.source.record import Record
 
@@ -64,7 +66,6 @@ IGNORE_COMMENT: Subject = "ignore-comment"
 MEMORY: Subject = "memory"  # the memory of the GPUs
 CODE: Subject = "code"  # the code of the program: its imports and calls
 
-FAMILY_SUBJECTS: dict[str, Subject] = {"BAT": BATCH, "KEY": VALUE, "TYP": VALUE, "LCH": LAUNCH, "ACC": LAUNCHER_CONFIG}
 CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT, CODE)  # no other argument makes such a finding wrong
 
 
@@ -118,9 +119,8 @@ class Rule:
     fix is safe only if the release is specified. `old_names` are accepted wherever names are.
     `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
     rule runs in these only. `own_releases`: the decorator declares them; the others are generated from the sources.
-    `about` is the subject of the findings: what the rule states, else that of the code's family in `FAMILY_SUBJECTS`, else
-    `COMBINATION`. `certainty`: whether an error stays one although other arguments of the launch are unknown; the subject decides
-    it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
+    `about` is the subject of the findings. `certainty`: whether an error stays one although other arguments of the launch are unknown;
+    the subject decides it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
     """
 
     __slots__ = (
@@ -165,7 +165,7 @@ class Rule:
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
         releases: tuple[Releases, ...] = (),
-        about: Subject | None = None,
+        about: Subject = COMBINATION,
         certainty: Certainty | None = None,
         on_construction: bool = False,
     ) -> None:
@@ -188,7 +188,7 @@ class Rule:
         self.old_names = old_names
         self.own_releases = bool(releases)
         self.releases = releases or tuple(generated(code))
-        self.about = about or FAMILY_SUBJECTS.get(code[:3], COMBINATION)
+        self.about = about
         self.on_construction = on_construction
         self.certainty = certainty or ("always" if self.about in CERTAIN_SUBJECTS else "if-complete")
 
@@ -262,7 +262,7 @@ def rule(
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
     releases: Releases | tuple[Releases, ...] = (),
-    about: Subject | None = None,
+    about: Subject = COMBINATION,
     certainty: Certainty | None = None,
     on_construction: bool = False,
 ) -> Callable[[Check], Check]:
@@ -273,7 +273,7 @@ def rule(
     an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
     `releases` are those of the framework that have the check, if its source does not tell (`tools/rule_ranges.py`); several if its
     variants have different ones.
-    `about` and `certainty` are needed only where they differ from those of the family.
+    `about` decides the `certainty` that is not given. The decorators below are this one for the frequent subjects.
     """
 
     def register(check: Check) -> Check:
@@ -303,3 +303,9 @@ def rule(
         return check
 
     return register
+
+
+batch_rule = partial(rule, about=BATCH)
+value_rule = partial(rule, about=VALUE)
+launch_rule = partial(rule, about=LAUNCH)
+launcher_rule = partial(rule, about=LAUNCHER_CONFIG)

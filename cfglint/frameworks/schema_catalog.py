@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def catalog(address: str) -> list[CatalogEntry]:
-    """The entries of all schemas; each address ends with the name of the kind."""
-    return [entry(kind, address) for kind in kinds()]
+    """The entries of the schemas whose files have names of their own; each address ends with the name of the kind."""
+    return [entry(kind, address) for kind in kinds() if framework(kind).file_match]
 
 
 def entry(kind: str, address: str) -> CatalogEntry:

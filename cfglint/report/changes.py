@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cfglint.review.settings import SettingChange, SettingState
 
 NOTHING = "no effective change"
+NOTHING_COMPARED = "no effective change in what is compared"
 NO_RUN = "no run compared"
 PLACE = r" \([^()]+:\d+\)"  # in a sentence: ` (train.yaml:3)`
 
@@ -79,6 +80,11 @@ def notice(comparison: Comparison) -> str:
     return f"::notice {properties}::{escape(chr(10).join(sentences))}\n"
 
 
+def nothing(comparisons: Sequence[Comparison]) -> str:
+    """The headline for runs without an effective change."""
+    return NOTHING_COMPARED if any(each.code_changed for each in comparisons) else NOTHING
+
+
 # ---- order
 
 
@@ -126,7 +132,7 @@ def as_text(comparisons: list[Comparison], colour: bool, width: int | None = Non
     blocks = [release_block(each, width) for each in groups]
     blocks += [block(group[0], width, group) for group in alike(others)]
     if not blocks and not any(each.is_release for each in unused):
-        blocks = [[("", f"{NOTHING if comparisons or not unused else NO_RUN}\n")]]
+        blocks = [[("", f"{nothing(comparisons) if comparisons or not unused else NO_RUN}\n")]]
     blocks += [[("", line("", each, width)) for each in lines_of(unused)]] if unused else []
     parts = [part for number, each in enumerate(blocks) for part in ([[("", "\n")]] if number else []) + [each]]
     return paint(parts) if colour else plain(parts)

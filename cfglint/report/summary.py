@@ -107,6 +107,8 @@ def of_what(run: CheckedRun) -> list[Paragraph]:
 
 def verdict(account: RunSummary) -> list[Paragraph]:
     """Whether the run starts, with the first errors."""
+    from cfglint.rewrite.retarget import is_filled_elsewhere
+
     run = account.run
     if not account.errors:
         starts = "It would start" if run.facts.complete else "No errors found: this run should start"
@@ -115,6 +117,8 @@ def verdict(account: RunSummary) -> list[Paragraph]:
             starts = f"No errors found; the arguments of {program} are not checked, as its parser is not known"
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
+        if is_filled_elsewhere(run):
+            starts = "No errors found in this file; a trainer fills in its batch sizes"
         if account.memory is not None and account.memory.verdict == "does-not-fit":
             starts = "No errors found, but the run does not fit into the GPU memory"
         if run.verdict is None:
@@ -197,7 +201,7 @@ def spelled(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.10g}" if isinstance(value, float) and not value.is_integer() else str(value)
+    return f"{value:.10g}".replace("e-0", "e-") if isinstance(value, float) and not value.is_integer() else str(value)
 
 
 # ---- a log

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
+from cfglint.review.compare import Comparison
 from cfglint.review.releases import changed_releases, stated_changes
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
@@ -133,9 +134,13 @@ class Branch:
         """Whether any file of a run changed."""
         return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
 
-    def note_compared(self, before: CheckedRun | None, after: CheckedRun | None) -> None:
-        """Record the files of a run that was compared."""
-        self.compared |= names_of(before) | names_of(after)
+    def compare_run(self, before: CheckedRun | None, after: CheckedRun | None, only_releases: bool) -> Comparison:
+        """Compare a run, and record its files as compared, and whether code of its program changed, which is not."""
+        names = names_of(before) | names_of(after)
+        self.compared |= names
+        comparison = Comparison(before, after, only_releases=only_releases)
+        comparison.code_changed = any(is_program(name) for name in names & self.altered)
+        return comparison
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""

@@ -27,7 +27,10 @@ class Comparison:
 
     `settings` and `consequences` do not depend on what comments, flags or a configuration suppress; the findings
     do, because they are computed later. `only_releases`: no file of the run changed, only the release of a package.
+    `code_changed`: so did code of its program that is not compared.
     """
+
+    code_changed = False
 
     def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False) -> None:
         self.only_releases = only_releases
@@ -79,8 +82,8 @@ class Comparison:
 
     @property
     def no_effect(self) -> bool:
-        """Whether nothing that the framework computes changed: at most names, ports and paths did."""
-        return not (self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
+        """Whether nothing that the framework computes changed: at most names, ports and paths did, and all of it was compared."""
+        return not (self.code_changed or self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
 
     @property
     def still(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, batch_rule
 from cfglint.findings.setting import AUTO
 from cfglint.findings.wording import counted
 from cfglint.source.limits import LONGEST_NUMBER
@@ -22,7 +22,7 @@ DEEPSPEED: Kind = "deepspeed"
 NEOX: Kind = "neox"
 
 
-@rule(
+@batch_rule(
     "BAT001",
     "batch-mismatch",
     ERROR,
@@ -73,7 +73,7 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@rule(
+@batch_rule(
     "BAT002",
     "batch-missing",
     ERROR,
@@ -95,7 +95,7 @@ def batch_missing(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "missing")
 
 
-@rule(
+@batch_rule(
     "BAT003",
     "batch-not-a-number",
     ERROR,
@@ -122,7 +122,7 @@ def batch_type(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "type")
 
 
-@rule(
+@batch_rule(
     "BAT004",
     "batch-not-positive",
     ERROR,
@@ -147,7 +147,7 @@ def batch_not_positive(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "not-positive")
 
 
-@rule(
+@batch_rule(
     "BAT005",
     "indivisible-gpu-count",
     ERROR,
@@ -173,7 +173,7 @@ def indivisible_gpu_count(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "layout")
 
 
-@rule(
+@batch_rule(
     "BAT006",
     "gpu-count-mismatch",
     WARNING,
@@ -201,7 +201,7 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@rule(
+@batch_rule(
     "BAT007",
     "fixed-gpu-count",
     INFO,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, value_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 5
 
 
-@rule(
+@value_rule(
     "KEY010",
     "written-for-fork",
     WARNING,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, value_rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.source.document import SCALAR
 from cfglint.source.numbers import DIGITS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FIRST = "+-N" + DIGITS  # the first characters of such a scalar
 
 
-@rule(
+@value_rule(
     "TYP001",
     "octal-number",
     WARNING,
@@ -42,7 +42,7 @@ def octal_number(config: Config) -> Iterator[Finding]:
             yield Finding(setting, text, help=f"write {int(raw)} or {setting.value}")
 
 
-@rule(
+@value_rule(
     "TYP002",
     "sexagesimal-number",
     WARNING,
@@ -64,7 +64,7 @@ def sexagesimal_number(config: Config) -> Iterator[Finding]:
             yield Finding(setting, text, help="write the number, or quote the string")
 
 
-@rule(
+@value_rule(
     "TYP003",
     "none-is-string",
     WARNING,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, rule, value_rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Node
 
@@ -108,7 +108,7 @@ def limit_exceeded(config: Config) -> Iterator[Finding]:
         yield finding
 
 
-@rule(
+@value_rule(
     "KEY001",
     "duplicate-key",
     WARNING,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.findings.diagnostic import ERROR, STAGES
+from cfglint.findings.diagnostic import ERROR
 from cfglint.run.checked import CheckedRun
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Node, pointer
 from cfglint.source.parse import parse
@@ -17,7 +17,7 @@ from cfglint.source.sections import reread
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
-    from cfglint.findings.vocabulary import Stage, Verdict
+    from cfglint.findings.vocabulary import Verdict
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.schema import Property
     from cfglint.source.document import Document, Path
@@ -285,12 +285,6 @@ class TemplateRun(CheckedRun):
     def verdict(self) -> Verdict | None:
         """`reject` if no filling would help, else unknown."""
         return "reject" if any(each.severity == ERROR for each in self.diagnostics) else None
-
-    @property
-    def fails_at(self) -> Stage | None:
-        """The earliest stage at which it would fail."""
-        stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
-        return min(stages, key=STAGES.index) if stages else None
 
     @property
     def resolved(self) -> dict[str, int | None]:

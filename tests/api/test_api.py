@@ -474,3 +474,38 @@ class TestLog:
 
     def test_nothing_in_it(self):
         assert not cfglint.log(["hello\n"])
+
+
+@pytest.fixture
+def branch(tmp_path, monkeypatch):
+    """A repository whose working tree doubles the accumulation of a declared run, and changes a program that no run reads."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text(TEXT)
+    (tmp_path / "model.py").write_text("LAYERS = 2\n")
+    (tmp_path / "cfglint.toml").write_text('[[run]]\nfiles = ["ds.json"]\ngpus = 16\n')
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *command], check=True)
+    (tmp_path / "ds.json").write_text(TEXT.replace('steps": 4', 'steps": 8'))
+    (tmp_path / "model.py").write_text("LAYERS = 4\n")
+
+
+@pytest.mark.usefixtures("branch")
+class TestABranch:
+    def test_what_it_changes(self):
+        found = cfglint.review_branch()
+        [run] = found
+        assert found
+        assert [each["key"] for each in run.settings] == ["gradient_accumulation_steps"]
+        assert [each.code for each in found.new] == ["BAT001"]
+        assert [each["run"] for each in found.to_dicts()] == ["ds.json"]
+        assert found.not_compared == [("model.py", "no recognised run depends on it")]
+        assert str(found).startswith("ds.json\n  no longer starts")
+
+    def test_the_declared_runs_are_checked(self):
+        assert [each.gpus for each in cfglint.check().runs] == [16]
+        assert [each.gpus for each in cfglint.check(gpus=8).runs] == [8]
+
+    def test_a_base_that_is_none(self):
+        with pytest.raises(cfglint.CfglintError, match="nowhere is not a commit here"):
+            cfglint.review_branch("nowhere")

@@ -196,3 +196,41 @@ def test_ranges(text, counts):
 def test_a_range_that_is_none(text):
     with pytest.raises(ValueError, match="neither a range by doubling"):
         plan.counts(text)
+
+
+BATCH = "--per_device_train_batch_size 2 --gradient_accumulation_steps 4"
+SCRIPT = f"torchrun --nproc_per_node 8 train.py --deepspeed ds.json {BATCH} --output_dir out\n"
+FILLED = '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "train_batch_size": "auto"}'
+PROGRAM = """\
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+arguments, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+Trainer(args=arguments).train()
+"""
+
+
+@pytest.fixture
+def filled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"train.sh": SCRIPT, "ds.json": FILLED, "train.py": PROGRAM}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_the_run_that_fills_in_the_batch_sizes_is_planned(filled, capsys):
+    assert main(["plan", "ds.json", "--gpus", "4", "--format", "json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["plans"][0]["global_batch"] == 64
+    assert "ds.json: its batch sizes are filled by the trainer of train.sh:1, which is planned" in printed.err
+
+
+def test_of_several_runs_that_fill_in_the_batch_sizes_one_has_to_be_named(filled, capsys):
+    (filled / "other.sh").write_text(SCRIPT)
+    assert main(["plan", "ds.json", "--gpus", "4"]) == 2
+    assert "the trainers of other.sh:1, train.sh:1; run `cfglint plan` on one of them" in capsys.readouterr().err
+
+
+def test_a_file_with_open_batch_sizes_is_not_said_to_start(filled, capsys):
+    assert main(["explain", "ds.json", "--gpus", "8"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("No errors found in this file; a trainer fills in its batch sizes.")
+    assert "`cfglint explain train.sh:1` shows them" in printed.err

@@ -289,3 +289,10 @@ class TestDeclared:
         status, out, _ = review()
         assert status == 0
         assert "BAT001" not in out
+
+
+@pytest.mark.usefixtures("topic")
+def test_commits_in_the_place_of_files_are_answered_with_the_option(review):
+    status, _, error = review("HEAD", "HEAD")
+    assert status == 2
+    assert "HEAD is a commit, not a file: `cfglint review --base HEAD` compares this branch with it" in " ".join(error.split())

@@ -16,8 +16,6 @@ GAPS = {
     "launch": {"package", "newest release", "schema", "generator", "README row"},
     "megatron": {"package", "newest release", "schema", "rules", "README row"},
     "megatron_swift": {"schema"},
-    "swift": {"schema"},
-    "verl": {"schema"},
 }
 
 

@@ -306,8 +306,8 @@ def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
     checkout.commit()
     checkout.write(train__py=PARSING + "print(1)\n")
     text, report = reviewed()
-    assert text == "no effective change\n\nnot compared: train.py (only the arguments in its code are compared)\n"
-    assert [each["run"] for each in report["changes"]] == ["run.sh:1"]
+    assert text == "no effective change in what is compared\n\nnot compared: train.py (only the arguments in its code are compared)\n"
+    assert [(each["run"], each["no_effect"]) for each in report["changes"]] == [("run.sh:1", False)]
 
 
 def test_a_missing_content_costs_only_its_file(checkout, reviewed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.findings.rule import COMBINATION, FAMILY_SUBJECTS, KEEP, SKIP, WARN, Finding
+from cfglint.findings.rule import COMBINATION, KEEP, SKIP, WARN, Finding
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import ProgramFacts
@@ -60,10 +60,6 @@ def test_what_is_certain_of_a_launch(config_of, kind, code, launch, facts, certa
     config = config_of(kind, launch, **facts)
     setting = config.setting(KEY[kind])
     assert engine.is_certain(RULES[code], Finding(setting, "x"), setting, config) is certain
-
-
-def test_every_default_of_a_family_is_that_of_a_rule():
-    assert {code[:3] for code, rule in RULES.items() if rule.about == FAMILY_SUBJECTS.get(code[:3])} == set(FAMILY_SUBJECTS)
 
 
 def program(**facts):

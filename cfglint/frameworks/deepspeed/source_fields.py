@@ -40,7 +40,7 @@ READS: Raw = {  # annotations, as `x-reads` has them
 }
 
 
-class ModelField(Record):
+class SourceField(Record):
     """A field: the options of its `Field()`, the limits among them, its default, and how its value is read.
 
     The reading is a name, or a list that begins with `|`, `list`, `literal`, `enum`, `bounded` or `model`.
@@ -134,7 +134,7 @@ def without_none(annotation: ast.expr) -> tuple[ast.expr, bool]:
     return annotation, False
 
 
-def read_field(module: Module, statement: ast.AnnAssign) -> ModelField:
+def read_field(module: Module, statement: ast.AnnAssign) -> SourceField:
     """What the source says of a field."""
     options: dict[str, ast.expr] = {}
     value = statement.value
@@ -154,7 +154,7 @@ def read_field(module: Module, statement: ast.AnnAssign) -> ModelField:
     if isinstance(value, ast.Constant) and value.value is None and reads[0] != "|" and not has_pydantic_2(module.tree):
         reads = ["|", reads, "None"]  # to pydantic 1 a default of null makes a field optional
     default = default_of(module, value) if value is not None else None
-    return ModelField(options, bounds, default, ["bounded", reads, bounds] if bounds else reads)
+    return SourceField(options, bounds, default, ["bounded", reads, bounds] if bounds else reads)
 
 
 def default_of(module: Module, value: ast.expr) -> ConfigValue:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 INPUT, SIZES, OPTIONS = "SWM001", "SWM002", "SWM003"
 MODEL_NAMED = Releases((4, 5, 3))
 OWN_TRAINER = Releases((4,))  # before, Megatron-LM checks its arguments
+GROUPED = Releases((4, 0, 1))
 SIZE_KEYS = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
 
 
@@ -53,7 +54,7 @@ def options(config: MegatronSwiftConfig) -> Iterator[Refusal]:
         text = "ValueError: recompute method is not yet supported for selective recomputing granularity"
         message = "`recompute_method` requires `recompute_granularity full`"
         yield Refusal(OPTIONS, ["recompute_method", "recompute_granularity"], message, text, ["set `--recompute_granularity full`"])
-    if config.own("group_by_length") and config.own("padding_free"):
+    if config.own("group_by_length") and config.own("padding_free") and config.own_version in GROUPED:
         text = "ValueError: group_by_length is not compatible with padding_free."
         message = "`group_by_length` requires `padding_free false`"
         yield Refusal(OPTIONS, ["group_by_length", "padding_free"], message, text, ["set `--padding_free false`"])

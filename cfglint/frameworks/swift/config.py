@@ -73,6 +73,10 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         """The value of a field; None if the release does not have it, or if it is unknown."""
         return self.arguments[name] if name in self.known and self.arguments.known(name) else None
 
+    def is_unset(self, name: str) -> bool:
+        """Whether a field of the release is known to have no value."""
+        return name in self.known and self.arguments.known(name) and self.arguments[name] is None
+
     @property
     def package_files(self) -> Mapping[str, ConfigValue]:
         """The config files of the package by the names under which arguments name them."""
@@ -89,7 +93,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         line = self.facts.launch.line
         named = [each for each in line.files if each.role == f"--{name}"] if line is not None else []
         if named:
-            return named[0].path is None and named[0].known and not named[0].outside
+            return named[0].path is None and (named[0].known or self.facts.complete) and not named[0].outside
         return "/" not in value or (line is not None and line.deepspeed_word is not None and line.deepspeed_word.known)
 
     @property

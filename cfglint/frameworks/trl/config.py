@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.accelerate.launcher_options import is_option
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
-from cfglint.frameworks.trl.launcher_options import is_option
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
 from cfglint.source.record import changed
 

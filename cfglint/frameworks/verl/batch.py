@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.frameworks.verl.sizes import ACTOR, BATCH, MICRO
+from cfglint.frameworks.verl.sizes import ACTOR, BATCH, GLOBAL_MICRO, MICRO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +20,22 @@ def batch(config: VerlConfig) -> Batch:
     size = of_megatron(sizes) if sizes.is_megatron else {"sequence_parallel": sizes.sequence_parallel() or 1}
     return Batch(
         Layout(sizes.gpus, **size),
-        config.setting(MICRO, value=micro) if micro is not None else derived("micro_batch", None, "dynamic batch sizes, or unknown"),
+        micro_batch(config, micro),
         derived("accumulation", accumulation, "samples of an update on each GPU / micro batch"),
         derived("data_parallel", parallel, "GPUs / model-parallel size" if sizes.is_megatron else "GPUs / sequence-parallel size"),
         config.setting(BATCH, value=sizes.batch),
         sizes.batch,
         gpus_per_replica=sizes.replica() or 1,
     )
+
+
+def micro_batch(config: VerlConfig, micro: int | None) -> Setting:
+    """The micro batch of a GPU: its own key, or the global one divided by the data-parallel size."""
+    if micro is None:
+        return derived("micro_batch", None, "dynamic batch sizes, or unknown")
+    if config.value(MICRO) is None:
+        return derived("micro_batch", micro, f"`{GLOBAL_MICRO}` / data parallel")
+    return config.setting(MICRO, value=micro)
 
 
 def of_megatron(sizes: Sizes) -> dict[str, int]:

@@ -114,7 +114,7 @@ def strategies(tree: ComposedConfig, sizes: Sizes) -> Iterator[FailedCheck]:
             yield FailedCheck("VRL012", "critic.strategy", message, "AssertionError", CONFIG, f"set `critic.strategy={actor}`", (STRATEGY,))
     estimator = tree.value("algorithm.adv_estimator")
     choices = ESTIMATORS_05 if tree.since(0, 5) else ESTIMATORS_04 if tree.since(0, 4) else ESTIMATORS
-    if isinstance(estimator, str) and not tree.since(0, 6) and estimator not in choices:
+    if isinstance(estimator, (str, int, float)) and not tree.since(0, 6) and estimator not in choices:
         message = f"`algorithm.adv_estimator` is {estimator}, not one of {', '.join(choices)}"
         yield FailedCheck("VRL011", "algorithm.adv_estimator", message, "NotImplementedError", INIT, "set one of these")
 

@@ -182,7 +182,7 @@ def checks(sizes: SftSizes) -> Iterator[FailedCheck]:
             message = f"`{sizes.parallel_key}` above 1 requires `use_remove_padding=True`"
             text = "AssertionError: Sequence parallel is only supported when remove_padding is enabled"
             yield FailedCheck("VRL020", sizes.parallel_key, message, text, INIT, "set `use_remove_padding=True`")
-    if sizes.per_rank and micro and micro > 0 and sizes.per_rank % micro:
+    if sizes.per_rank and micro and micro > 0 and sizes.per_rank % micro and (not sizes.on_engine or tree.since(0, 7, 1)):
         message = f"`{MICRO}` is {micro}, which does not divide the {sizes.per_rank} rows of a step on each GPU"
         text = "AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu"
         stage = STEP if sizes.on_engine else INIT

@@ -100,9 +100,11 @@ class Sizes:
 
     @property
     def accumulation(self) -> int | None:
-        """The micro batches of an update; None with dynamic batch sizes."""
+        """The micro batches of an update; None with dynamic batch sizes. 0.3 accepts a remainder and rounds down."""
         mini, micro = self.mini_per_gpu(), self.micro()
-        return mini // micro if self.is_dynamic is False and mini and micro and mini % micro == 0 else None
+        if self.is_dynamic is not False or not mini or not micro or (mini % micro and self.tree.since(0, 4)):
+            return None
+        return mini // micro
 
     @property
     def padding(self) -> int | None:
@@ -186,7 +188,7 @@ def uses_critic(tree: ComposedConfig) -> bool | None:
         if enabled is not None:
             return tree.is_true("critic.enable")
     estimator = tree.value("algorithm.adv_estimator")
-    return estimator == "gae" if isinstance(estimator, str) else None
+    return estimator == "gae" if isinstance(estimator, (str, int, float)) else None
 
 
 def uses_reference(tree: ComposedConfig) -> bool | None:

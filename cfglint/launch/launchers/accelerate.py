@@ -7,6 +7,7 @@ Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_c
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.frameworks.accelerate.launcher_options import FLAGS
 from cfglint.frameworks.launch_line import NamedFile, Option
 from cfglint.launch.launcher import Launcher, integer, not_an_integer
 from cfglint.launch.machine import Machine, number, visible
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     from cfglint.launch.surroundings import Surroundings
     from cfglint.source.shell.placed_text import Text
 
-FLAGS = frozenset(
-    (
-        "help", "quiet", "cpu", "multi_gpu", "tpu", "enable_cpu_affinity", "dynamo_use_fullgraph", "dynamo_use_dynamic",
-        "dynamo_use_regional_compilation", "use_deepspeed", "use_fsdp", "use_parallelism_config", "use_megatron_lm", "same_network",
-        "module", "no_python", "tpu_cluster", "no_tpu_cluster", "tpu_use_sudo", "downcast_bf16", "fp8_use_autocast_during_eval", "debug",
-        "main_training_function_flag", "ipex", "use_xpu",
-    )
-)  # fmt: skip
 SHORT = {"-m": "module", "-q": "quiet", "-h": "help", "-t": "tee"}
 TYPES = ("multi_gpu", "tpu", "tpu_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")
 SEVERAL = {"MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON"}

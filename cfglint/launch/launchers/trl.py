@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.frameworks.accelerate.launcher_options import FLAGS
 from cfglint.frameworks.accelerate.packaged import PACKAGED, PACKAGED_PROCESSES
 from cfglint.frameworks.launch_line import NamedFile, Option, Options
 from cfglint.launch.launchers import accelerate
@@ -83,7 +84,7 @@ def split(words: list[Text]) -> tuple[Options, list[Text]]:
         index += 1
         if not is_option(word) or name not in LAUNCH_NAMES:
             arguments.append(word)
-        elif name in accelerate.FLAGS:
+        elif name in FLAGS:
             options.given[name] = Option(name, word, None)
         elif "=" in word.string:
             options.given[name] = Option(name, word, after_mark(word))
@@ -97,7 +98,7 @@ def add_file_options(options: Options, word: Text, values: dict[Any, Any] | None
     """Add accelerate's options from the config file, if the line does not have them; one without a value stops the launch."""
     for key, value in (values or {}).items():
         name = key.replace("-", "_") if isinstance(key, str) else ""
-        if name in LAUNCH_NAMES and name not in accelerate.FLAGS and name not in options.given:
+        if name in LAUNCH_NAMES and name not in FLAGS and name not in options.given:
             options.given[name] = Option(name, word, literal(str(value)), in_file=True)
 
 

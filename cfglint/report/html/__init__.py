@@ -9,7 +9,7 @@ import os
 
 from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.frameworks import framework
-from cfglint.report.changes import NOTHING, place, title, urgency
+from cfglint.report.changes import nothing, place, title, urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.figures import Numbers
 from cfglint.report.html.page import fragment, page, signs
@@ -278,7 +278,7 @@ def release_headline(groups: list[ReleaseGroup]) -> str:
 def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeView]) -> str:
     """The headline with the most important change."""
     if not altered:
-        return sentence(NOTHING).rstrip(".")
+        return sentence(nothing(comparisons)).rstrip(".")
     stopping = broken(altered)
     stopped = sum(each.runs for each in stopping)
     only = altered[0].after if len(comparisons) == 1 else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.shell.placed_text import EMPTY, literal
 
 TYPE_CHECKING = False
@@ -21,6 +23,8 @@ WORD_TYPES = frozenset(
     )
 )  # fmt: skip
 
+PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
+
 
 def targets(node: Any) -> list[Span]:
     """The words after the operator of a redirection; the grammar includes words after the file in its targets, and splits
@@ -32,6 +36,18 @@ def targets(node: Any) -> list[Span]:
             start = spans.pop()[0] if spans and spans[-1][1] == child.start_byte else child.start_byte
             spans.append((start, child.end_byte))
     return spans
+
+
+def arguments(shell: Execution, node: Any) -> list[Span]:
+    """The words behind the target of a redirection, which are arguments of its command.
+
+    The lines after a redirection without target are no arguments; the placeholder that it ends, as in `--config <path>`, is one.
+    """
+    if not lacks_target(shell, node):
+        return targets(node)[1:]
+    text = shell.script.text
+    start = text.rfind("<", text.rfind("\n", 0, node.start_byte) + 1, node.start_byte)
+    return [(start, node.start_byte + 1)] if start >= 0 and PLACEHOLDER(text, start) is not None else []
 
 
 def lacks_target(shell: Execution, node: Any) -> bool:

@@ -6,7 +6,16 @@ import re
 
 from cfglint.source.shell.builtin_commands import BUILTINS
 from cfglint.source.shell.nested_scripts import call_function, evaluated
-from cfglint.source.shell.redirections import WORD_TYPES, here_document, here_string, lacks_target, redirect, targets
+from cfglint.source.shell.redirections import (
+    PLACEHOLDER,
+    WORD_TYPES,
+    arguments,
+    here_document,
+    here_string,
+    lacks_target,
+    redirect,
+    targets,
+)
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
 from cfglint.source.shell.word_spans import blank_word
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
 
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
-PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
 
 
 def redirected(shell: Execution, node: Any) -> bool | None:
@@ -42,7 +50,9 @@ def redirected(shell: Execution, node: Any) -> bool | None:
         elif child.type == "file_redirect":
             shell.placeholder = shell.placeholder or PLACEHOLDER(shell.script.text, child.start_byte) is not None
             redirect(shell, child)
-            extra.extend(targets(child)[1:])
+            extra.extend(arguments(shell, child))
+            if shell.refused:  # the rest is on the lines below
+                break
     try:
         if body is None:
             return True
@@ -68,7 +78,7 @@ def command(shell: Execution, node: Any, extra: Sequence[Span] = ()) -> bool | N
             shell.stdin = here_string(shell, child)
         elif kind == "file_redirect":
             shell.placeholder = shell.placeholder or PLACEHOLDER(shell.script.text, child.start_byte) is not None
-            spans.extend(targets(child)[1:])
+            spans.extend(arguments(shell, child))
     spans.extend(extra)
     blank = blank_word(shell.script.text, spans[-1][1]) if spans else None
     words = shell.words([*spans, blank] if blank is not None else spans)

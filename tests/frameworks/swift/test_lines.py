@@ -118,6 +118,37 @@ def test_lines_that_start(line, release, checked):
     assert (result.verdict, [each for each in result.found if each[1] == "error"]) == ("accept", [])
 
 
+@each_case(
+    ("words", "release", "refused"),
+    [
+        ("--rlhf_type kto --padding_free true --attn_impl flash_attn", "3.8.3", True),  # KTO supports it from 3.9 on
+        ("--rlhf_type kto --padding_free true --attn_impl flash_attn", "3.9.0", False),
+        ("--rlhf_type orpo --packing true --attn_impl flash_attn", "3.7.3", False),  # packing counts from 3.8 on
+        ("--rlhf_type orpo --packing true --attn_impl flash_attn", "3.8.0", True),
+        ("--rlhf_type gkd --teacher_model t --multi_turn_scheduler s", "4.4.0", True),
+        ("--rlhf_type gkd --teacher_model t --multi_turn_scheduler s", "4.4.1", False),
+        ("--rlhf_type grpo --use_liger_kernel true --log_entropy true", "3.7.0", True),
+        ("--rlhf_type dpo --use_liger_kernel true", "4.6.0", False),
+        ("--rlhf_type dpo --callbacks name", "4.6.0", True),
+        ("--rlhf_type dpo --loss_type name", "4.6.0", False),  # that of TRL, not of ms-swift's own table
+    ],
+)
+def test_what_preference_training_refuses_by_release(words, release, refused, checked):
+    found = checked(f"swift rlhf --model org/model --dataset data.jsonl {words}", release)
+    assert (found.verdict == "reject") is refused, found.found
+
+
+def test_arguments_of_a_checkpoint_are_read_only_with_a_checkpoint(checked):
+    assert ("SWF010", "error") in checked("swift sft --dataset data.jsonl", "3.0.0").found
+    assert ("SWF010", "error") not in checked("swift sft --dataset data.jsonl --resume_from_checkpoint out", "3.0.0").found
+
+
+def test_a_missing_file_of_a_declared_run_is_an_error(checked, tmp_path, capsys):
+    checked("", files={"scripts/run.sh": f"{SFT} --deepspeed ds/zero2.json\n", "cfglint.toml": '[[run]]\nlaunch = "scripts/run.sh"\n'})
+    main(["check", "--config", str(tmp_path / "cfglint.toml"), "--format", "json"])
+    assert ("SWF013", "error") in Result(capsys.readouterr().out).found
+
+
 @each_case("words", ["--model m $EXTRA", "--model m ...", '--model m "$@"', "--config run.yaml"])
 def test_what_may_be_elsewhere_is_not_missing(words, checked):
     assert ("SWF011", "error") not in checked(f"swift sft {words}", "3.12.6").found

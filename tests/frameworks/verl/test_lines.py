@@ -56,6 +56,24 @@ def test_samples_and_updates_of_a_step(checked, release, numbers):
     assert (resolved["global_batch"], resolved["rollout_n"], resolved["samples_per_step"]) == (1024, 5, 5120)
 
 
+@each_case(
+    ("words", "micro", "accumulation"),
+    [
+        (f"{ACTOR}.ppo_micro_batch_size_per_gpu=16", 16, 10),
+        (f"{ACTOR}.ppo_micro_batch_size_per_gpu=null {ACTOR}.ppo_micro_batch_size=128", 16, 10),  # of all GPUs
+        (f"{ACTOR}.ppo_micro_batch_size_per_gpu=24", 24, 6),  # 160 / 24, rounded down
+    ],
+)
+def test_micro_batches_of_the_oldest_release(checked, words, micro, accumulation):
+    resolved = checked(f"{LINE} {words}", "0.3.0").resolved
+    assert (resolved["micro_batch"], resolved["accumulation"]) == (micro, accumulation)
+
+
+def test_an_estimator_that_is_a_number_is_none(checked):
+    assert ("VRL011", "error") in checked(f"{LINE} algorithm.adv_estimator=1e3", "0.4.1").found
+    assert ("VRL011", "error") not in checked(f"{LINE} algorithm.adv_estimator=1e3", "0.9.1").found
+
+
 MEGATRON = f"{LINE} {ACTOR}.megatron.tensor_model_parallel_size=2 {ACTOR}.megatron.pipeline_model_parallel_size=2"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, launcher_rule
 from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS
@@ -29,7 +29,7 @@ DEEPSPEED_FILE_KEYS = (
 )
 
 
-@rule(
+@launcher_rule(
     "ACC012",
     "setting-belongs-in-deepspeed-file",
     ERROR,
@@ -74,7 +74,7 @@ def named_file(config: AccelerateConfig) -> Setting | None:
     return None
 
 
-@rule(
+@launcher_rule(
     "ACC013",
     "efficient-loading-without-sync",
     ERROR,
@@ -105,7 +105,7 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
         yield Finding(config.setting("fsdp_config", found[1]), message, related=related, help=f"set `fsdp_config.{found[1]}: true`")
 
 
-@rule(
+@launcher_rule(
     "ACC017",
     "overridden-mixed-precision",
     WARNING,

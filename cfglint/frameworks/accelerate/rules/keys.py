@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, launcher_rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
 from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED
@@ -30,7 +30,7 @@ def schema() -> Schema:
     return load("accelerate")
 
 
-@rule(
+@launcher_rule(
     "ACC001",
     "launch-file-not-a-mapping",
     ERROR,
@@ -52,7 +52,7 @@ def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting(), text, exception=f"AttributeError: '{kind}' object has no attribute 'get'")
 
 
-@rule(
+@launcher_rule(
     "ACC002",
     "unknown-launch-key",
     ERROR,
@@ -131,7 +131,7 @@ def severity_of(config: AccelerateConfig, key: object) -> Severity:
     return WARNING if other_releases(config, key) and not config.facts.is_known("accelerate") and config.local else ERROR
 
 
-@rule(
+@launcher_rule(
     "ACC010",
     "unused-block",
     WARNING,
@@ -159,7 +159,7 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@launcher_rule(
     "ACC011",
     "unknown-key-in-block",
     WARNING,

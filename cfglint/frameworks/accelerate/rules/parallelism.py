@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, launcher_rule
 from cfglint.frameworks.accelerate.config import AXES
 from cfglint.frameworks.accelerate.rules.common import FSDP
 
@@ -18,7 +18,7 @@ CHECKS_BOTH = Releases((1, 13, 0))  # context and sequence parallelism together 
 CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is refused
 
 
-@rule(
+@launcher_rule(
     "ACC016",
     "invalid-parallelism-sizes",
     ERROR,

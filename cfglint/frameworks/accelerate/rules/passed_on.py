@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, launcher_rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.rules.common import FSDP, GPUS, SAGEMAKER
 from cfglint.frameworks.remedies import choice
@@ -21,7 +21,7 @@ INTEGER_SIZE = (1, 13)  # the default of `fsdp_min_num_params` is an integer fro
 NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
 
-@rule(
+@launcher_rule(
     "ACC021",
     "string-for-port",
     ERROR,
@@ -52,7 +52,7 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
     yield Finding(setting, f"`main_process_port` is the string {setting.spelled}, not an integer", fix=fix)
 
 
-@rule(
+@launcher_rule(
     "ACC022",
     "mapping-for-use-cpu",
     ERROR,
@@ -71,7 +71,7 @@ def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting("use_cpu"), "`use_cpu` is a mapping; it must be true or false", help="set `use_cpu` to true or false")
 
 
-@rule(
+@launcher_rule(
     "ACC023",
     "sagemaker-not-launched",
     ERROR,
@@ -99,7 +99,7 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@launcher_rule(
     "ACC024",
     "invalid-wrap-policy",
     ERROR,
@@ -124,7 +124,7 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting("fsdp_config", key), message, exception=text, help=choice(f"fsdp_config.{key}", value, WRAP_POLICIES))
 
 
-@rule(
+@launcher_rule(
     "ACC025",
     "num-processes-not-a-number",
     ERROR,
@@ -150,7 +150,7 @@ def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@launcher_rule(
     "ACC026",
     "fewer-gpus-than-processes",
     WARNING,
@@ -181,7 +181,7 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@launcher_rule(
     "ACC027",
     "size-based-wrap-without-size",
     ERROR,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, launcher_rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED, spawning
 from cfglint.frameworks.accelerate.rules.common import GPUS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ONE_ON = (1, 15)  # from here on the message has a word once that stood there twice
 
 
-@rule(
+@launcher_rule(
     "ACC005",
     "missing-num-processes",
     ERROR,
@@ -55,7 +55,7 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting("num_processes"), message, help=remedy)
 
 
-@rule(
+@launcher_rule(
     "ACC007",
     "indivisible-num-processes",
     WARNING,
@@ -81,7 +81,7 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=(config.setting("num_machines"),), help=f"set `num_processes: {each * machines}`")
 
 
-@rule(
+@launcher_rule(
     "ACC008",
     "fewer-processes-than-machines",
     ERROR,
@@ -118,7 +118,7 @@ def starts_one_of_many(config: AccelerateConfig) -> bool:
     return config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local
 
 
-@rule(
+@launcher_rule(
     "ACC009",
     "single-process-launch",
     WARNING,
@@ -142,7 +142,7 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=(config.setting("num_processes"),), help="set `distributed_type: MULTI_GPU`")
 
 
-@rule(
+@launcher_rule(
     "ACC014",
     "invalid-gpu-ids",
     ERROR,
@@ -176,7 +176,7 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help="set `gpu_ids: all`, or list the GPUs")
 
 
-@rule(
+@launcher_rule(
     "ACC020",
     "missing-main-process-address",
     ERROR,
@@ -209,7 +209,7 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
             return
 
 
-@rule(
+@launcher_rule(
     "ACC015",
     "process-count-mismatch",
     WARNING,

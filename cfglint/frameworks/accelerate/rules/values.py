@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, launcher_rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.releases import backends, types
 from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, SAGEMAKER
@@ -22,7 +22,7 @@ BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped;
 INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
 
 
-@rule(
+@launcher_rule(
     "ACC003",
     "invalid-distributed-type",
     ERROR,
@@ -67,7 +67,7 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, fix=fix, help=choices)
 
 
-@rule(
+@launcher_rule(
     "ACC004",
     "invalid-compute-environment",
     ERROR,
@@ -91,7 +91,7 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
 
 
-@rule(
+@launcher_rule(
     "ACC006",
     "invalid-mixed-precision",
     ERROR,
@@ -139,7 +139,7 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     yield Finding(setting, message, exception=text, fix=replace(setting, "no", "quote it", safe=True) if bare else None)
 
 
-@rule(
+@launcher_rule(
     "ACC018",
     "invalid-launch-value-type",
     ERROR,
@@ -239,7 +239,7 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
     return isinstance(value, dict) and config.version >= UNSET_IS_ONE
 
 
-@rule(
+@launcher_rule(
     "ACC019",
     "invalid-dynamo-backend",
     ERROR,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, rule, value_rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.rules.values import not_attribute
 
@@ -25,7 +25,7 @@ LTD_KEYS = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
 LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type")
 
 
-@rule(
+@value_rule(
     "TYP113",
     "data-efficiency-not-an-object",
     ERROR,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, value_rule
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY
@@ -32,7 +32,7 @@ COMMON_WORDS = frozenset(  # keys of some section that scripts and other section
 )
 
 
-@rule(
+@value_rule(
     "KEY100",
     "removed-key",
     ERROR,
@@ -75,7 +75,7 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
     )
 
 
-@rule(
+@value_rule(
     "KEY101",
     "key-removed-later",
     INFO,
@@ -104,7 +104,7 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@value_rule(
     "KEY106",
     "key-of-later-release",
     WARNING,
@@ -139,7 +139,7 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
     return next((row[SINCE] for row in rows if row[SINCE] > version), ())
 
 
-@rule(
+@value_rule(
     "KEY102",
     "unknown-section-key",
     ERROR,
@@ -262,7 +262,7 @@ def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
     return f"; move it into `{home}`" if home else "; move it to the top level"
 
 
-@rule(
+@value_rule(
     "KEY103",
     "deprecated-with-replacement",
     ERROR,
@@ -293,7 +293,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, text, exception=raised, fix=remove(setting, f"remove `{old}`", safe=True), on_key=True)
 
 
-@rule(
+@value_rule(
     "KEY104",
     "deprecated-key",
     WARNING,
@@ -349,7 +349,7 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: 
     return None
 
 
-@rule(
+@value_rule(
     "KEY105",
     "ignored-key",
     WARNING,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, batch_rule, value_rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.remedies import choice
@@ -19,7 +19,7 @@ READ = (*NEED_ENABLED, "nebula", "sparse_attention")
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
-@rule(
+@value_rule(
     "TYP114",
     "invalid-removed-section",
     ERROR,
@@ -90,7 +90,7 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `share
 }
 
 
-@rule(
+@value_rule(
     "TYP116",
     "invalid-compression",
     ERROR,
@@ -197,7 +197,7 @@ def groups(config: DeepSpeedConfig, name: str, found: object) -> Iterator[Findin
             return
 
 
-@rule(
+@value_rule(
     "TYP115",
     "initial-scale-power-type",
     ERROR,
@@ -236,7 +236,7 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@batch_rule(
     "BAT008",
     "elasticity-refused",
     ERROR,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, rule, value_rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ESCAPED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
@@ -76,7 +76,7 @@ def is_tuning_list(config: DeepSpeedConfig, value: object) -> bool:
     return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
 
-@rule(
+@value_rule(
     "TYP100",
     "section-value-type",
     ERROR,
@@ -102,7 +102,7 @@ def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, TYPE)
 
 
-@rule(
+@value_rule(
     "TYP101",
     "section-value-range",
     ERROR,
@@ -124,7 +124,7 @@ def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, RANGE)
 
 
-@rule(
+@value_rule(
     "TYP102",
     "section-value-choice",
     ERROR,
@@ -179,7 +179,7 @@ def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, RULE)
 
 
-@rule(
+@value_rule(
     "TYP103",
     "section-not-an-object",
     ERROR,

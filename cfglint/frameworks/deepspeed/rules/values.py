@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, value_rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.remedies import choice
@@ -47,7 +47,7 @@ def not_attribute(value: object, attribute: str) -> str:
     return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
 
 
-@rule(
+@value_rule(
     "TYP104",
     "invalid-communication-type",
     ERROR,
@@ -96,7 +96,7 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@value_rule(
     "TYP105",
     "invalid-gradient-allreduce-op",
     ERROR,
@@ -126,7 +126,7 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP106",
     "invalid-checkpoint-value",
     ERROR,
@@ -227,7 +227,7 @@ def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> It
         yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices], quoted=True))
 
 
-@rule(
+@value_rule(
     "TYP107",
     "invalid-keep-in-fp32-modules",
     ERROR,
@@ -259,7 +259,7 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP108",
     "invalid-torch-autocast-value",
     ERROR,
@@ -315,7 +315,7 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP109",
     "breakdown-not-boolean",
     ERROR,
@@ -357,7 +357,7 @@ def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, e
     return Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=exception, fix=fix)
 
 
-@rule(
+@value_rule(
     "TYP110",
     "invalid-autotuning-value",
     ERROR,
@@ -397,7 +397,7 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP111",
     "optimizer-type-not-string",
     ERROR,
@@ -439,7 +439,7 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "TYP112",
     "value-not-a-number",
     ERROR,

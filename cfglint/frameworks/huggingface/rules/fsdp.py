@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, rule, value_rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.rules.common import of, shown
 from cfglint.frameworks.remedies import choice, either, excludes
@@ -537,7 +537,7 @@ def fsdp_config_unused(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@value_rule(
     "KEY204",
     "unknown-fsdp-config-key",
     WARNING,

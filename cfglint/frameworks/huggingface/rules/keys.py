@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, rule, value_rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import shown
 from cfglint.frameworks.remedies import listed
@@ -183,7 +183,7 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
             yield _unused(config, key, f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer")
 
 
-@rule(
+@value_rule(
     "KEY203",
     "unknown-accelerator-config-key",
     ERROR,
@@ -231,7 +231,7 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 
-@rule(
+@value_rule(
     "KEY205",
     "unknown-accumulation-key",
     ERROR,

@@ -143,7 +143,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     refused = [*unknown_arguments(kind, keywords, config), *not_numbers(kind, keywords, config)]
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
-        remedy = MIN_RATE if "min_lr_rate" in message else None
+        remedy = MIN_RATE if REQUIREMENTS[kind] is minimal_rate else None
         refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy))
     yield from refused or failed_operations(kind, keywords, config)
 

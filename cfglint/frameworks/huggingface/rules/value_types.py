@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, value_rule
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules.common import of, shown
 from cfglint.source.sections import Section
@@ -21,7 +21,7 @@ NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
 
 
-@rule(
+@value_rule(
     "TYP200",
     "string-for-number",
     ERROR,
@@ -143,7 +143,7 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     return replace(setting, value, "write it as a number", safe=True)
 
 
-@rule(
+@value_rule(
     "TYP201",
     "string-for-boolean",
     WARNING,
@@ -175,7 +175,7 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 yield Finding(setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, consumer_only=True)
 
 
-@rule(
+@value_rule(
     "TYP202",
     "boolean-for-number",
     WARNING,

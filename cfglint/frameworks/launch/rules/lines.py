@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
+from cfglint.findings.rule import ARGUMENT, Example, Finding, launch_rule, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks._releases import RELEASES
@@ -85,7 +85,7 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH001")
 
 
-@rule(
+@launch_rule(
     "LCH002",
     "missing-launch-file",
     ERROR,
@@ -124,7 +124,7 @@ def missing_config_file(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH002")
 
 
-@rule(
+@launch_rule(
     "LCH004",
     "dropped-processes",
     WARNING,
@@ -143,7 +143,7 @@ def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH004")
 
 
-@rule(
+@launch_rule(
     "LCH005",
     "conflicting-gpu-selection",
     ERROR,
@@ -165,7 +165,7 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH005")
 
 
-@rule(
+@launch_rule(
     "LCH006",
     "ignored-visible-devices",
     WARNING,
@@ -184,7 +184,7 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH006")
 
 
-@rule(
+@launch_rule(
     "LCH007",
     "single-process-config",
     WARNING,
@@ -210,7 +210,7 @@ def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH007")
 
 
-@rule(
+@launch_rule(
     "LCH008",
     "missing-process-count",
     ERROR,
@@ -248,7 +248,7 @@ def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH008")
 
 
-@rule(
+@launch_rule(
     "LCH009",
     "unread-deepspeed-file",
     WARNING,
@@ -266,7 +266,7 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH009")
 
 
-@rule(
+@launch_rule(
     "LCH010",
     "option-after-program",
     WARNING,
@@ -285,7 +285,7 @@ def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH010")
 
 
-@rule(
+@launch_rule(
     "LCH011",
     "missing-hostfile",
     WARNING,
@@ -307,7 +307,7 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH011")
 
 
-@rule(
+@launch_rule(
     "LCH012",
     "unquoted-list",
     WARNING,
@@ -353,7 +353,7 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@launch_rule(
     "LCH013",
     "missing-option-value",
     ERROR,
@@ -374,7 +374,7 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH013")
 
 
-@rule(
+@launch_rule(
     "LCH014",
     "ignored-accelerate-block",
     INFO,
@@ -401,7 +401,7 @@ def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH014")
 
 
-@rule(
+@launch_rule(
     "LCH015",
     "header-gpu-mismatch",
     WARNING,
@@ -420,7 +420,7 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH015")
 
 
-@rule(
+@launch_rule(
     "LCH018",
     "invalid-process-or-node-count",
     ERROR,
@@ -451,7 +451,7 @@ def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH018")
 
 
-@rule(
+@launch_rule(
     "LCH021",
     "launch-file-outside-project",
     WARNING,

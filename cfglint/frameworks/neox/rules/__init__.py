@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import KEEP, rule
+from functools import partial
+
+from cfglint.findings.rule import COMBINATION, KEEP, VALUE, rule
 from cfglint.frameworks.neox import KIND
 
 TYPE_CHECKING = False
@@ -31,7 +33,7 @@ def neox_rule(
     old_names: tuple[str, ...] = (),
     at: str = "",
     gpus: int = 8,
-    about: Subject | None = None,
+    about: Subject = COMBINATION,
 ) -> Callable[[Check], Check]:
     """Register a check of GPT-NeoX configs; `at` is the pointer of the finding in `bad`."""
     example: ExampleFacts = {"kind": KIND, "gpus": gpus}
@@ -51,6 +53,9 @@ def neox_rule(
         example=example,
         about=about,
     )
+
+
+neox_value_rule = partial(neox_rule, about=VALUE)
 
 
 def elsewhere(config: NeoXConfig, *names: str) -> bool:

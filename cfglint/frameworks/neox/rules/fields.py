@@ -9,7 +9,7 @@ from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.python_errors import describe, hollow, raised
-from cfglint.frameworks.neox.rules import neox_rule, remove, rename, replace
+from cfglint.frameworks.neox.rules import neox_rule, neox_value_rule, remove, rename, replace
 from cfglint.frameworks.remedies import choice
 from cfglint.source.numbers import is_number
 
@@ -123,7 +123,7 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
     return f"; did you mean `{nearest}`?", rename(setting, nearest, f"rename to `{nearest}`")
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP300",
     "invalid-type",
     ERROR,
@@ -162,7 +162,7 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP301",
     "invalid-value",
     ERROR,
@@ -194,7 +194,7 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP302",
     "null-for-number",
     ERROR,

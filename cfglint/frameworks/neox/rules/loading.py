@@ -7,7 +7,7 @@ import os
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.neox.rules import neox_rule, remove
+from cfglint.frameworks.neox.rules import neox_rule, neox_value_rule, remove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def files_of_one_name(config: NeoXConfig) -> Iterator[Finding]:
         seen.setdefault(name, document)
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY303",
     "overridden-by-dashed-key",
     WARNING,

@@ -8,7 +8,7 @@ from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import UNUSED
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import choices, default, known
-from cfglint.frameworks.neox.rules import insert, neox_rule, remove, rename, replace
+from cfglint.frameworks.neox.rules import insert, neox_rule, neox_value_rule, remove, rename, replace
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -175,7 +175,7 @@ def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, fix=fix, note=note)
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY301",
     "overwritten-argument",
     WARNING,
@@ -228,7 +228,7 @@ def _same(one: object, other: object) -> bool:
     return bool(one == other)
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY302",
     "unused-argument",
     WARNING,
@@ -263,7 +263,7 @@ def already_true(config: NeoXConfig, name: str) -> bool:
     return name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY304",
     "extra-args-override",
     WARNING,
@@ -293,7 +293,7 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY305",
     "ignored-precision-key",
     WARNING,
@@ -325,7 +325,7 @@ def unread_precision_key(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"unknown key `{key}` in `fp16` is ignored{hint}", fix=fix, on_key=True)
 
 
-@neox_rule(
+@neox_value_rule(
     "KEY306",
     "ignored-soft-prompt-length",
     WARNING,
@@ -354,7 +354,7 @@ def soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP303",
     "number-parsed-as-string",
     WARNING,
@@ -413,7 +413,7 @@ def looks_numeric(text: str) -> bool:
     return True
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP304",
     "ignored-case-sensitive-name",
     WARNING,

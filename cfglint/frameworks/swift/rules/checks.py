@@ -153,6 +153,11 @@ def arguments_conflict() -> None:
         f"{RLHF} --rlhf_type orpo --padding_free true --attn_impl flash_attn\n",
         f"{RLHF} --rlhf_type gkd --teacher_model org/teacher --seq_kd true\n",
         f"{RLHF} --rlhf_type dpo --ref_model org/model\n",
+        f"{GRPO} --use_liger_kernel true --log_entropy true\n",
+        f"{GRPO} --use_liger_kernel true --advantage_estimator rloo\n",
+        f"{RLHF} --rlhf_type gkd --teacher_model org/teacher --teacher_model_server http://host:8000 --gkd_logits_topk 8\n",
+        f"{RLHF} --rlhf_type gkd --teacher_model org/teacher --gkd_logits_topk 0\n",
+        Example(f"{RLHF} --rlhf_type gkd --teacher_model org/teacher --multi_turn_scheduler name\n", facts=OLDER),
     ),
     f"{RLHF} --rlhf_type dpo --tuner_type full --ref_model org/model\n",
 )
@@ -161,7 +166,7 @@ def preference_training() -> None:
 
     Fix: remove the argument, or use the kind that the message names.
 
-    Source: ms-swift 4.6.0 arguments/rlhf_args.py:299, 323-365, 715-730, 761.
+    Source: ms-swift 4.6.0 arguments/rlhf_args.py:299, 323-365, 405-417, 545-569, 715-730, 749-773.
     """
 
 
@@ -222,6 +227,7 @@ def indivisible_generations() -> None:
         f"{BASE} --template qwen-7b\n",
         f"{BASE} --tuner_type qlora\n",
         f"{BASE} --loss_type listwise_generative_reranker\n",
+        f"{RLHF} --rlhf_type dpo --callbacks name\n",
     ),
     f"{BASE} --model_type qwen3\n",
 )
@@ -240,13 +246,13 @@ def unregistered_name() -> None:
 @check_of(
     "SWF022",
     "swift-value-out-of-range",
-    (f"{BASE} --warmup_ratio 5\n", f"{BASE} --task_type seq_cls\n", f"{BASE} --rope_scaling ntk\n"),
-    f"{BASE} --warmup_ratio 0.05\n",
+    (f"{BASE} --warmup_ratio 5\n", f"{BASE} --task_type seq_cls\n", f"{BASE} --rope_scaling ntk\n", f"{BASE} --rope_scaling yarn\n"),
+    f"{BASE} --rope_scaling yarn --max_model_len 65536\n",
 )
 def value_out_of_range() -> None:
     """A value is outside the range that ms-swift accepts, or missing.
 
-    Fix: a fraction below 1, or `--warmup_steps` for a number of steps; a number of classes; a name, or JSON.
+    Fix: a fraction below 1, or `--warmup_steps` for a number of steps; a number of classes; a name, or JSON with a `factor`.
 
-    Source: ms-swift 4.6.0 trainers/arguments.py:233, model/model_meta.py:319, arguments/base_args/model_args.py:148.
+    Source: ms-swift 4.6.0 trainers/arguments.py:233, model/model_meta.py:319, arguments/base_args/model_args.py:144-179.
     """

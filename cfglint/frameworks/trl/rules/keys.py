@@ -7,12 +7,12 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
+from cfglint.frameworks.accelerate.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
 from cfglint.frameworks.trl.fields import BESIDE
-from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules.common import HEAD, shown
 from cfglint.frameworks.unknown import Unknown
@@ -83,7 +83,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     for key, value in config.values.items():
         if not isinstance(key, str) or key in known or is_removed(key, config) or config.is_argument(key):
             continue
-        if config.hands_on and is_option(key):
+        if config.hands_on and (key == LAUNCHER_FILE or is_option(key)):
             continue
         strict = config.facts.strict_keys or config.hands_on or parsed_by_old_script(config)
         near = nearest(key, config, 2 if strict else 1)

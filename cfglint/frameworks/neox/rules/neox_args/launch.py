@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import neox_rule, remove
+from cfglint.frameworks.neox.rules import neox_rule, neox_value_rule, remove
 from cfglint.frameworks.remedies import excludes
 
 TYPE_CHECKING = False
@@ -93,7 +93,7 @@ def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@neox_rule(
+@neox_value_rule(
     "TYP305",
     "not-json-serializable",
     ERROR,

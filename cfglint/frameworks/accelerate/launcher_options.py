@@ -1,5 +1,4 @@
-"""The options that `trl sft` and similar commands pass on to `accelerate launch`: every key of the file that no class of the script
-has.
+"""The options of `accelerate launch`, to which `trl sft` and similar commands pass every key of the file that no class of the script has.
 
 Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), cli/accelerate_launcher.py; the options of accelerate 1.15.0
 commands/launch.py, whose parser accepts no abbreviations.
@@ -8,13 +7,12 @@ commands/launch.py, whose parser accepts no abbreviations.
 from __future__ import annotations
 
 from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
-from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.source.shell.tables import names
 
-FLAGS = names(  # options without a value
+FLAGS = names(  # options without a value, `ipex` and `use_xpu` of older releases among them
     "cpu debug downcast_bf16 dynamo_use_dynamic dynamo_use_fullgraph dynamo_use_regional_compilation enable_cpu_affinity "
     "fp8_use_autocast_during_eval help module multi_gpu no_python no_tpu_cluster quiet same_network tpu tpu_cluster "
-    "tpu_use_sudo use_deepspeed use_fsdp use_megatron_lm use_parallelism_config"
+    "tpu_use_sudo use_xpu ipex use_deepspeed use_fsdp use_megatron_lm use_parallelism_config"
 )
 VALUES = names(  # options with a value
     "aws_access_key_id aws_secret_access_key config_file deepspeed_config_file deepspeed_exclusion_filter "
@@ -58,7 +56,7 @@ FAMILIES = ("aws_", "deepspeed_", "dynamo_", "fp8_", "fsdp_", "ipex", "megatron_
 def is_option(key: str) -> bool:
     """Whether accelerate may have an option of this name in some release; dashes are underscores."""
     name = key.replace("-", "_")
-    return name == LAUNCHER_FILE or name in FLAGS or name in VALUES or name.startswith(FAMILIES)
+    return name in FLAGS or name in VALUES or name.startswith(FAMILIES)
 
 
 def is_flag(key: str) -> bool:
