@@ -73,7 +73,7 @@ def test_a_config_that_hydra_composes(tmp_path, monkeypatch, capsys):
     """An override with an unknown value leaves the others known; Hydra's own groups exist; a file may be chosen with its suffix."""
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "main.yaml").write_text(
-        "rows: 4\nlr: 1.0\nengine: {gradient_accumulation_steps: 1}\ndefaults: [hydra: plain, more: null]\n"
+        "rows: 4\nlr: 1.0\nengine: {gradient_accumulation_steps: 1}\ndefaults: [_self_, hydra: plain, more: null]\n"
     )
     (tmp_path / "conf" / "hydra").mkdir()
     (tmp_path / "conf" / "hydra" / "plain.yaml").write_text("defaults:\n- override hydra_logging: none\n")
