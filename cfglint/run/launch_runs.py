@@ -14,7 +14,7 @@ from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
-from cfglint.launch.findings import refused_deepspeed_word
+from cfglint.launch.findings import missing_file, refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
@@ -215,7 +215,7 @@ class LaunchReader:
                 documents.append(self.source.document(path, "yaml"))
                 kinds.append(launch.consumer)
         if launch.is_main:
-            open_config(launch, command)
+            open_config(line, launch, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command, launch)
@@ -478,11 +478,12 @@ def leave_out_unread(launch: Launch, documents: list[Document], kinds: list[str]
             kinds.pop(place)
 
 
-def open_config(launch: Launch, command: CommandDocument) -> None:
-    """Mark as unknown what a file may set that the program's parser opens, but that is not in the project."""
+def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> None:
+    """Mark as unknown what a file may set that the program's parser opens, but that is not in the project; report it as missing."""
     program = launch.parser
     if program is None or "config" not in command.words or not reads_config(launch):
         return
+    line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
     fields = {*FIELDS, *fields_of_class(program.arguments)}
