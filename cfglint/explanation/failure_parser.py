@@ -37,7 +37,7 @@ OVERFLOW = re.compile(r"OVERFLOW!|[Gg]rad(?:ient)? overflow|loss scale overflow|
 SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *([\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
 TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
 TIMED_OUT_RANK = re.compile(r"\[(?:[^\]]*)?Rank (\d+)\]")
-DEAD = re.compile(r"exitcode *:? *(-?\d+)")
+DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)")
 DEAD_RANK = re.compile(r"\brank *: *(\d+)")
 LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9")
@@ -191,7 +191,7 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     killed = KILLED.search(text) if "ill" in text or "KILL" in text or "-9" in text else None
     if killed:
         events.killed.append((number, killed.group(1) or "SIGKILL"))
-    if "exitcode" in text:
+    if "exitcode" in text or "exits with" in text:
         take_dead(events, number, text)
 
 
@@ -217,5 +217,5 @@ def take_dead(events: Events, number: int, text: str) -> None:
     """Take a line with the exit code of a process; its rank is in the line or, in torch's summary, in the line before."""
     dead = DEAD.search(text)
     rank = DEAD_RANK.search(text) or LOCAL_RANK.search(text)
-    if dead:
+    if dead and int(dead.group(1)):
         events.dead.append(Dead(number, int(rank.group(1)) if rank else None, int(dead.group(1))))

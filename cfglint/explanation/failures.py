@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cfglint.explanation.failure_parser import Events, Raised
+    from cfglint.explanation.failure_parser import Dead, Events, Raised
 
 OUT_OF_MEMORY, EXCEPTION, NOT_A_NUMBER, OVERFLOW, TIMEOUT, KILLED = (
     "out-of-memory",
@@ -106,6 +106,18 @@ REMEDIES_OF_OTHERS = tuple(
         ),
         (r"doesn't support bf16", "check that the process sees a GPU (`CUDA_VISIBLE_DEVICES`); one before Ampere needs fp16"),
         (r"EADDRINUSE|Address already in use", "choose another port (`--main_process_port`, `--master_port`), or end the run that has it"),
+        (
+            r"Attempting to unscale FP16 gradients",
+            "load the trained weights in fp32 (or train with `bf16: true`): `fp16: true` cannot scale the gradients of fp16 weights",
+        ),
+        (
+            r"returned nan values in its",
+            "look for the step whose loss or log-probabilities are not finite: a smaller learning rate, bf16 or fp32 in the place of fp16",
+        ),
+        (
+            r"'TrainingArguments' object has no attribute",
+            "pass the trainer the configuration class of its own, such as DPOConfig for DPOTrainer, in the place of TrainingArguments",
+        ),
         (r"No space left on device", "free disk space, or the shared memory (/dev/shm) that data loader workers use"),
     )
 )
@@ -155,8 +167,25 @@ def cause(events: Events) -> Failure | None:
         return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
     if events.timeouts:
         return of_timeouts(events)
+    if events.dead and not events.raised:
+        return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     return of_exception(following[0], follows=True) if following else None
+
+
+def of_status(dead: Dead) -> Failure:
+    """A process that ended with an error, of which the log shows no more than its status."""
+    name = signal_name(-dead.code) if dead.code < 0 else ""
+    how = f"was ended by the signal {name}" if name else f"ended with exit status {dead.code}"
+    remedy = "look for its exception in the output before, or in the logs of the other ranks (`torchrun --tee 3`, `--log_dir`)"
+    return Failure(KILLED, dead.line, f"{process(dead.rank)} {how}; the log does not show why", [], remedy, rank=dead.rank)
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal."""
+    from signal import Signals
+
+    return Signals(number).name if number in [*Signals] else f"number {number}"
 
 
 def first_raised(events: Events) -> Raised | None:

@@ -29,6 +29,16 @@ CONSTRUCTORS = (("Trainer", "KEY206"), ("TrainingArguments", "KEY202"), *((f"{na
 # Refusals of a program's own parser, which the manual page of a rule quotes.
 REFUSALS = (("SystemExit: 2 (error: unrecognized arguments", "LCH003"), ("ValueError: Some specified arguments are not used by", "LCH003"))
 VALIDATED = re.compile(r"validation errors? for (\w+)")
+# What pydantic itself says of a field, whose name and value differ.
+VALIDATIONS = tuple(
+    re.compile(pattern).search
+    for pattern in (
+        r"Extra inputs are not permitted",
+        r"Field required",
+        r"Input should be (?:a valid \w+|greater than \d+)",
+        r"Input should be",
+    )
+)
 VERL = "/verl/"
 # The frameworks that stand on another one, by a part of the paths of their code.
 PATHS = (("llamafactory", "llamafactory"), ("llmtuner", "llamafactory"), (VERL, "verl"), ("axolotl", "axolotl"), ("megatron", "neox"))
@@ -70,11 +80,24 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     validated = VALIDATED.search(text)
     if validated:  # of pydantic: what is wrong is in the message, the model says whose it is
         rows = [row for row in rows if model_of(row[1]) == validated.group(1)[:7]]
+        refused_as = next((found.group() for pattern in VALIDATIONS if (found := pattern(text))), "")
+        if refused_as:
+            return fitting(of_validation(rows, refused_as), files)
     if exact or GENERAL.search(text):
         return fitting(exact, files)
     rated = [(likeness(own, other), code) for code, _, other in rows]
     best = max((rate for rate, _ in rated), default=0.0)
     return fitting([code for rate, code in rated if rate == best and rate >= ALIKE], files)
+
+
+def of_validation(rows: list[tuple[str, str, tuple[str, ...]]], message: str) -> list[str]:
+    """The rules that predict such a message of pydantic, whatever the field is: those whose message begins like it for the longest."""
+    while message:
+        found = [code for code, other, _ in rows if message in other]
+        if found:
+            return found
+        message = message.rpartition(" ")[0]
+    return []
 
 
 def model_of(text: str) -> str:

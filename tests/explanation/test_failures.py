@@ -100,6 +100,9 @@ def test_a_time_out_alone_asks_for_the_rank_that_is_missing():
         (["failed (exitcode: -9) local_rank: 2 (pid: 438) of binary: python"], "killed", "rank 2 was killed (SIGKILL)"),
         (["RuntimeError: DataLoader worker (pid 3) is killed by signal: Bus error."], "exception", "Bus error"),
         (["main.py exits with return code = -9"], "killed", "host memory"),
+        (["['python', '-u', 'main.py', '--local_rank=7'] exits with return code = -7"], "killed", "shared memory"),
+        (["['python', 'main.py'] exits with return code = -6"], "killed", "the signal SIGABRT; the log does not show why"),
+        (["  exitcode  : 1 (pid: 438)"], "killed", "ended with exit status 1; the log does not show why"),
         (["{'loss': 2.1, 'grad_norm': 1.0}", "{'loss': 0.0, 'grad_norm': nan}"], "not-a-number", "after 1 logged steps"),
         (["Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run."], "overflow", "ended the run"),
         (["Grad overflow on iteration: 1, reducing to 32768.0"], "overflow", "is normal"),
@@ -124,6 +127,8 @@ def test_other_failures(lines, kind, said):
         ("RuntimeError: Expected to mark a variable ready only once. This error is caused by", "use_reentrant: false"),
         ("RuntimeError: CUDA error: device-side assert triggered", "outside the vocabulary"),
         ("Exception: Could not find the transformer layer class to wrap in the model.", "transformer_layer_cls_to_wrap"),
+        ("ValueError: Attempting to unscale FP16 gradients.", "in fp32"),
+        ("AttributeError: 'TrainingArguments' object has no attribute 'model_init_kwargs'", "DPOConfig for DPOTrainer"),
     ],
 )
 def test_what_to_do_about_exceptions_that_no_rule_predicts(exception, said):
@@ -158,6 +163,11 @@ def test_a_config_is_no_log(line):
         ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'", [], ["KEY202"]),
         ("SystemExit: 2 (error: unrecognized arguments: --local-rank=0)", [], ["LCH003"]),
         ("ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']", ["/x/llamafactory/hparams/parser.py"], ["LLF001"]),
+        ("pydantic_core._pydantic_core.ValidationError: 1 validation error for AxolotlConfigWCapabilities pretraining_dataset"
+         " Input should be a valid list [type=list_type, input_value={'path': 'c4'}, input_type=dict]", [], ["AXL002"]),
+        ("ValidationError: 2 validation errors for DeepSpeedBF16Config loss_scale Extra inputs are not permitted", ["/deepspeed/config.py"],
+         ["KEY102"]),
+        ("AssertionError: Gradient accumulation steps: 0 has to be greater than 0", [], ["BAT004"]),
         ("AttributeError: 'NoneType' object has no attribute 'shape'", [], []),
         ("TypeError: LlamaForCausalLM.forward() got an unexpected keyword argument 'length'", [], []),
         ("RuntimeError: expected mat1 and mat2 to have the same dtype, but got: float != c10::Half", [], []),

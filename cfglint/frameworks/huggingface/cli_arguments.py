@@ -68,11 +68,19 @@ class HfWords(Words):
                 found[key] = Unknown(document.unknown.get(key, ()))
             elif positive != key and positive in FIELDS and not words and FIELDS[positive][1] is True:
                 found[positive] = False
+            elif not words and is_number(key):  # which the parser refuses
+                found[key] = Unknown(("an option without its value",))
             elif key in self.fields:
                 found[key] = own_value(self.fields[key], words)
             else:
                 found[key] = cast(Override(key, first_words(key, words), ARGS))
         return found
+
+
+def is_number(key: str) -> bool:
+    """Whether a field of TrainingArguments is a number, whose option needs a value."""
+    kinds = FIELDS[key][0].split("|") if key in FIELDS else []
+    return not {"int", "float"}.isdisjoint(kinds) and "bool" not in kinds
 
 
 def own_value(field: Field, words: list[str]) -> ConfigValue:

@@ -15,7 +15,7 @@ from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER
 from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.launcher import launcher_of
-from cfglint.source.shell.command import is_placeholder
+from cfglint.source.shell.command import ELLIPSES, MARKDOWN, is_placeholder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
             yield without_value(argument, takes, program)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
+        rest = [word for word in rest if not stands_for_more(word)]
         if program.is_strict and rest and are_words(argument.texts):
             yield left_over(rest, f"--{argument.name}", program)
         if program.is_strict and program.parser == ARGPARSE and takes is None and not any(n.startswith(argument.name) for n in known.takes):
@@ -78,6 +79,12 @@ def drop_blank(line: LaunchLine, arguments: list[Argument], before: list[Text], 
     if words and words[-1] is line.call.cut and (not arguments or known.takes.get(arguments[-1].name) in (*ONE, "0")):
         refuse(line, "", refusal([words[-1].string], known.program))
         last.pop()
+
+
+def stands_for_more(word: Text) -> bool:
+    """Whether a word is the `...` of a page, in the place of further arguments."""
+    place = word.place
+    return word.string in ELLIPSES and place is not None and place[0].lower().endswith(MARKDOWN)
 
 
 def are_words(texts: list[Text]) -> bool:

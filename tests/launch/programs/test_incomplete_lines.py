@@ -1,0 +1,53 @@
+"""Lines of a page whose placeholders and missing words have one finding, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+import cfglint
+
+PROGRAM = """\
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+Trainer(model, args).train()
+"""
+OWN = """\
+import argparse
+from transformers import Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config")
+Trainer(model, TrainingArguments(parser.parse_args().config)).train()
+"""
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch):
+    """The findings of the lines of a file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / "own.py").write_text(OWN)
+
+    def check(name, *lines):
+        text = "\n".join(lines)
+        (tmp_path / name).write_text(f"```bash\n{text}\n```\n" if name.endswith(".md") else f"{text}\n")
+        return [(each.line, each.code, each.key) for each in cfglint.check(name).diagnostics]
+
+    return check
+
+
+def test_an_option_without_its_number_is_one_finding(found):
+    assert found("run.sh", "python train.py --output_dir o --learning_rate --bf16") == [(1, "LCH013", "--learning_rate")]
+
+
+def test_dots_of_a_page_stand_for_further_arguments(found):
+    line = "python train.py --output_dir o --learning_rate 2e-5 ..."
+    assert found("README.md", line) == []
+    assert found("run.sh", line) == [(1, "LCH003", "--learning_rate")]
+
+
+@pytest.mark.parametrize("name", ["README.md", "run.sh"])
+def test_lines_below_a_placeholder_are_no_arguments(found, name):
+    assert found(name, "python own.py --config <path>", "", "# Evaluate", "python eval.py --checkpoint <path> --data <path>") == []
+    assert [code for _, code, _ in found(name, "python own.py --confg <path>", "python eval.py --checkpoint x")] == ["LCH003"]
