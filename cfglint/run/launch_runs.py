@@ -202,6 +202,7 @@ class LaunchReader:
                 documents.append(document)
                 kinds.append(kind)
         if launch.parser is not None:
+            leave_out_configs_of_program(launch, launch.parser, documents, kinds)
             self.add_files_of_program(line, command, launch.parser, documents, kinds)
         built = self.built(line, launch, kinds, which)
         if built is not None:
@@ -456,6 +457,15 @@ def sourced_elsewhere(line: LaunchLine) -> str:
 def reads_config(launch: Launch) -> bool:
     """Whether the program's parser itself opens the YAML file of `--config`, and fills a trainer's arguments from it."""
     return launch.parser is not None and launch.parser.opens_config and bool(program_kind(launch))
+
+
+def leave_out_configs_of_program(launch: Launch, program: ProgramFacts, documents: list[Document], kinds: list[str]) -> None:
+    """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself."""
+    if program.arguments or not any(takes_arguments(each.kind) for each in program.built):
+        return
+    for place in reversed([place for place, kind in enumerate(kinds) if takes_arguments(kind)]):
+        launch.extra_files += (documents.pop(place).path,)
+        kinds.pop(place)
 
 
 def leave_out_unread(launch: Launch, documents: list[Document], kinds: list[str]) -> None:
