@@ -519,3 +519,19 @@ def test_a_deepspeed_file_of_the_programs_own_argument_is_not_the_trainers(hande
     (tmp_path / "ds.json").write_text('{"train_batch_size": "auto", "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 1}}')
     (tmp_path / "run.sh").write_text("deepspeed --num_gpus 8 train.py --output_dir o --learning_rate 2e-5 --deepspeed_config ds.json\n")
     assert [each.code for each in cfglint.check("run.sh").diagnostics if each.severity == "error"] == codes
+
+
+def test_a_file_that_the_program_reads_itself_is_not_the_trainers(tmp_path, monkeypatch, capsys):
+    """It has keys of a trainer, but the program builds the arguments."""
+    (tmp_path / "own.yaml").write_text("learning_rate: 1.0e-5\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\n")
+    (tmp_path / "run.sh").write_text("python train.py --config own.yaml\n")
+    (tmp_path / "train.py").write_text(
+        "import argparse, yaml\nfrom transformers import Trainer, TrainingArguments\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--config')\nown = yaml.safe_load(open(parser.parse_args().config))\n"
+        "args = TrainingArguments('out', per_device_train_batch_size=2 * own['per_device_train_batch_size'])\n"
+        "Trainer(model=None, args=args).train()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    main(["check", "run.sh", "--gpus", "1", "--format", "json"])
+    [run] = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["files"], run["resolved"]["global_batch"]) == (["run.sh", "train.py", "own.yaml"], 8)
