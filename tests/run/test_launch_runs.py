@@ -213,8 +213,8 @@ def test_runs_names_each_cause_once_with_the_flag_that_tells_it(project, capsys)
     main(["runs", "train.sh"])
     assert [line.strip() for line in capsys.readouterr().out.splitlines() if "unknown   " in line] == [
         "unknown       GPUs of a node: $2 comes from the call of the script (pass --gpus N)",
-        "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
         "unknown       --save: to be filled in",
+        "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
     ]
 
 
