@@ -202,6 +202,12 @@ def test_the_config_of_an_example_in_a_page_is_not_missing():
     assert [line.problems for line in lines(page, name="README.md")] == [[], []]
 
 
+@each_case(("devices", "codes"), [("0,1", []), ("2,3", ["LCH006"]), ("0,1,2,3", ["LCH006"])])
+def test_visible_devices_that_are_those_of_the_flag_change_nothing(devices, codes):
+    [line] = lines(f"CUDA_VISIBLE_DEVICES={devices} deepspeed --num_gpus 2{TAIL}")
+    assert [problem.code for problem in line.problems] == codes
+
+
 def test_a_file_that_the_script_makes_is_not_missing():
     made = "cat > made.yaml <<EOF\nx: 1\nEOF\naccelerate launch --config_file made.yaml" + TAIL
     assert [problem.code for line in lines(made) for problem in line.problems] == []

@@ -152,7 +152,7 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
     given = number(text, -1, machine, line, "gpus_per_node")
     if given is not None and given > 0:
         line.sized(given, nodes)
-        warn_ignored(line, f"`--num_gpus {given}`")
+        warn_ignored(line, given)
         return
     if given is None:
         line.sized(machine.gpus_per_node, nodes)
@@ -164,12 +164,12 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
     line.sized(each, nodes)
 
 
-def warn_ignored(line: LaunchLine, by: str) -> None:
-    """Report that CUDA_VISIBLE_DEVICES is ignored if a flag selects GPUs."""
+def warn_ignored(line: LaunchLine, count: int) -> None:
+    """Report that CUDA_VISIBLE_DEVICES is ignored if `--num_gpus` selects other GPUs: the first ones."""
     value = line.call.environment.get(VISIBLE)
-    if value is None or not value.value:
+    if value is None or not value.value or slot_numbers(value.value) == list(range(count)):
         return
-    message = f"`{VISIBLE}={value.value}` is ignored by the deepspeed launcher: {by} selects the first GPUs of the machine"
+    message = f"`{VISIBLE}={value.value}` is ignored by the deepspeed launcher: `--num_gpus {count}` selects the first GPUs of the machine"
     line.report("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
 
 

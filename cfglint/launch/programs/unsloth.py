@@ -21,7 +21,7 @@ PACKAGE = "unsloth"
 DEFAULTS = names(
     "auto_find_batch_size beta bf16 dataset_num_proc epsilon_high eval_accumulation_steps fp16 generation_kwargs"
     " gradient_accumulation_steps learning_rate logging_steps loss_type mask_truncated_completions max_length max_seq_length"
-    " num_generations optim padding_free per_device_eval_batch_size per_device_train_batch_size report_to seed top_k"
+    " num_generations optim output_dir padding_free per_device_eval_batch_size per_device_train_batch_size report_to seed top_k"
     " torch_empty_cache_steps vllm_mode warmup_ratio warmup_steps weight_decay"
 )
 MICRO, COMPLETIONS = "per_device_train_batch_size", "num_generations"
@@ -40,9 +40,11 @@ def replaces(name: str) -> bool:
 def changed_fields(given: Mapping[str, Any]) -> set[str]:
     """The fields of a config of TRL whose values depend on the release of unsloth, by the values that the code sets.
 
-    A micro batch that `num_generations` does not divide becomes `num_generations`, in some releases.
+    A micro batch that `num_generations` does not divide becomes `num_generations`, in some releases; without a folder nothing may be saved.
     """
     found = set(DEFAULTS - given.keys())
+    if "output_dir" not in given and "save_strategy" not in given:
+        found.add("save_strategy")
     micro, completions = (plain(given[name]) if name in given else UNCLEAR for name in (MICRO, COMPLETIONS))
     divides = type(micro) is int and type(completions) is int and completions > 0 and micro % completions == 0
     return found if COMPLETIONS not in given or divides else {*found, MICRO}

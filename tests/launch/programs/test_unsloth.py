@@ -19,9 +19,10 @@ def check(tmp_path, monkeypatch, capsys):
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
 
-    def report(code):
+    def report(code, trl="0.17.0", transformers="4.51.3"):
         (tmp_path / "train.py").write_text(code)
-        main(["check", "train.py", "--gpus", "1", "--target", "trl==0.17.0", "--target", "transformers==4.51.3", "--format", "json"])
+        targets = ["--target", f"trl=={trl}", "--target", f"transformers=={transformers}"]
+        main(["check", "train.py", "--gpus", "1", *targets, "--format", "json"])
         found = json.loads(capsys.readouterr().out)
         return found["runs"][0], [each["code"] for each in found["diagnostics"] if each["severity"] == "error"]
 
@@ -56,3 +57,8 @@ def test_a_class_of_its_own_is_one_of_trl(check):
     code = "from unsloth import UnslothTrainer, UnslothTrainingArguments\nargs = UnslothTrainingArguments(output_dir='o', {})\n"
     run, errors = check(code.format("per_device_train_batch_size=2, gradient_accumulation_steps=8, embedding_learning_rate=1e-5"))
     assert (run["kinds"], run["resolved"]["global_batch"], errors) == (["trl"], 16, [])
+
+
+def test_its_configs_require_no_folder(check):
+    code = "from trl import SFTConfig\nargs = SFTConfig(per_device_train_batch_size=2)\n"
+    assert (check(code, "0.13.0", "4.46.2")[1], check("import unsloth\n" + code, "0.13.0", "4.46.2")[1]) == (["TRL006"], [])
