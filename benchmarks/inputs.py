@@ -67,11 +67,17 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def samples(folder: Path) -> Path:
-    """A folder with one of each, as the table of single files wants them."""
+def single(folder: Path) -> Path:
+    """A folder with one file of each format, which no other one names."""
     folder.mkdir()
     shutil.copyfile(EXAMPLES / "good" / "deepspeed.json", folder / "ds_config.json")
     (folder / "trainer.yaml").write_text(TRAINER + "use_cpu: true\n", encoding="utf-8")  # so that the framework takes it, too
+    return folder
+
+
+def samples(folder: Path) -> Path:
+    """A folder with one of each, as the table of single files wants them."""
+    single(folder)
     shutil.copyfile(EXAMPLES / "bad" / "batch-mismatch.json", folder / "broken.json")
     pair = EXAMPLES / "good" / "trainer-zero3"
     for path in pair.iterdir():

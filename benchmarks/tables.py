@@ -69,7 +69,8 @@ def table(title: str, note: str, subjects: list[Subject], count: int) -> Table:
 def start(bench: Bench) -> Table:
     """Cold start on one file, on one run, and on one fix."""
     folder = inputs.samples(bench.scratch / "samples")
-    project = inputs.samples(bench.scratch / "project")
+    alone = inputs.single(bench.scratch / "alone")
+    project = inputs.single(bench.scratch / "project")
     (project / "pyproject.toml").write_text(PINNED, encoding="utf-8")
 
     def broken() -> None:
@@ -77,8 +78,8 @@ def start(bench: Bench) -> Table:
 
     subjects = [
         Subject("python -c pass", folder, bench.ours / "python", "-c", "pass"),
-        bench.cfglint("cfglint check, one JSON file", folder, "check", "ds_config.json", "--gpus", "8"),
-        bench.cfglint("cfglint check, one YAML file", folder, "check", "trainer.yaml", "--gpus", "8"),
+        bench.cfglint("cfglint check, one JSON file", alone, "check", "ds_config.json", "--gpus", "8"),
+        bench.cfglint("cfglint check, one YAML file", alone, "check", "trainer.yaml", "--gpus", "8"),
         bench.cfglint("cfglint check, a run of two files", folder, "check", "--run", "run-train.yaml", "run-ds_config.json", "--gpus", "8"),
         bench.cfglint("the JSON file, versions from pyproject.toml", project, "check", "ds_config.json", "--gpus", "8"),
         bench.cfglint("cfglint fix, one JSON file", folder, "fix", "broken.json", "--gpus", "8", "--global-batch", "1024", before=broken),

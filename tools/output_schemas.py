@@ -16,7 +16,10 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "schemas" / "output"
-TYPES = ("cfglint/findings/vocabulary.py", "cfglint/batch/memory/estimate.py", "cfglint/findings/entries.py")  # later names win
+TYPES = (  # later names win
+    *("cfglint/source/values.py", "cfglint/findings/vocabulary.py", "cfglint/batch/memory/estimate.py"),
+    "cfglint/findings/entries.py",
+)
 OUTPUTS = {
     "check": ["CheckOutput"],
     "runs": ["RunsOutput"],
@@ -62,7 +65,7 @@ class Types:
             return {"type": SIMPLE[name]}
         if name == "Any":
             return {}
-        if name not in self.classes and isinstance(self.aliases.get(name), ast.Subscript):
+        if name not in self.classes and isinstance(self.aliases.get(name), (ast.Name, ast.Subscript)):
             return self.schema(self.aliases[name], used)
         if name not in used:
             used[name] = {}  # it may refer to itself

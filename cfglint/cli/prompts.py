@@ -6,7 +6,7 @@ from cfglint.cli.argument_parser import expected
 from cfglint.cli.options import UsageError, above_zero, positive
 from cfglint.cli.terminal import columns, uses_colour
 from cfglint.generators import RUN, generate, generator_of, kinds, set_frameworks, takes
-from cfglint.generators.job_spec import OFFLOADS, PRECISIONS, Contradiction, JobSpec, Unreachable
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ NEOX_STEPS = 143_000  # Pythia's
 MICRO_BATCH = 8
 LEAVE = ("q", "quit", "exit")
 BACK = ("b", "back")
-OFFERED = ("adamw", "adamw-8bit", "adafactor", "lion")  # optimizers with a usual learning rate
+NOT_ASKED = {"precision": "bf16 (--precision)", "optimizer": "AdamW (--optimizer)", "offload": "all on the GPUs (--offload)"}
 LEAVING = "nothing was written; every question has a flag, see `cfglint help new`"
 
 
@@ -132,13 +132,11 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str, gpus: int) -
     facts: Answers = {"gpus": dialogue.number("GPUs", "--gpus", gpus)}
     if kind != "accelerate":
         facts.update(length(dialogue, neox))
-    taken = takes(kind, framework)
-    if "zero" in taken:
+    if "zero" in takes(kind, framework):
         facts.update(memory(dialogue, neox, kind))
     if kind != "accelerate":
         facts.update(training(dialogue, kind, framework, facts))
-    if "precision" in taken:
-        facts["precision"] = dialogue.choice("Precision", "--precision", PRECISIONS, PRECISIONS[0])
+    dialogue.show(f"  not asked: {', '.join(text for fact, text in NOT_ASKED.items() if fact in takes(kind, framework))}")
     return Asked(kind, framework, {**facts, **batch(dialogue, kind, framework, facts)})
 
 
@@ -159,17 +157,10 @@ def samples_or_unknown(text: str) -> int | None:
 
 
 def memory(dialogue: Dialogue, neox: bool, kind: str) -> Answers:
-    """Ask for the parallel sizes and offloading."""
+    """Ask for the ZeRO stage."""
     usual = "1" if neox else "2" if kind == RUN else "none"
     stage = dialogue.choice("ZeRO stage", "--zero", (*("none",) * (usual == "none"), "0", "1", "2", "3"), usual)
-    if stage == "none":
-        return {}
-    facts: Answers = {"zero": int(stage)}
-    if facts["zero"] and not neox:
-        moves = OFFLOADS if stage == "3" else OFFLOADS[:1]
-        moved = dialogue.choice("Move to the CPU", "--offload, --offload-weights", ("nothing", *moves), "nothing")
-        facts["offload"] = None if moved == "nothing" else moved
-    return given(facts)
+    return {} if stage == "none" else {"zero": int(stage)}
 
 
 def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
@@ -180,19 +171,10 @@ def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> A
         found["trainer"] = dialogue.choice("TRL trainer", "--trainer", trainers, trainers[0])
     if "lora" in takes(kind, framework) and dialogue.choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
         found["lora"] = True
-    offered = optimizers(kind, framework, bool(facts.get("offload")))
-    if "optimizer" in takes(kind, framework) and len(offered) > 1:
-        found["optimizer"] = dialogue.choice("Optimizer", "--optimizer", offered, offered[0])
     rate, why = usual_rate(kind, framework, {**facts, **found})
     dialogue.show(f"  {rate:g}: {why}")
     found["learning_rate"] = dialogue.value("Peak learning rate", "--lr", above_zero, f"{rate:g}")
     return found
-
-
-def optimizers(kind: str, framework: str, offload: bool) -> tuple[str, ...]:
-    """The optimizers of a kind of file for which a usual learning rate is known; only AdamW if its states are on the CPU."""
-    known = generator_of(kind, framework).optimizers
-    return OFFERED[:1] if offload else tuple(name for name in OFFERED if name in known)
 
 
 def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
@@ -202,7 +184,7 @@ def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
 
         shape = published(facts["model"])
         return shape.rate, f"as in configs/{shape.source}"
-    known = {name: facts.get(name) for name in ("optimizer", "lora", "trainer")}
+    known = {name: facts.get(name) for name in ("lora", "trainer")}
     return generator_of(kind, framework).usual_rate(JobSpec(**known))
 
 

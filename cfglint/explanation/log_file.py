@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.run.checked import CheckedRun
 
+PROGRAMS = (".py", ".ipynb", ".sh")
 LONGEST_LINE = 1_000_000  # characters; a progress bar writes all of its states into one
 ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
@@ -32,7 +33,9 @@ class Log:
 
     @property
     def recognised(self) -> bool:
-        """Whether the lines are those of a log: a training banner or the signs of a failure, which no config has."""
+        """Whether the lines are those of a log: a training banner or the signs of a failure, which no config has, but programs write."""
+        if self.path.endswith(PROGRAMS):
+            return False
         try:
             return log_parser.is_log(self.lines()) or bool(failures.failures_in(self.lines()))
         except files.FileProblem:

@@ -68,6 +68,7 @@ class NamedFile(Record):
     """A file that a line names: its spelling, its role, and its path if the project contains it.
 
     `known`: the folder that the name is relative to is known, and so is the name. `outside`: it leads out of the project.
+    `absent`: it does not exist there, and no other command of the script may write it.
     """
 
     word: Text
@@ -76,6 +77,7 @@ class NamedFile(Record):
     path: str | None = None
     known: bool = False
     outside: bool = False
+    absent: bool = False
 
 
 class LineProblem(Record):

@@ -159,7 +159,6 @@ class DeepSpeedFiles(Generator):
 
     makes = "the DeepSpeed config of a script with `deepspeed.initialize`"
     takes = TAKES
-    optimizers = OPTIMIZERS
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:
         return standalone_config(job, folder)

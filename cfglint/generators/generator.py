@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from cfglint.generators import choices
-from cfglint.generators.job_spec import OPTIMIZERS, Contradiction
+from cfglint.generators.job_spec import Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cfglint.generators.convert import Existing
     from cfglint.generators.generated import Generated
     from cfglint.generators.job_spec import JobSpec
@@ -18,13 +16,12 @@ class Generator:
     """Generates files of one kind from a job, and extracts the facts of a job from such files.
 
     `makes` says in a phrase what the files are.
-    `takes` are the facts that it supports, `optimizers` the names that `JobSpec.optimizer` may have, `trainers` the values
-    of `JobSpec.trainer`; `makes_sets`: there is a `matching_set` too.
+    `takes` are the facts that it supports, `trainers` the values of `JobSpec.trainer`; `makes_sets`: there is a
+    `matching_set` too.
     """
 
     takes: frozenset[str]
     makes: str
-    optimizers: Iterable[str] = OPTIMIZERS
     trainers: tuple[str, ...] = ()
     makes_sets = False
 

@@ -195,7 +195,6 @@ class TrainerGenerator(Generator):
 
     makes = "TrainingArguments for a script with `HfArgumentParser`"
     takes = TAKES
-    optimizers = OPTIMIZERS
     makes_sets = True
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:

@@ -280,7 +280,6 @@ class NeoXFiles(Generator):
 
     makes = "the file of GPT-NeoX: model, data and training"
     takes = TAKES
-    optimizers = OPTIMIZERS
     makes_sets = True
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:

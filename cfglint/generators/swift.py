@@ -136,7 +136,6 @@ class SwiftFiles(Generator):
 
     makes = "the file of `swift sft`"
     takes = TAKES
-    optimizers = huggingface.OPTIMIZERS
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:
         return training(job, folder)

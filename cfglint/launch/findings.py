@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 HOSTFILE = "launcher:hostfile"
+CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
 REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 
@@ -111,8 +112,8 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
     line.report("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
 
 
-def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str], firm: bool) -> None:
-    """Report config files that are named but missing; `firm` if the folder of the line is certain."""
+def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str]) -> None:
+    """Report config files that are named but missing."""
     for file in line.files:
         name = file.word.value
         if file.path is not None or not is_relative(name):
@@ -125,13 +126,28 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str],
             if line.program_path is not None:
                 line.report("LCH011", "warning", file.word, "--hostfile", message, remedy="correct the path, or remove `--hostfile`")
             continue
-        if file.role not in REQUIRED or not file.known or (line.program_path is None and not launcher_of(line).opens_files):
+        if not file.known or mentioned(name, line, calls, written):
             continue
-        if not mentioned(name, line, calls, written):
-            line.problems.append(missing_file(line, file, firm))
+        if is_opened(file, line):
+            line.problems.append(missing_file(line, file))
+        else:
+            file.absent = not is_page(line)
     word = line.deepspeed_word
     if word is not None and (not word.word.value or not word.known or mentioned(word.word.value, line, calls, written)):
         line.deepspeed_word = None
+
+
+def is_opened(file: NamedFile, line: LaunchLine) -> bool:
+    """Whether the launcher itself, or the program in the folder of the line, opens a file of this role."""
+    launcher = launcher_of(line)
+    if launcher.opens_files and file.kind == launcher.kind and file.word.string.endswith(CONFIG_ENDS):
+        return not is_page(line)
+    return file.role in REQUIRED and (line.program_path is not None or launcher.opens_files)
+
+
+def is_page(line: LaunchLine) -> bool:
+    """Whether a line stands in a page or a notebook, where the name of a config is often that of an example."""
+    return line.path.lower().endswith(SHOWN)
 
 
 def is_relative(name: str | None) -> TypeGuard[str]:
@@ -144,16 +160,18 @@ def is_relative(name: str | None) -> TypeGuard[str]:
     )
 
 
-def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> LineProblem:
-    """The problem of a config file that does not exist."""
-    key, name = flag_of(file), file.word.string
+def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
+    """The problem of a config file that does not exist; from which folder a page means its lines is not certain."""
+    name = file.word.string
+    key = flag_of(file) if file.role.startswith(("--", "launcher:")) else name
+    names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
     return LineProblem(
         "LCH002",
-        "error" if firm else "warning",
+        "warning" if is_page(line) else "error",
         file.word,
         key,
-        f"`{key}` names `{name}`, which does not exist (seen from {folder_name(line)})",
-        refused_config(name) if file.role in READ_BY_ACCELERATE else "",
+        f"{names} (seen from {folder_name(line)})",
+        refused_config(name) if file.role in READ_BY_ACCELERATE else launcher_of(line).refused_config.format(name) if file.kind else "",
         of_launcher=file.role == "launcher:config_file",
         remedy="write the path as seen from there",
     )
@@ -169,7 +187,7 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     name = file.word.value
     own = launch.parser is not None and "deepspeed" in launch.parser.fields
     if not own and is_relative(name) and refused_config(name):
-        line.problems.append(missing_file(line, file, not line.path.lower().endswith(SHOWN)))
+        line.problems.append(missing_file(line, file))
 
 
 def outside_project(line: LaunchLine, file: NamedFile) -> None:

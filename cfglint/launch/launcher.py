@@ -55,6 +55,7 @@ class Launcher:
     is_one_process = False  # whether it starts one process
     lists_files = False  # whether `read` knows all config files of the line
     opens_files = False  # whether it opens the config files of the line itself, so that a missing one is an error
+    refused_config = ""  # its error for such a file, if it is not that of the rule
     takes_assignments = False  # whether arguments may be written `key=value`, for OmegaConf
     parser_of = ""  # the kind whose arguments its own parser extends
     own_fields: Collection[str] = ()  # fields of that kind that mean something else there,

@@ -16,7 +16,7 @@ from cfglint.launch.training import prints_help, trains
 from cfglint.source import files
 from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
-from cfglint.source.shell.command import MARKDOWN, NOTEBOOK, SHOWN
+from cfglint.source.shell.command import MARKDOWN, NOTEBOOK
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
 from cfglint.source.shell.placed_text import Text, TextPart, literal
@@ -41,7 +41,6 @@ SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
 WORTH_A_LOOK = 1_000  # steps after which the words of a script and of the files that it can reach are looked at
 MOST_EVALUATIONS = 32  # scripts, or blocks of a Markdown file, whose effects are kept
-CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")
 CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
 DATA = listed(
@@ -144,8 +143,7 @@ class Reader:
             for line in found:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, head.options
                 findings.header_sizes(line, head)
-                firm = not path.lower().endswith(SHOWN)
-                findings.missing_files(line, followed.calls, followed.written, firm)
+                findings.missing_files(line, followed.calls, followed.written)
         return found
 
     def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[ShellInterpreter, bool]:
@@ -343,13 +341,13 @@ class Reader:
         if launcher_of(line).lists_files:
             return
         for word in before:
-            if word.string.endswith(CONFIG_ENDS) and word.string not in taken:
+            if word.string.endswith(findings.CONFIG_ENDS) and word.string not in taken:
                 line.files.append(NamedFile(word, "positional", ""))
         for argument in arguments:
             name = argument.name
             for index, word in enumerate(argument.texts):
                 text = word.string
-                ends = text.endswith(CONFIG_ENDS)
+                ends = text.endswith(findings.CONFIG_ENDS)
                 if index:
                     if ends and not any(mark in name for mark in DATA):
                         line.files.append(NamedFile(word, f"--{name}[]", ""))

@@ -42,6 +42,9 @@ def only_since(diagnostic: Diagnostic) -> str:
     return f"{'fails ' if diagnostic.is_weakened else ''}from {releases} on{what}; the release is not pinned"
 
 
+PARSERS_OWN = "config"  # the file that the parser of a program opens, which no field of its arguments holds
+
+
 def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """`DeepSpeed 0.19.8 fails while checking the config:`; nothing where no exception is predicted."""
     if not diagnostic.exception or diagnostic.severity != ERROR:
@@ -126,7 +129,8 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:
     """The receiver of an option of a launch line: the program, or its launcher."""
-    is_argument = diagnostic.about == ARGUMENT or diagnostic.key.lstrip("-").replace("-", "_") in launch["arguments"]
+    name = diagnostic.key.lstrip("-").replace("-", "_")
+    is_argument = diagnostic.about == ARGUMENT or name in launch["arguments"] or name == PARSERS_OWN
     return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])
 
 

@@ -14,7 +14,7 @@ from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
-from cfglint.launch.findings import refused_deepspeed_word
+from cfglint.launch.findings import missing_file, refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
@@ -202,6 +202,7 @@ class LaunchReader:
                 documents.append(document)
                 kinds.append(kind)
         if launch.parser is not None:
+            leave_out_configs_of_program(launch, launch.parser, documents, kinds)
             self.add_files_of_program(line, command, launch.parser, documents, kinds)
         built = self.built(line, launch, kinds, which)
         if built is not None:
@@ -214,7 +215,7 @@ class LaunchReader:
                 documents.append(self.source.document(path, "yaml"))
                 kinds.append(launch.consumer)
         if launch.is_main:
-            open_config(launch, command)
+            open_config(line, launch, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command, launch)
@@ -458,6 +459,15 @@ def reads_config(launch: Launch) -> bool:
     return launch.parser is not None and launch.parser.opens_config and bool(program_kind(launch))
 
 
+def leave_out_configs_of_program(launch: Launch, program: ProgramFacts, documents: list[Document], kinds: list[str]) -> None:
+    """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself."""
+    if program.arguments or not any(takes_arguments(each.kind) for each in program.built):
+        return
+    for place in reversed([place for place, kind in enumerate(kinds) if takes_arguments(kind)]):
+        launch.extra_files += (documents.pop(place).path,)
+        kinds.pop(place)
+
+
 def leave_out_unread(launch: Launch, documents: list[Document], kinds: list[str]) -> None:
     """Leave out the further files of trainers: one parser takes one of them, so they are in no run of this line."""
     first = kinds.index(launch.consumer) if not launch.is_main and launch.consumer in kinds[1:] else 0
@@ -468,11 +478,12 @@ def leave_out_unread(launch: Launch, documents: list[Document], kinds: list[str]
             kinds.pop(place)
 
 
-def open_config(launch: Launch, command: CommandDocument) -> None:
-    """Mark as unknown what a file may set that the program's parser opens, but that is not in the project."""
+def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> None:
+    """Mark as unknown what a file may set that the program's parser opens, but that is not in the project; report it as missing."""
     program = launch.parser
     if program is None or "config" not in command.words or not reads_config(launch):
         return
+    line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
     fields = {*FIELDS, *fields_of_class(program.arguments)}

@@ -181,6 +181,11 @@ def test_recipes_of_a_makefile():
     [
         ("torchrun --nproc_per_node 8 train.py --learning_rate 1 --max_steps 5 \\ \n  --bf16 True\n", "LCH001"),
         ("accelerate launch --config_file gone.yaml" + TAIL, "LCH002"),
+        ("axolotl train gone.yaml\n", "LCH002"),
+        ("llamafactory-cli train gone.yaml\n", "LCH002"),
+        ("swift sft gone.yaml\n", "LCH002"),
+        ("trl sft --config gone.yaml\n", "LCH002"),
+        ("python deepy.py train.py -d configs gone.yml\n", "LCH002"),
         ("deepspeed --num_gpus 2 --include localhost:0" + TAIL, "LCH005"),
         ("CUDA_VISIBLE_DEVICES=2 deepspeed --num_nodes 1" + TAIL, "LCH005"),
         ("deepspeed train.py --num_gpus 4 --deepspeed_config d --learning_rate 1\n", "LCH010"),
@@ -190,6 +195,11 @@ def test_recipes_of_a_makefile():
 )
 def test_what_is_wrong_with_a_line(line, code):
     assert code in [problem.code for each in lines(line) for problem in each.problems]
+
+
+def test_the_config_of_an_example_in_a_page_is_not_missing():
+    page = "```bash\naxolotl train your_config.yaml\ntrl sft --config sft.yaml\n```\n"
+    assert [line.problems for line in lines(page, name="README.md")] == [[], []]
 
 
 def test_a_file_that_the_script_makes_is_not_missing():

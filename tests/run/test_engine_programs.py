@@ -70,11 +70,17 @@ main()
 
 
 def test_a_config_that_hydra_composes(tmp_path, monkeypatch, capsys):
-    """An override with an unknown value leaves the other values of the config known."""
+    """An override with an unknown value leaves the others known; Hydra's own groups exist; a file may be chosen with its suffix."""
     (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "main.yaml").write_text("rows: 4\nlr: 1.0\nengine: {fp16: {enabled: true}, gradient_accumulation_steps: 1}\n")
+    (tmp_path / "conf" / "main.yaml").write_text(
+        "rows: 4\nlr: 1.0\nengine: {gradient_accumulation_steps: 1}\ndefaults: [_self_, hydra: plain, more: null]\n"
+    )
+    (tmp_path / "conf" / "hydra").mkdir()
+    (tmp_path / "conf" / "hydra" / "plain.yaml").write_text("defaults:\n- override hydra_logging: none\n")
+    (tmp_path / "conf" / "more").mkdir()
+    (tmp_path / "conf" / "more" / "rows.yaml").write_text("# @package _global_\nrows: 8\n")
     (tmp_path / "train.py").write_text(HYDRA)
-    (tmp_path / "run.sh").write_text("deepspeed --num_gpus 2 train.py lr=$(date) rows=8\n")
+    (tmp_path / "run.sh").write_text("deepspeed --num_gpus 2 train.py lr=$(date) more=rows.yaml\n")
     monkeypatch.chdir(tmp_path)
     main(["check", "train.py", "run.sh", "--gpus", "2", "--format", "json"])
     assert [run["resolved"]["global_batch"] for run in json.loads(capsys.readouterr().out)["runs"]] == [8, 16]

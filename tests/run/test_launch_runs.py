@@ -494,3 +494,19 @@ def test_the_autotuner_writes_the_section_that_a_trainer_requires(project, capsy
     (project / "train.sh").write_text(f"deepspeed {option} --num_gpus 8 train.py --deepspeed ds.json --output_dir out\n")
     found = {each["code"] for each in report(capsys, "check", "train.sh")["diagnostics"]}
     assert found & {"RUN002"} == {*codes}
+
+
+def test_a_file_that_the_program_reads_itself_is_not_the_trainers(tmp_path, monkeypatch, capsys):
+    """It has keys of a trainer, but the program builds the arguments."""
+    (tmp_path / "own.yaml").write_text("learning_rate: 1.0e-5\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\n")
+    (tmp_path / "run.sh").write_text("python train.py --config own.yaml\n")
+    (tmp_path / "train.py").write_text(
+        "import argparse, yaml\nfrom transformers import Trainer, TrainingArguments\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--config')\nown = yaml.safe_load(open(parser.parse_args().config))\n"
+        "args = TrainingArguments('out', per_device_train_batch_size=2 * own['per_device_train_batch_size'])\n"
+        "Trainer(model=None, args=args).train()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    main(["check", "run.sh", "--gpus", "1", "--format", "json"])
+    [run] = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["files"], run["resolved"]["global_batch"]) == (["run.sh", "train.py", "own.yaml"], 8)

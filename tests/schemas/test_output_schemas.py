@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -78,3 +79,24 @@ def test_a_review_is_valid(checkout, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["changes"]
     jsonschema.validate(found, closed(schema_of("review")), cls=jsonschema.Draft202012Validator)
+
+
+def paths(value, at=""):
+    """The fields of a JSON output, `runs[].files` and the like; the packages of `target` are no fields."""
+    if isinstance(value, list):
+        return {path for each in value for path in paths(each, f"{at}[]")}
+    if not isinstance(value, dict) or at.endswith("target"):
+        return set()
+    named = {f"{at}.{key}".removeprefix("."): each for key, each in value.items()}
+    return {*named}.union(*(paths(each, path) for path, each in named.items()))
+
+
+@each_case("record", (Path(__file__).parent / "former_fields.txt").read_text(encoding="utf-8").splitlines())
+def test_the_fields_of_the_first_release_are_still_there(record, tmp_path, monkeypatch, capsys):
+    """A line is a command of 0.1.0 and every field of its output for these files."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    line, _, fields = record.partition(": ")
+    main([*line.split(), "--format", "json"])
+    assert set(fields.split()) - paths(json.loads(capsys.readouterr().out)) == set()

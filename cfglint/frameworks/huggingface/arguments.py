@@ -7,7 +7,7 @@ another type returns None.
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
-from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, type_of
+from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ class Arguments:
 
     `given` holds the keys that the release accepts; unknown keys are left out. Inline JSON is expanded. If an old
     name is an alias of a new one in this release, `source` maps to the name that a file uses.
-    `undecided` are fields whose value is unknown.
+    `undecided` are fields whose value is unknown, `redefined` those to which a program's subclass gives its own default.
     """
 
     dict_fields: tuple[str, ...] = DICT_FIELDS
@@ -63,6 +63,7 @@ class Arguments:
     def _take_defaults(self, own: ConfigTable) -> None:
         """Apply the defaults of a program's subclass."""
         known = {name: value for name, value in own.items() if name in self.defaults}
+        self.redefined = frozenset(known)
         for old, new in CHECKPOINTING:
             if old in known and new in self.defaults:
                 known.setdefault(new, known[old])
@@ -77,6 +78,10 @@ class Arguments:
     def kind_of(self, name: str) -> str:
         """The type of a field in the release."""
         return type_of(name, self.version)
+
+    def lacks(self, name: str) -> bool:
+        """Whether the constructor requires a field that neither a file nor a program's subclass sets."""
+        return is_required(name, self.version) and name not in self.given and name not in self.redefined and self.known(name)
 
     def known(self, *names: str) -> bool:
         """Whether the values of all these fields are known."""

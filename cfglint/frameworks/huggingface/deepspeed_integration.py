@@ -13,6 +13,8 @@ import copy
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -271,11 +273,12 @@ class HfDeepSpeedConfig:
         micro, accumulation = args["per_device_train_batch_size"], args["gradient_accumulation_steps"]
         self.match("train_micro_batch_size_per_gpu", micro, ("per_device_train_batch_size",), "per_device_train_batch_size")
         self.match("gradient_accumulation_steps", accumulation, ("gradient_accumulation_steps",), "gradient_accumulation_steps")
+        fields = ("per_device_train_batch_size", "gradient_accumulation_steps")
+        per_gpu = product(micro, accumulation) if args.known(*fields) else Unknown()
         if world is None:
-            self._drop_auto("train_batch_size")
+            self._fill_per_gpu(per_gpu, fields)
         else:
-            total = product(world, micro, accumulation)
-            fields = ("per_device_train_batch_size", "gradient_accumulation_steps")
+            total = product(world, per_gpu) if args.known(*fields) else per_gpu
             self.match("train_batch_size", total, fields, "train_batch_size (calculated)")
         self.match("gradient_clipping", args["max_grad_norm"], ("max_grad_norm",), "max_grad_norm")
         rate = args["learning_rate"]
@@ -291,9 +294,16 @@ class HfDeepSpeedConfig:
             self.values["checkpoint"]["use_node_local_storage"] = args["save_on_each_node"]
         self._half_precision()
 
-    def _drop_auto(self, key: str) -> None:
-        if self.values.get(key) == AUTO:
-            del self.values[key]
+    def _fill_per_gpu(self, samples: Any, fields: tuple[str, ...]) -> None:
+        """Leave an automatic global batch out for an unknown GPU count; the micro batch that DeepSpeed derives from it is known."""
+        if self.values.get("train_batch_size") != AUTO:
+            return
+        del self.values["train_batch_size"]
+        steps = self.values.get("gradient_accumulation_steps", 1)
+        if self.values.get("train_micro_batch_size_per_gpu") is None:
+            micro = samples // steps if is_positive(samples) and is_positive(steps) else samples
+            self.values["train_micro_batch_size_per_gpu"] = micro
+            self.filled["train_micro_batch_size_per_gpu"] = Fill(micro, ", ".join(fields), fields)
 
     def _half_precision(self) -> None:
         args = self.trainer.arguments

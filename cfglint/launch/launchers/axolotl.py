@@ -23,6 +23,8 @@ class AxolotlLauncher(accelerate.OfAccelerate):
     commands = {"axolotl": ""}
     marks = ("axolotl",)
     kind = "axolotl"
+    opens_files = True
+    refused_config = "Error: Invalid value for 'CONFIG': Path '{}' does not exist."  # axolotl 0.21.0 cli/main.py
     always_trains = True
     counts = {}
 

@@ -25,6 +25,7 @@ class Deepy(Launcher):
     kind = "neox"
     trains_by_default = True
     lists_files = True
+    opens_files = True
     batch_source = "GPT-NeoX configs"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:

@@ -30,6 +30,7 @@ class LlamaFactoryLauncher(OfVariables):
     marks = ("llamafactory",)
     words = ("lmf",)
     kind = "llamafactory"
+    opens_files = True
     takes_arguments = True
     takes_assignments = True
     own_fields = ("overwrite_output_dir",)  # LLaMA-Factory 0.9.5 hparams/training_args.py; transformers has removed its own

@@ -31,6 +31,7 @@ class SwiftLauncher(OfVariables):
     modules = ("swift.cli.main",)
     words = ("swift",)
     kind = "swift"
+    opens_files = True
     takes_arguments = True
     always_several = False  # whether it always starts torchrun
 

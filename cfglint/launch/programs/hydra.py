@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from functools import lru_cache
 
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.objects import PROJECT, Mapping, Value, unknown, wrapped
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.interpreter import Interpreter
     from cfglint.launch.programs.modules import ProgramModule
+    from cfglint.source.values import ConfigValue
 
+MOST_FILES = 256  # whose values are kept
 PACKAGES = {"_root_": GLOBAL, "_group_": None}  # words of older files in a package comment; None is the group's own
 
 
@@ -77,26 +80,35 @@ def leave_open(config: Value, path: list[str]) -> None:
         config.data.slots[path[-1]] = unknown("the launch line sets it to an unknown value")
 
 
+@lru_cache(MOST_FILES)
+def content(path: str, text: str) -> ConfigValue:
+    """The values of a config file, which many launch lines compose with others."""
+    values: ConfigValue = config_files.values(path, text, "yaml", omega=True)
+    return {} if values is None else values
+
+
 class ProjectFiles:
     """The repository of a composition: the config files below a folder of the project."""
 
     def __init__(self, run: Interpreter, top: str, overrides: list[HydraOverride]) -> None:
         self._run = run
         self._top = top
-        self._groups = {each.key for each in overrides if isinstance(each.value, str) and self._found(f"{each.key}/{each.value}")}
+        self._groups = {
+            each.key for each in overrides if isinstance(each.value, str) and self._found(f"{each.key}/{each.value.removesuffix('.yaml')}")
+        }
 
     def load(self, path: str) -> Source | None:
         """The file at a path; raises CompositionError if it is not a mapping."""
         found = self._found(path.removesuffix(".yaml"))
         if found is None:
             return None
-        values = config_files.values(found[0], found[1], "yaml", omega=True)
-        values = {} if values is None else values
-        defaults = values.pop("defaults", []) if isinstance(values, dict) else None
+        values = content(*found)
+        defaults = values.get("defaults", []) if isinstance(values, dict) else None
         if not isinstance(defaults, list):
             raise CompositionError(f"`{path}.yaml` of Hydra's config is not understood")
         first = found[1].lstrip().partition("\n")[0]
         package = first.split()[-1] if first.startswith("# @package") else None
+        values = {key: value for key, value in values.items() if key != "defaults"}
         return Source(found[0], values, defaults, PACKAGES.get(package, package) if package else None)
 
     def is_group(self, path: str) -> bool:

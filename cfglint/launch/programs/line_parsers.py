@@ -225,7 +225,7 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         file: dict[str, Any] = {}
         if name != "parse_args_into_dataclasses":
             file, is_open = with_config(run, words, is_open)
-        made = [made_by(run, parser, each, words, is_open, file) for each in parser.classes]
+        made = [made_by(run, parser, each, words, is_open, file, casts=True) for each in parser.classes]
         rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
         if name == "parse" and len(made) == 1:
             return made[0]
@@ -252,8 +252,13 @@ def with_config(run: Interpreter, words: Words, is_open: bool) -> tuple[dict[str
     return (content, is_open) if isinstance(content, dict) else ({}, True)
 
 
-def made_by(run: Interpreter, parser: ClassParser, kind: Value, words: Words, is_open: bool, file: dict[str, Any]) -> Value:
-    """The object of one class that a parser makes of the words of a line and of a file."""
+def made_by(
+    run: Interpreter, parser: ClassParser, kind: Value, words: Words, is_open: bool, file: dict[str, Any], casts: bool = False
+) -> Value:
+    """The object of one class that a parser makes of the words of a line and of a file.
+
+    `casts`: the file sets defaults of `argparse`, which converts strings (trl 1.16.0 scripts/utils.py, parse_args_and_config).
+    """
     data = kind.data
     if isinstance(data, External):
         last = data.name.rpartition(".")[2]
@@ -268,7 +273,8 @@ def made_by(run: Interpreter, parser: ClassParser, kind: Value, words: Words, is
     for name, line in lines.items():
         value = field_value(run, data, name, line, scope, words)
         if value is None and name in file:
-            value = wrapped(file[name])
+            words_of_file = [file[name]] if casts and isinstance(file[name], str) else None
+            value = field_value(run, data, name, line, scope, (f"--{name}", *words_of_file)) if words_of_file else wrapped(file[name])
         value = value or parser.defaults.get(name)
         if value is not None:
             named[name] = value

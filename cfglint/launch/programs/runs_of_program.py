@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.modules import Modules, ProgramModule
 
 MOST = 32  # evaluations of one program that are remembered
-MOST_STEPS = 4 * STEPS  # of all evaluations of one program
+MOST_STEPS = 8 * STEPS  # of all evaluations of one program
 
 
 class Evaluations:

@@ -38,6 +38,12 @@ COMPOSITION = "hydra.errors.ConfigCompositionException"
 NOT_FOUND = "hydra.errors.MissingConfigException"
 
 
+# The groups of the defaults list of Hydra's own config (hydra-core 1.3.2 conf/__init__.py).
+HYDRAS_OWN = frozenset(
+    f"hydra/{name}" for name in ("output", "launcher", "sweeper", "help", "hydra_help", "hydra_logging", "job_logging", "callbacks", "env")
+)
+
+
 class CompositionError(Exception):
     """A composition that Hydra refuses.
 
@@ -181,7 +187,7 @@ class DefaultsList:
         """The files in the order in which they are merged; raises CompositionError."""
         found = self._expand(Entry(None, name, primary=True))
         for target, cause in self._chosen_by.items():
-            if target not in self._used:
+            if target not in self._used and target not in HYDRAS_OWN:
                 override = cause if isinstance(cause, HydraOverride) else None
                 raise CompositionError(f"{COMPOSITION}: Could not override '{target}'. No match in the defaults list.", override)
         for target, override in self._deleted.items():

@@ -47,6 +47,14 @@ def test_auto_is_filled_from_the_trainer(pair):
     assert run.configs[0].deepspeed.filled["train_batch_size"].because == "per_device_train_batch_size, gradient_accumulation_steps"
 
 
+@each_case("accumulation", ["auto", 2])
+def test_an_automatic_global_batch_needs_no_gpu_count(pair, accumulation):
+    """The engine gets a global batch on any number of GPUs, also where the file has no micro batch."""
+    run = pair(gpus=None, without=("train_micro_batch_size_per_gpu",), gradient_accumulation_steps=accumulation)
+    assert errors(run) == []
+    assert run.configs[1].values["train_micro_batch_size_per_gpu"] == 4
+
+
 @each_case("changes", [{}, {"train_batch_size": 64}, {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4}])
 def test_missing_accumulation_is_reported_at_the_deepspeed_file(pair, changes):
     """Accelerate sets the missing key to 1, whatever the Trainer accumulates."""

@@ -285,3 +285,20 @@ def test_a_required_argument_without_a_line_is_unknown():
     code = "parser = argparse.ArgumentParser()\nparser.add_argument('--rows', type=int, required=True)\nargs = parser.parse_args()"
     assert value(code, "1 if args.rows is None else 2", []) is None
     assert value(code, "args.rows", ["--rows", "5"]) == 5
+
+
+OWN_ARGUMENTS = """
+from dataclasses import dataclass
+from trl import TrlParser
+@dataclass
+class Own:
+    rate: float
+    rows: int = 2
+own = TrlParser([Own]).parse_args_and_config()[0]
+"""
+
+
+def test_the_parser_of_trl_converts_the_strings_of_a_file():
+    files = {"own.yaml": "rate: 1e-6\nrows: '8'\n"}
+    found = [value(OWN_ARGUMENTS, each, ("--config", "own.yaml"), files) for each in ("own.rate", "own.rows")]
+    assert found == [1e-6, 8]

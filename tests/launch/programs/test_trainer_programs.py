@@ -218,6 +218,22 @@ def test_a_subclass_changes_what_an_option_takes(tmp_path, monkeypatch, capsys, 
     assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == codes
 
 
+@pytest.mark.parametrize(("base", "requirement"), [("TrainingArguments", "transformers==4.46.2"), ("SFTConfig", "trl==0.13.0")])
+@pytest.mark.parametrize(("definition", "refused"), [('output_dir: str = field(default="out")', False), ("seed: int = 1", True)])
+def test_a_subclass_may_give_the_folder_that_old_releases_require(tmp_path, monkeypatch, capsys, base, requirement, definition, refused):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text(f"{requirement}\ntransformers==4.46.2\n")
+    (tmp_path / "train.py").write_text(
+        "from dataclasses import dataclass, field\n"
+        "from transformers import HfArgumentParser, TrainingArguments\nfrom trl import SFTConfig\n"
+        f"@dataclass\nclass Own({base}):\n    {definition}\n(args,) = HfArgumentParser(Own).parse_args_into_dataclasses()\n"
+    )
+    (tmp_path / "run.sh").write_text("python train.py --seed 2\n")
+    main(["check", "run.sh", "--format", "json"])
+    codes = {each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]}
+    assert codes == ({{"TrainingArguments": "HFT002", "SFTConfig": "TRL006"}[base]} if refused else set())
+
+
 @pytest.mark.parametrize(("line", "codes"), [('Path("ds.json").write_text(made())', []), ('print("ds.json")', ["RUN010"])])
 def test_a_file_that_the_program_may_write_is_not_missing(tmp_path, monkeypatch, capsys, line, codes):
     monkeypatch.chdir(tmp_path)

@@ -56,14 +56,21 @@ def test_the_keys_of_the_config_are_checked(launched):
     assert found == [("TRL010", "/learning_rte", "error")]
 
 
-@each_case("path", ["missing.yaml", "/data/outside.yaml", "$CONFIG"])
-def test_what_an_unread_config_sets_is_unknown(launched, path):
+@each_case(("path", "missing"), [("missing.yaml", [("LCH002", "--config", "error")]), ("/data/outside.yaml", []), ("$CONFIG", [])])
+def test_what_an_unread_config_sets_is_unknown(launched, path, missing):
     run, found = launched(SFT, f"--config {path} --per_device_train_batch_size 3", OLD)
-    assert (run["resolved"]["micro_batch"], run["resolved"]["accumulation"], found) == (3, None, [])
+    assert (run["resolved"]["micro_batch"], run["resolved"]["accumulation"], found) == (3, None, missing)
+
+
+@each_case("processes", ["4", "$N"])
+def test_the_trainer_fills_what_accelerate_leaves_automatic_also_from_an_unread_config(launched, processes):
+    block = {"accelerate.yaml": "distributed_type: DEEPSPEED\nnum_processes: 4\nnum_machines: 1\ndeepspeed_config:\n  zero_stage: 2\n"}
+    launch = f"accelerate launch --config_file accelerate.yaml --num_processes {processes}"
+    assert launched(SFT, "--config /data/outside.yaml", block, before=launch)[1] == []
 
 
 def test_unknown_arguments_of_the_line_are_refused_all_the_same(launched):
-    assert launched(SFT, "--config missing.yaml --learning_rte 1")[1] == [("TRL010", "--learning_rte", "error")]
+    assert launched(SFT, "--config /data/outside.yaml --learning_rte 1")[1] == [("TRL010", "--learning_rte", "error")]
 
 
 def test_strings_of_the_config_are_cast_for_the_trainers_own_class_too(launched):

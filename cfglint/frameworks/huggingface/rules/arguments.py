@@ -6,7 +6,7 @@ from math import inf
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field, is_required
+from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules.common import OLD, article, certainty, lost_strategy, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice
@@ -63,7 +63,7 @@ def output_dir_missing(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517.
     """
-    if config.parsed and is_required("output_dir", config.version) and "output_dir" not in config.arguments:
+    if config.parsed and config.arguments.lacks("output_dir"):
         yield Finding(
             config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
         )

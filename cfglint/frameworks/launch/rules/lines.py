@@ -91,10 +91,14 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     ERROR,
     fails_at="load",
     raises="FileNotFoundError: [Errno 2] No such file or directory",
-    bad={
-        "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
-        "train.py": "\n",
-    },
+    bad=(
+        {
+            "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
+            "train.py": "\n",
+        },
+        {"train.sh": "llamafactory-cli train sft.yaml\n"},
+        {"train.sh": "trl sft --config sft.yaml\n"},
+    ),
     good={
         "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
         "train.py": "\n",
@@ -105,21 +109,23 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
 def missing_config_file(config: LaunchConfig) -> Iterator[Finding]:
     """A launch line names a configuration file that does not exist.
 
-    The file is searched relative to the folder in which the line's program is found; only then is it an error. A file that the script
-    itself
-    writes, or that an earlier command mentions, is not reported. A missing hostfile is not an error: the deepspeed launcher
-    then uses the local machine alone.
+    The file is searched relative to the folder in which the line's program is found, or from which the script names files that exist;
+    only then is it an error. A file that the script itself writes, or that an earlier command mentions, is not reported, nor is the
+    config of an example in a page. A missing hostfile is not an error: the deepspeed launcher then uses the local machine alone.
 
     `--deepspeed` of the Trainer has no names for configurations: a word such as `zero3` is the name of a file too, unless it is JSON
     or base64-encoded JSON.
 
     Run-time errors: `FileNotFoundError: [Errno 2] No such file or directory`; for `--deepspeed` `ValueError: Expected a string path to
-    an existing deepspeed config, or a dictionary, or a base64 encoded string. Received: ...`
+    an existing deepspeed config, or a dictionary, or a base64 encoded string. Received: ...`; for `axolotl train`
+    `Error: Invalid value for 'CONFIG': Path '...' does not exist.`
 
     Fix: correct the path, or start the script from the folder that it expects.
 
     Source: accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), 1.15.0 utils/deepspeed.py:136-158
-    (HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
+    (HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile), trl 1.16.0 scripts/utils.py (TrlParser),
+    axolotl 0.21.0 cli/main.py (ConfigPath), LLaMA-Factory 0.9.5 hparams/parser.py (read_args), GPT-NeoX ea7aefd8
+    megatron/neox_arguments/arguments.py (from_ymls).
     """
     return problems(config, "LCH002")
 

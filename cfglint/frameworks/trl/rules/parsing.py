@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.huggingface.fields import is_required
 from cfglint.frameworks.trl.releases import ENTRY
 from cfglint.frameworks.trl.rules.common import HEAD, OLD, of, shown
 
@@ -193,7 +192,7 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
 
     Source: transformers 4.46.3 training_args.py:796, hf_argparser.py.
     """
-    if config.parsed and is_required("output_dir", config.version) and "output_dir" not in config.arguments and config.facts.complete:
+    if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete:
         yield Finding(
             config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
         )
