@@ -40,7 +40,7 @@ MOST_INCLUDED = 20  # files that a requirements file includes
 MOST_FOLDERS = 400  # of a repository that are looked through for requirements files and copies of packages
 MOST_NAMES = 20_000  # in all of these folders
 DEEPEST = 4
-SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env")
+SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env", "wandb")
 
 
 class Disk(DiskFolders):
