@@ -91,14 +91,10 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     ERROR,
     fails_at="load",
     raises="FileNotFoundError: [Errno 2] No such file or directory",
-    bad=(
-        {
-            "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
-            "train.py": "\n",
-        },
-        {"train.sh": "llamafactory-cli train sft.yaml\n"},
-        {"train.sh": "trl sft --config sft.yaml\n"},
-    ),
+    bad={
+        "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
+        "train.py": "\n",
+    },
     good={
         "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
         "train.py": "\n",
