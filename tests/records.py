@@ -98,19 +98,20 @@ def check_folder(folder: Path, now: Mapping[str, Outcomes], updating: bool) -> N
         pytest.fail("\n\n".join(failures), pytrace=False)
 
 
-def check_parts(folder: Path, lines: Iterable[str], updating: bool) -> None:
-    """The same for lines of which some are titles of cases, in a folder of files that a person can read."""
+def check_parts(folder: Path, purpose: str, lines: Iterable[str], updating: bool) -> None:
+    """The same for lines of which some are titles of cases, in a folder of files that a person can read, each with its purpose above."""
     now = titled(lines)
     if updating:
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.glob("*.txt"):
             path.unlink()
-        for number, part in enumerate(parts(now), 1):
-            (folder / f"{number}.txt").write_text(written((), part), encoding="utf-8")
+        for number, part in enumerate(parts(now, purpose), 1):
+            (folder / f"{number}.txt").write_text(written((purpose,), part), encoding="utf-8")
     expected = {title: case for path in folder.glob("*.txt") for title, case in read(path).items()}
     differing = reported(folder, expected, now)
     if differing:
         pytest.fail(differing, pytrace=False)
+    assert all(head(path) == [purpose] for path in folder.glob("*.txt")), f"{folder}: the first line is not {purpose!r}"
 
 
 def titled(lines: Iterable[str]) -> dict[str, list[str]]:
@@ -126,11 +127,11 @@ def titled(lines: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def parts(cases: Outcomes) -> Iterable[dict[str, Sequence[str]]]:
+def parts(cases: Outcomes, purpose: str) -> Iterable[dict[str, Sequence[str]]]:
     """The cases in their order, in parts that are no larger than a record may be."""
     part: dict[str, Sequence[str]] = {}
     for title, lines in cases.items():
-        if part and len(written((), {**part, title: lines}).encode()) > LARGEST:
+        if part and len(written((purpose,), {**part, title: lines}).encode()) > LARGEST:
             yield part
             part = {}
         part[title] = lines

@@ -15,6 +15,7 @@ from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.source import files
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.record import changed
 from cfglint.source.root import repository
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ MOST_INCLUDED = 20  # files that a requirements file includes
 MOST_FOLDERS = 400  # of a repository that are looked through for requirements files and copies of packages
 MOST_NAMES = 20_000  # in all of these folders
 DEEPEST = 4
-SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env")
+SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env", "wandb")
 
 
 class Disk(DiskFolders):
@@ -87,8 +88,8 @@ class Repositories:
             from cfglint.project.statements.lines import of_commands
 
             chain[0] = in_order([*chain[0], *(each for _, each in of_commands(script, name, (package,)))], name)
-        found = nearest([[each for each in statements if not each.optional] for statements in chain])
-        return found or nearest(chain, every=True) or self.elsewhere(folders, package)
+        found = nearest(package, [[each for each in statements if not each.optional] for statements in chain])
+        return found or nearest(package, chain, every=True) or self.elsewhere(folders, package)
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
         """Whether the file lies in a copy of the framework's own repository: its pyproject.toml or setup.py has this name."""
@@ -239,10 +240,11 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
     return facts.replace(target={**facts.target, package: release}, target_from={**facts.target_from, package: said})
 
 
-def nearest(chain: list[list[Statement]], every: bool = False) -> list[Statement]:
+def nearest(package: str, chain: list[list[Statement]], every: bool = False) -> list[Statement]:
     """The statements that decide, from those of each folder, the nearest folder first.
 
-    An exact version of a folder above counts if it satisfies the nearest bound. `every`: those of extras, which may disagree.
+    An exact version of a folder above counts if it satisfies the nearest bound; the bounds of a file hold together.
+    `every`: those of extras, which may disagree.
     """
     bounds: list[Statement] = []
     for statements in chain:
@@ -252,7 +254,19 @@ def nearest(chain: list[list[Statement]], every: bool = False) -> list[Statement
         if exact and (not bounds or all(satisfies(each, bounds[0]) for each in exact)):
             return exact
         bounds = bounds or [each for each in statements if each.spec and not each.is_exact]
-    return bounds if every else bounds[:1]
+    return bounds if every or not bounds else [together(package, [each for each in bounds if each.file == bounds[0].file])]
+
+
+def together(package: str, bounds: list[Statement]) -> Statement:
+    """The bounds of one file as one, such as those of two commands in a row; the first if no release satisfies all."""
+    specs = dict.fromkeys(each.spec for each in bounds)
+    if len(specs) == 1:
+        return bounds[0]
+    from cfglint.frameworks import modelled_releases
+    from cfglint.frameworks.version_bounds import allowed
+
+    spec = ",".join(specs)
+    return changed(bounds[0], spec=spec) if allowed(spec, modelled_releases(package)) else bounds[0]
 
 
 def satisfies(exact: Statement, bound: Statement) -> bool:

@@ -474,13 +474,25 @@ def leave_out_configs_of_program(launch: Launch, program: ProgramFacts, document
 
 
 def leave_out_unread(launch: Launch, documents: list[Document], kinds: list[str]) -> None:
-    """Leave out the further files of trainers: one parser takes one of them, so they are in no run of this line."""
+    """Leave out the further files of trainers: one parser takes one of them, so they are in no run of this line. The same holds for a
+    DeepSpeed file that the program takes by an argument of its own: no trainer reads it.
+    """
+    own = own_files(launch)
     first = kinds.index(launch.consumer) if not launch.is_main and launch.consumer in kinds[1:] else 0
     for place in reversed(range(1, len(documents))):
         is_read = place == first or not framework(kinds[place]).argument_classes() or isinstance(documents[place], CallDocument)
-        if not is_read:
+        if not is_read or documents[place].path in own:
             launch.extra_files += (documents.pop(place).path,)
             kinds.pop(place)
+
+
+def own_files(launch: Launch) -> set[str]:
+    """The DeepSpeed files that a program with a trainer's arguments takes by arguments of its own, and does not hand to its trainer."""
+    program, line = launch.parser, launch.line
+    if not launch.is_main or program is None or line is None or not program_kind(launch) or "deepspeed" in program.changed:
+        return set()
+    named = ((file.path, file.role.removeprefix("--")) for file in line.files if file.kind == "deepspeed")
+    return {path for path, name in named if path is not None and name in program.fields}
 
 
 def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> None:

@@ -334,4 +334,4 @@ def test_transcript(command, root, updating, tmp_path, monkeypatch, capsys):
             lay_out(files)
             lines += shown([*spelling(command, arguments), *shlex.split(arguments)], capsys, files)
     lines = [line.replace(str(tmp_path), "/tmp").replace(f'"cfglint": "{__version__}"', '"cfglint": "0"') for line in lines]
-    check_parts(root / "tests" / "cli" / "expected" / command, lines, updating)
+    check_parts(root / "tests" / "cli" / "expected" / command, "a command line: its exit status and what it prints", lines, updating)

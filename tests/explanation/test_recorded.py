@@ -118,7 +118,7 @@ def test_logs(root, updating):
             lines += [f"not {each.key} {each.logged} but {each.configured} ({each.place})" for each in each.differences]
         if log in PAGES:
             lines += ["=== the page about it: " + log.strip().split("\n")[-1].strip(), *page_of(found)]
-    check_parts(root / "tests" / "explanation" / "expected" / "logs", lines, updating)
+    check_parts(root / "tests" / "explanation" / "expected" / "logs", "what a log says of its run", lines, updating)
 
 
 def numbers_after(start, gap, line):

@@ -194,4 +194,5 @@ def test_facts_of_existing_runs(root, updating, tmp_path, monkeypatch):
         names = {line.split()[0] for line in facts}
         gone = [f"  - {line.split()[0]}" for line in usual if line.split()[0] not in {*names, "left:"}]
         lines += [f"=== {kind}: {str(title).replace(chr(10), ', ')}", *gone, *(f"  {line}" for line in facts if line not in usual)]
-    check_parts(root / "tests" / "generators" / "expected" / "facts", lines, updating)
+    purpose = "what `cfglint new` takes from existing files"
+    check_parts(root / "tests" / "generators" / "expected" / "facts", purpose, lines, updating)

@@ -147,4 +147,5 @@ def test_each_fact(kind, root, updating):
     lines = ["=== the usual facts", *usual]
     for change in changes(kind):
         lines += difference(str(change), usual, written(kind, {**base, **change}))
-    check_parts(root / "tests" / "generators" / "expected" / kind, lines, updating)
+    purpose = "what `cfglint new` says and writes for the usual facts with some changed"
+    check_parts(root / "tests" / "generators" / "expected" / kind, purpose, lines, updating)

@@ -281,7 +281,7 @@ OPENS = ("open", "open_regular", "read_bytes", "read_text")  # and `read` of cfg
 OPENERS = {
     "cli/__init__.py": "the null device",
     "cli/new.py": "a file that is about to be written, named on the command line",
-    "cli/review.py": "the configuration that was found, which `load_configuration` checks",
+    "review/of_branch.py": "the configuration that was found, which `load_configuration` checks",
     "cli/schema.py": "cfglint's own schemas",
     "explanation/log_file.py": "a log that is named on the command line",
     "cli/worker_processes.py": "a pipe",

@@ -103,6 +103,11 @@ def test_a_folder_of_requirements(folder):
     assert found() == ({"deepspeed": "0.15.4"}, {"deepspeed": "requirements/base.txt"})
 
 
+def test_what_was_installed_for_an_earlier_run_is_no_statement(folder):
+    write(folder, {"wandb/offline-run-1/files/requirements.txt": "deepspeed==0.15.4\n"})
+    assert found()[0] == {}
+
+
 def test_poetry_s_caret_below_one(folder):
     write(folder, {"pyproject.toml": '[tool.poetry.dependencies]\ndeepspeed = "^0.14.0"\n'})
     assert found()[0] == {"deepspeed": "0.14.5"}

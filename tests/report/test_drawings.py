@@ -135,7 +135,7 @@ def drawn():
 
 def test_drawings(root, updating):
     lines = [line for title, shown in drawn() for line in [f"=== {title}", *"\n".join(map(str, shown)).replace("><", ">\n<").splitlines()]]
-    check_parts(root / "tests" / "report" / "expected" / "drawings", lines, updating)
+    check_parts(root / "tests" / "report" / "expected" / "drawings", "what a drawing shows", lines, updating)
 
 
 LINES = tuple(f"key{number}: {number}" for number in range(1, 13))

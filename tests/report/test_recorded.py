@@ -99,7 +99,7 @@ def is_recorded(root, updating):
     def check(name, text):
         lines = text.splitlines()
         first = [] if lines[0].startswith(MARK) else [f"{MARK}{name}"]
-        check_parts(root / "tests" / "report" / "expected" / name, [*first, *lines], updating)
+        check_parts(root / "tests" / "report" / "expected" / name, "a report as it is printed", [*first, *lines], updating)
 
     return check
 

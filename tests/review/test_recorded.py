@@ -229,4 +229,5 @@ def test_every_change(group, root, updating, tmp_path, monkeypatch):
             lines += [f"=== {json.dumps(change)} with {json.dumps(facts)}", *lines_of(there)]
             if facts == launches[-1]:
                 lines += ["  back", *lines_of(Comparison(after, before))]
-    check_parts(root / "tests" / "review" / "expected" / f"{kind}-{group}", lines, updating)
+    purpose = "what a changed setting means for a run, and then what the way back does"
+    check_parts(root / "tests" / "review" / "expected" / f"{kind}-{group}", purpose, lines, updating)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import cfglint
 from cases import each_case
 from cfglint.cli import main
 
@@ -212,8 +213,8 @@ def test_runs_names_each_cause_once_with_the_flag_that_tells_it(project, capsys)
     main(["runs", "train.sh"])
     assert [line.strip() for line in capsys.readouterr().out.splitlines() if "unknown   " in line] == [
         "unknown       GPUs of a node: $2 comes from the call of the script (pass --gpus N)",
-        "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
         "unknown       --save: to be filled in",
+        "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
     ]
 
 
@@ -494,6 +495,30 @@ def test_the_autotuner_writes_the_section_that_a_trainer_requires(project, capsy
     (project / "train.sh").write_text(f"deepspeed {option} --num_gpus 8 train.py --deepspeed ds.json --output_dir out\n")
     found = {each["code"] for each in report(capsys, "check", "train.sh")["diagnostics"]}
     assert found & {"RUN002"} == {*codes}
+
+
+OWN_ENGINE = """\
+from dataclasses import dataclass
+import deepspeed
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+@dataclass
+class DataArguments:
+    deepspeed_config: str = None
+
+data, args = HfArgumentParser((DataArguments, TrainingArguments)).parse_args_into_dataclasses()
+%strainer = Trainer(model, args)
+trainer.model, *_ = deepspeed.initialize(model=model, config=data.deepspeed_config)
+"""
+
+
+@pytest.mark.parametrize(("handed_on", "codes"), [("", []), ("args.deepspeed = data.deepspeed_config\n", ["RUN001"])])
+def test_a_deepspeed_file_of_the_programs_own_argument_is_not_the_trainers(handed_on, codes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(OWN_ENGINE % handed_on)
+    (tmp_path / "ds.json").write_text('{"train_batch_size": "auto", "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 1}}')
+    (tmp_path / "run.sh").write_text("deepspeed --num_gpus 8 train.py --output_dir o --learning_rate 2e-5 --deepspeed_config ds.json\n")
+    assert [each.code for each in cfglint.check("run.sh").diagnostics if each.severity == "error"] == codes
 
 
 def test_a_file_that_the_program_reads_itself_is_not_the_trainers(tmp_path, monkeypatch, capsys):

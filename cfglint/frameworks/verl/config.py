@@ -113,11 +113,11 @@ class VerlConfig(Config):
 
     def _read(self, words: list[Text]) -> list[HydraOverride]:
         options, places = command_line.split([word.string for word in words])
-        for flag, _, place in options:
-            word = words[place]
-            if flag not in (*command_line.WITH_VALUE, *command_line.PLAIN):
-                exception = f"SystemExit: 2 (error: unrecognized arguments: {word.string})"
-                self.refused.append(RefusedWord(word, exception, None, word.string))
+        unknown = [words[place] for flag, _, place in options if command_line.refused([flag])]
+        if unknown:
+            exception = command_line.refused([word.string for word in unknown])
+            others = tuple(word.string for word in unknown[1:])
+            self.refused.append(RefusedWord(unknown[0], f"SystemExit: 2 ({exception})", None, unknown[0].string, others))
         found = [override for place in places for override in self._override(words[place])]
         return [*found, *(parse_override(f"++{each.key}={each.values[0]}") for each in self.facts.overrides if each.values)]
 

@@ -18,6 +18,7 @@ WITH_VALUE = (
     *("-r", "-c", "--requirement", "--constraint", "-i", "--index-url", "--extra-index-url", "-f", "--find-links"),
     *("-t", "--target", "-n", "--name", "--channel"),
 )
+COMPARED = (" =", " <", " >", " ~", " !", "= ", "< ", "> ")  # in a requirement that has spaces
 QUOTES = "\\\"'!%$()[]"
 ENDS = ("&&", "||", ";", "|", "&", "#")
 MOST_LINES = 200_000  # of a file that are looked at
@@ -103,9 +104,23 @@ def assigned(line: str, variables: dict[str, str]) -> None:
             variables[name] = value.strip("\"'")
 
 
+def without_spaces(line: str) -> str:
+    """A line whose quoted requirements have no spaces: `"transformers <= 4.46.0"` is one word."""
+    for quote in "\"'":
+        parts = line.split(quote)
+        parts[1::2] = [each.replace(" ", "") if is_requirement(each) else each for each in parts[1::2]]
+        line = quote.join(parts)
+    return line
+
+
+def is_requirement(quoted: str) -> bool:
+    """Whether a quoted string is a requirement with spaces, not a command."""
+    return any(mark in quoted for mark in COMPARED) and not any(f"{command} " in quoted for command in COMMANDS)
+
+
 def installed(line: str, variables: dict[str, str]) -> Iterator[str]:
     """The requirements that a line installs."""
-    words = line.replace("&&", " && ").replace('",', " ").replace("\\n", " ").replace("`", " ").split()
+    words = without_spaces(line).replace("&&", " && ").replace('",', " ").replace("\\n", " ").replace("`", " ").split()
     active, skip = False, False
     for place, word in enumerate(words):
         plain = word.strip(QUOTES)

@@ -12,12 +12,30 @@ if TYPE_CHECKING:
 NAMES = ("--config-name", "-cn")
 FOLDERS = ("--config-path", "-cp")
 MORE_FOLDERS = ("--config-dir", "-cd")
-WITH_VALUE = (*NAMES, *FOLDERS, *MORE_FOLDERS, "--package", "-p", "--cfg", "-c")
+WITH_VALUE = (*FOLDERS, *NAMES, *MORE_FOLDERS, "--package", "-p", "--cfg", "-c")
 PLAIN = ("--resolve", "--info", "-i", "--multirun", "-m", "--help", "-h", "--hydra-help", "--version", "--experimental-rerun")
 
 
+def refused(flags: Sequence[str]) -> str:
+    """argparse's error for the options among some that Hydra does not have: the first that may be several, else all that are none."""
+    candidates = {flag: [option for option in (*WITH_VALUE, *PLAIN) if option == flag or is_abbreviation(flag, option)] for flag in flags}
+    for flag, found in candidates.items():
+        if len(found) > 1 and flag not in found:
+            return f"error: ambiguous option: {flag} could match {', '.join(found)}"
+    unknown = [flag for flag, found in candidates.items() if not found]
+    return f"error: unrecognized arguments: {' '.join(unknown)}" if unknown else ""
+
+
+def is_abbreviation(flag: str, option: str) -> bool:
+    """Whether argparse takes a flag for the beginning of an option."""
+    return len(flag) > 2 and flag.startswith("--") and option.startswith(flag)
+
+
 def split(words: Sequence[str]) -> tuple[list[tuple[str, str, int]], list[int]]:
-    """The words that begin with a dash as (flag, value, place of the word that has it), and the places of the overrides."""
+    """The words that begin with a dash as (flag, value, place of the word that has it), and the places of the overrides.
+
+    A word without `=` behind a flag that Hydra does not have is the flag's value.
+    """
     options: list[tuple[str, str, int]] = []
     overrides: list[int] = []
     waiting = ""
@@ -27,7 +45,9 @@ def split(words: Sequence[str]) -> tuple[list[tuple[str, str, int]], list[int]]:
             options.append((waiting, word, place))
             waiting = ""
         elif not word.startswith("-"):
-            overrides.append(place)
+            after_unknown = place and words[place - 1].startswith("-") and refused([words[place - 1].partition("=")[0]])
+            if mark or not after_unknown:
+                overrides.append(place)
         elif flag in WITH_VALUE and not mark:
             waiting = flag
         else:

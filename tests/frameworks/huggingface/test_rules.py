@@ -190,3 +190,8 @@ def test_a_removed_evaluation_strategy_that_keeps_the_best_model_from_loading_is
 )
 def test_what_a_removed_evaluation_strategy_is_not_the_only_cause_of(trainer, text, given, expected):
     assert sorted(each.code for each in trainer(text, **given).diagnostics) == expected
+
+
+def test_a_string_that_another_check_is_about_does_not_hide_the_next_one(trainer):
+    found = trainer('output_dir: out\nbf16: "auto"\nfp16: "false"\ntf32: "no"\n').diagnostics
+    assert [each.key for each in found if each.code == "TYP201"] == ["/fp16", "/tf32"]

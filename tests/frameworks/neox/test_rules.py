@@ -117,6 +117,11 @@ def test_former_argument_is_taken_out(runs):
         ({"optimizer": {"params": {}}}, "NEO010", CANNOT),
         ({"num_attention_heads": 0}, "NEO023", f"ZeroDivisionError: {modulo_by_zero()}"),
         ({"num_kv_heads": 0}, "NEO022", f"ZeroDivisionError: {modulo_by_zero()}"),
+        (
+            {"moe_num_experts": 2, "zero_optimization": {"stage": 2}},
+            "NEO014",
+            "AssertionError: MoE is not compatible with zero stages 2 and 3",
+        ),
         ({"num_layers": -1}, "NEO020", "AssertionError: Length of attention config list must equal num_layers"),
         ({"min_lr": 1}, "NEO025", "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"),
     ],

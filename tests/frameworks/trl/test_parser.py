@@ -183,3 +183,15 @@ def test_the_words_for_null_are_only_for_optional_fields(trl, codes):
     assert codes(trl(HEAD + "num_generations: 8\ntop_k: none\n", "grpo", release="1.8.0"), "error") == ["TRL003"]
     assert codes(trl(HEAD + "max_length: none\n", release="1.8.0"), "error") == []
     assert codes(trl(HEAD + "max_length: none\n", release="1.5.1"), "error") == ["TRL003"]
+
+
+def test_a_key_was_removed_from_the_class_of_the_run(trl):
+    """`max_prompt_length` left KTO in 0.27, GRPO in 0.28 and DPO in 0.29; without a trainer the releases are all of these."""
+
+    def messages(trainer, release):
+        return [each.message for each in trl(HEAD + "max_prompt_length: 512\n", trainer, release=release).diagnostics]
+
+    assert messages("grpo", "0.28.0") == ["`max_prompt_length` was removed in TRL 0.28.0"]
+    assert messages("dpo", "0.28.0") == []
+    assert messages("dpo", "0.29.0") == ["`max_prompt_length` was removed in TRL 0.29.0"]
+    assert messages(None, "0.29.0") == ["`max_prompt_length` was removed in TRL 0.27.0 to 0.29.0, depending on the trainer"]

@@ -224,7 +224,8 @@ def test_a_subclass_may_give_the_folder_that_old_releases_require(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "requirements.txt").write_text(f"{requirement}\ntransformers==4.46.2\n")
     (tmp_path / "train.py").write_text(
-        "from dataclasses import dataclass, field\nfrom transformers import HfArgumentParser, TrainingArguments\nfrom trl import SFTConfig\n"
+        "from dataclasses import dataclass, field\n"
+        "from transformers import HfArgumentParser, TrainingArguments\nfrom trl import SFTConfig\n"
         f"@dataclass\nclass Own({base}):\n    {definition}\n(args,) = HfArgumentParser(Own).parse_args_into_dataclasses()\n"
     )
     (tmp_path / "run.sh").write_text("python train.py --seed 2\n")

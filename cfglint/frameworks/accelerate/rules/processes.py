@@ -97,8 +97,6 @@ def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]
 
     Run-time error: `AssertionError` from torch's elastic agent, which requires at least one.
 
-    Fix: write the total, not the number on one machine.
-
     Source: accelerate 1.15.0 utils/launch.py:217; torch 2.13 distributed/elastic/agent/server/api.py:105.
     """
     if config.spawns and config.local and config.machines != 1 and config.per_machine == 0:

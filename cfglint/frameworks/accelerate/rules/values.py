@@ -110,8 +110,6 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
 
     An unquoted `no` is the boolean false in YAML, and the launcher calls a string method on it.
 
-    Fix: quote it: `'no'`.
-
     Source: accelerate 1.15.0 utils/launch.py:140, 274, 518.
     """
     from cfglint.findings.fix_builders import replace

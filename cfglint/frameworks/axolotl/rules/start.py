@@ -113,8 +113,6 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
 def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
     """`learning_rate` is the empty string, which axolotl does not convert to a number.
 
-    Fix: use a number.
-
     Source: axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58.
     """
     if config.parsed and config.model is not None and config.model.learning_rate == "":

@@ -79,8 +79,6 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed divides the step count by it after the first step. Null turns printing off; 0 does not.
 
-    Fix: write null, or a number of steps.
-
     Source: deepspeed 0.19.8 runtime/engine.py:3554.
     """
     value = config.values.get("steps_per_print")

@@ -277,8 +277,6 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed warns that the format is deprecated, and reads top-level `allgather_size` only with it.
 
-    Fix: write `{"stage": 1}`.
-
     Source: deepspeed 0.19.8 runtime/zero/config.py:57-73.
     """
     value = config.values.get("zero_optimization")

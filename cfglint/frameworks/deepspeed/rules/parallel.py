@@ -37,8 +37,6 @@ SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
 def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`log_level` is not one of debug, info, warning, error and critical.
 
-    Fix: use one of the five names, in lower case.
-
     Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584.
     """
     value = config.values.get("log_level")
@@ -236,8 +234,6 @@ def checkpoint_writer_without_unit(config: DeepSpeedConfig) -> Iterator[Finding]
 
     An empty section turns the writer on. Without `data_parallel`, DeepSpeed looks up a rank that only a
     model-parallel run has.
-
-    Fix: set `"data_parallel": "replica"` (or `socket`, `machine`).
 
     Source: deepspeed 0.19.8 runtime/model_checkpointing/data_parallel_writer_factory.py:92-96.
     """

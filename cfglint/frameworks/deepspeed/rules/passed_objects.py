@@ -36,8 +36,6 @@ def section_replaced_by_object(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The object is used and the section is ignored.
 
-    Fix: remove the section, or do not pass the object.
-
     Source: deepspeed 0.19.8 runtime/engine.py:2328-2340 (_configure_optimizer), 1883-1895 (_configure_lr_scheduler).
     """
     for section, name in SECTIONS.items():
@@ -61,8 +59,6 @@ def section_replaced_by_object(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def offload_of_torch_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     """The optimizer is offloaded to the CPU, and the program passes one of torch to `deepspeed.initialize`.
-
-    Fix: pass `DeepSpeedCPUAdam`, write an `optimizer` section and pass none, or set `zero_force_ds_cpu_optimizer: false`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2342-2346.
     """

@@ -423,8 +423,6 @@ def ignored_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
     The old name is read only where the new one is missing or null; its content, typos included, is not
     checked.
 
-    Fix: keep one of the two.
-
     Source: deepspeed 0.19.8 runtime/precision_config.py:35-39.
     """
     if config.values.get("bf16") is not None and "bfloat16" in config.values:

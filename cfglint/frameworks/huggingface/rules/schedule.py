@@ -292,8 +292,6 @@ def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
 
     In 4.x the steps override the ratio, in 5.0 to 5.14 the ratio overrides the steps, so an upgrade changes the schedule.
 
-    Fix: remove one of them.
-
     Source: transformers 4.57.6 training_args.py:2551-2558, 5.14.1 training_args.py:1487-1489.
     """
     args = config.arguments

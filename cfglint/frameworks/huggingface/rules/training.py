@@ -189,8 +189,6 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
 
     Setting a backend or a mode enables `torch_compile`.
 
-    Fix: use a supported backend; inductor is the most common one.
-
     Source: accelerate 1.15.0 utils/dataclasses.py:708-742, 1096; transformers 5.23.0 trainer.py:799-805.
     """
     value = config.arguments["torch_compile_backend"]

@@ -129,8 +129,6 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     So it needs `max_steps`, and excludes `max_samples` and a `val_size` that is a ratio.
 
-    Fix: set `max_steps`, write `val_size` as a number of samples, remove `max_samples`.
-
     Source: llamafactory 0.9.5 hparams/data_args.py:176-180, hparams/parser.py:356.
     """
     if not config.own("streaming"):

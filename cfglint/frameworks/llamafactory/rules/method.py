@@ -287,8 +287,6 @@ def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     So `quantization_bit` requires `finetuning_type` lora or oft, and excludes `pissa_init`, `resize_vocab`, `fp8`,
     several adapters, and `create_new_adapter` together with `adapter_name_or_path`.
 
-    Fix: follow the message.
-
     Source: llamafactory 0.9.5 hparams/parser.py:188-202, 404.
     """
     if config.own("quantization_bit") is None:

@@ -252,8 +252,6 @@ def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Its start-up check wants trl>=0.18.0, its PPO trainer trl>=0.8.6,<=0.9.6: there is no release that is both.
 
-    Fix: train with dpo or kto, or use an older LLaMA-Factory for ppo.
-
     Source: llamafactory 0.9.5 extras/misc.py (check_dependencies), train/ppo/trainer.py:70.
     """
     if config.stage == "ppo":

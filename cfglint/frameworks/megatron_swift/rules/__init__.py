@@ -47,8 +47,6 @@ def missing_input(config: MegatronSwiftConfig) -> Iterator[Finding]:
 def indivisible_sizes(config: MegatronSwiftConfig) -> Iterator[Finding]:
     """The processes are not a multiple of the parallel sizes, or the global batch not one of micro batch x data parallel.
 
-    Fix: choose sizes that divide each other; `global_batch_size` is 16 by default.
-
     Source: ms-swift 4.6.0 megatron/arguments/megatron_args.py:996-1006; megatron-core 0.16.1 parallel_state.py.
     """
     return failing(config, "SWM002")

@@ -77,8 +77,6 @@ def unreadable_config() -> None:
     It has names for its own files (`zero0`, `zero1`, `zero2`, `zero3`, `zero2_offload`, `zero3_offload`; `fsdp2`) and takes every other
     value for JSON. The names of 2.x (`default-zero2`) and the values of the Trainer's `--fsdp` are none.
 
-    Fix: one of the names, or the path of a file.
-
     Source: ms-swift 4.6.0 arguments/sft_args.py:263-275 and 296-316, utils/utils.py:490.
     """
 
@@ -117,8 +115,6 @@ def flash_attention_required() -> None:
 )
 def invalid_quantization() -> None:
     """The method of quantization needs a number of bits, and supports only some.
-
-    Fix: `--quant_bits 4`, or 8.
 
     Source: ms-swift 4.6.0 arguments/base_args/quant_args.py:46-100.
     """

@@ -229,8 +229,6 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1,
     which is less than the minimum required.`, `ZeroDivisionError: integer modulo by zero` (0).
 
-    Fix: use 2 or more.
-
     Source: trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591.
     """
     value = config.arguments[GENERATIONS]

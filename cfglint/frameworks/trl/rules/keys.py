@@ -135,30 +135,38 @@ def refusal(key: str, value: object, config: TrlConfig) -> str:
 
 
 def is_removed(key: str, config: TrlConfig) -> bool:
-    """Whether older releases of TRL or transformers had a field of this name, which no class of this release that is not
-    experimental has.
+    """Whether older releases of TRL or transformers had a field of this name, which the class of the run does not have in this release;
+    if the class is not decided or never had it, which no class has that is not experimental.
     """
-    release = config.trl_version
-    if any(key in HISTORY.fields(each, release) and not is_experimental(each, release) for each in HISTORY.sections_with(key)):
+    release, having = config.trl_version, tuple(HISTORY.sections_with(key))
+    classes = config.trainers if len(config.trainers) == 1 and config.trainers[0] in having else having
+    if any(key in HISTORY.fields(each, release) and not is_experimental(each, release) for each in classes):
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
-    return removed_in(key, config) is not None
+    return bool(removed_in(key, config))
 
 
-def removed_in(key: str, config: TrlConfig) -> Version | None:
-    """The release up to the targeted one that removed the field from the class of the run; if the class is not decided or never had
-    it, the last one that removed it from any class that is not experimental. None if none did.
+def removed_in(key: str, config: TrlConfig) -> list[Version]:
+    """The releases up to the targeted one that removed the field from the possible classes of the run, oldest first; if these never had
+    it, from any class that is not experimental. Empty if none did.
     """
     release = config.trl_version
-    own = config.trainers if len(config.trainers) == 1 else ()
     found = {
         section: until
         for section in HISTORY.sections_with(key)
         for _, until in HISTORY.releases(section, key)
-        if until and until <= release and (section in own or not is_experimental(section, before(until)))
+        if until and until <= release and (config.trainers == (section,) or not is_experimental(section, before(until)))
     }
-    return max((until for section, until in found.items() if section in own), default=max(found.values(), default=None))
+    return sorted({until for section, until in found.items() if section in config.trainers} or {*found.values()})
+
+
+def when_removed(key: str, config: TrlConfig) -> str:
+    """The release that removed a field, in words; the first and the last one if the trainers differ."""
+    if key in ARGUMENTS:
+        return f"in transformers {dotted(ARGUMENTS[key][3])}"
+    first, *others = removed_in(key, config)
+    return f"in TRL {dotted(first)}" + (f" to {dotted(others[-1])}, depending on the trainer" if others else "")
 
 
 def before(release: Version) -> Version:
@@ -219,9 +227,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
-        removed = removed_in(key, config) or ()
-        owner = f"in transformers {dotted(ARGUMENTS[key][3])}" if key in ARGUMENTS else f"in TRL {dotted(removed)}"
-        message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "")
+        message = f"`{key}` was removed {when_removed(key, config)}" + (f"; use {successor}" if successor else "")
         effect = effect_of_removal(key, value, config)
         if refuses(config):
             yield Finding(

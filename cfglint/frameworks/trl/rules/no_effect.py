@@ -210,8 +210,6 @@ def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
 def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
     """The value still works, but will be removed in TRL 2.0.
 
-    Fix: follow the message.
-
     Source: trl 1.16.0 trainer/sft_config.py:313-343, trainer/grpo_config.py:1059-1066, 1143-1150.
     """
     args = config.arguments
@@ -330,8 +328,6 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
 )
 def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
     """`bf16: null` is TRL's default, which is bf16 unless `fp16` is on.
-
-    Fix: write `true` or `false`.
 
     Source: trl 1.16.0 trainer/base_config.py:110-113.
     """

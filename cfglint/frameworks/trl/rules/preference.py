@@ -289,8 +289,6 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
 def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
     """The reward trainer of old releases drops samples that are longer than `max_length`, so it cannot be null.
 
-    Fix: use a length.
-
     Source: trl 0.17.0 trainer/reward_trainer.py:177, 220.
     """
     if config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):

@@ -238,8 +238,6 @@ def missing_rollout_engine() -> None:
 def padding_with_sequence_parallelism() -> None:
     """Ulysses sequence parallelism works on sequences without padding only.
 
-    Fix: `actor_rollout_ref.model.use_remove_padding=True`, which is the default from 0.7 on.
-
     Source: verl 0.9.1 workers/config/actor.py (FSDPActorConfig.validate).
     """
 

@@ -74,8 +74,9 @@ def described(refused: RefusedWord) -> tuple[str, str]:
     if has_several(refused):
         return f"`{refused.text}` has several values", "write a list as `key=[a,b]`, or quote the value"
     if refused.text:
+        words = ", ".join(f"`{word}`" for word in (refused.text, *refused.options))
         return (
-            f"`{refused.text}` is not an override of the form `key=value`",
+            f"{words} {'are not overrides' if refused.options else 'is not an override'} of the form `key=value`",
             "write `key=value` without dashes, and quote special characters",
         )
     reason = refused.exception.partition(": ")[2]
