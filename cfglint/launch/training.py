@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks import framework, kinds
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.unmodelled import of_module
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import listed, names
 
@@ -61,12 +62,17 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))
     if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1]))):
         return given > 1
-    if named or given > 1:
+    if named or given > 1 or (line.module and is_main_of_framework(name) and not other):
         return True
     files = any(not file.role.startswith("launcher:") for file in line.files)
     if launcher_of(line).starts_programs and (given or files or "deepspeed" in names):
         return True
     return program_trains(line, read)
+
+
+def is_main_of_framework(module: str) -> bool:
+    """Whether a module is the main one of a program of a framework that is known by name: `recipe.dapo.main_dapo`."""
+    return module.rpartition(".")[2].startswith("main") and bool(of_module(module))
 
 
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:

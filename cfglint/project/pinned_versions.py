@@ -243,18 +243,24 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
 def nearest(package: str, chain: list[list[Statement]], every: bool = False) -> list[Statement]:
     """The statements that decide, from those of each folder, the nearest folder first.
 
-    An exact version of a folder above counts if it satisfies the nearest bound; the bounds of a file hold together.
-    `every`: those of extras, which may disagree.
+    An exact version of a folder above counts if it satisfies the nearest bound; the bounds of a file hold together,
+    and requirements files for different uses that disagree leave several releases. `every`: those of extras, which may disagree.
     """
     bounds: list[Statement] = []
     for statements in chain:
         exact = unlike([each for each in statements if each.is_exact])
         if exact and (every or len({each.file for each in exact}) > 1):
-            exact = exact if every else [each for each in exact if each.file == exact[0].file]
+            first = exact[0].file
+            exact = exact if every else [each for each in exact if each.file == first or are_variants(each.file, first)]
         if exact and (not bounds or all(satisfies(each, bounds[0]) for each in exact)):
             return exact
         bounds = bounds or [each for each in statements if each.spec and not each.is_exact]
     return bounds if every or not bounds else [together(package, [each for each in bounds if each.file == bounds[0].file])]
+
+
+def are_variants(one: str, other: str) -> bool:
+    """Whether two requirements files are for different uses of a project: `requirements-grpo.txt` and `requirements-train.txt`."""
+    return all(is_requirements(each) and each.partition(".")[0] not in ("requirements", "requirement") for each in (one, other))
 
 
 def together(package: str, bounds: list[Statement]) -> Statement:

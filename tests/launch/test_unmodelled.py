@@ -41,6 +41,7 @@ def checked(tmp_path, monkeypatch, capsys):
         ("python examples/nlp/language_modeling/megatron_gpt_pretraining.py trainer.devices=8", "NeMo"),
         ("torchrun --nproc_per_node 8 pretrain_t5.py --micro-batch-size 4", "Megatron-LM"),
         ("python3 -m verl.trainer.train_other data.train_batch_size=64", "another program of verl"),
+        ("python3 -m recipe.dapo.main_dapo data.train_batch_size=512 trainer.nnodes=4", "a recipe of verl"),
     ],
 )
 def test_it_is_said_by_name(checked, line, name):

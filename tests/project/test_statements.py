@@ -222,6 +222,8 @@ def test_a_folder_that_has_only_the_name_of_a_package_is_no_copy():
         ({"Dockerfile": "RUN pip install transformers==4.41.0", "README.md": "pip install transformers==4.40.0"}, "4.41.0"),
         ({"Dockerfile": "RUN pip install 'transformers>=4.51'\nRUN pip install 'transformers<4.52'\n"}, ">=4.51,<4.52"),
         ({"Dockerfile": "RUN pip install 'transformers>=4.51'\nRUN pip install 'transformers<4.46'\n"}, ">=4.51"),
+        ({"requirements-a.txt": "transformers==4.40.0", "requirements.txt": "transformers==4.42.4"}, "4.42.4"),
+        ({"requirements-a.txt": "transformers==4.40.0", "requirements-b.txt": "transformers==4.42.4"}, "4.40.0 or 4.42.4"),
         ({"requirements.txt": "transformers>=4.40", "requirements-gpu.txt": "transformers==4.42.4"}, "4.42.4"),
         ({"requirements.txt": "-r deps/base.txt", "deps/base.txt": "transformers==4.40.0"}, "4.40.0"),
         ({"requirements.txt": "-c constraints.txt\ntransformers", "constraints.txt": "transformers==4.40.0"}, "4.40.0"),

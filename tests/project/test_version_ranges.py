@@ -75,7 +75,7 @@ def test_with_a_lower_bound_every_modelled_release_from_there_on_is_allowed():
 
 def test_without_a_lower_bound_those_of_the_eighteen_months_before_the_newest():
     assert allowed_releases("transformers", ("<4.50",))[0] == "4.32.0"
-    assert allowed_releases("deepspeed", ())[0] == "0.16.8"
+    assert allowed_releases("deepspeed", ("<=0.19.8",))[0] == "0.16.8"
     assert not has_lower_bound("<4.50")
 
 

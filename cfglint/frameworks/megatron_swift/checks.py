@@ -29,11 +29,11 @@ def failed(config: MegatronSwiftConfig) -> list[Refusal]:
 
 def inputs(config: MegatronSwiftConfig) -> Iterator[Refusal]:
     """The model and the data that every run needs."""
-    if not config.is_whole or config.own("load_args"):
-        return
     sources = [
         name for name in ("model", "mcore_model", "mcore_adapter", "adapters", "load", "resume_from_checkpoint") if name in config.known
     ]
+    if not config.is_whole or (config.own("load_args") and any(name in config.values for name in sources[1:])):
+        return
     if not any(name in config.values for name in sources):
         end = "" if config.own_version in MODEL_NAMED else "`"
         text = f"ValueError: Please set --model <model_id_or_path>{end}, model: None"

@@ -38,6 +38,7 @@ OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release 
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
 CHOICES = "VRL011"  # the checks of a value among those that verl accepts
 PLACEHOLDER = re.compile(r"=.*(\{[A-Za-z]\w*\}|<[A-Za-z][\w .:-]*>)").search  # what a reader of the page writes a value for
+SEARCH_PATH = "hydra.searchpath"
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -89,7 +90,7 @@ class VerlConfig(Config):
         overrides = self._read(words)
         try:
             if isinstance(self.command, CommandDocument):
-                self.location = located(self.facts.launch, self.version, self.primary, options_of(words))
+                self.location = located(self.facts.launch, self.version, self.primary, options_of(words), searched_by(overrides))
             else:
                 self.location = of_file(self.command, self.version)
         except UnknownFolder:
@@ -281,6 +282,12 @@ def copy_of(facts: LaunchFacts) -> OwnCopy | None:
     if not launch.program_path or launch.project is None:
         return None
     return OwnCopy(os.path.dirname(os.path.dirname(launch.program_path)), launch.project.read)
+
+
+def searched_by(overrides: list[HydraOverride]) -> list[Any] | None:
+    """The entries of `hydra.searchpath` that a line sets; None if it sets none."""
+    given = [each.value for each in overrides if each.key == SEARCH_PATH]
+    return given[-1] if given and isinstance(given[-1], list) else given or None
 
 
 def attempt(files: Repository, name: str, overrides: list[HydraOverride]) -> Composed | CompositionError:

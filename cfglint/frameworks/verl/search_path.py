@@ -18,6 +18,7 @@ from cfglint.source.shell.filters import normal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.versions import Version
@@ -54,8 +55,12 @@ class Location(Record):
     is_own: bool
 
 
-def located(launch: Launch, release: Version, name: str, options: Sequence[tuple[str, str | None]]) -> Location:
+def located(
+    launch: Launch, release: Version, name: str, options: Sequence[tuple[str, str | None]], searched: Sequence[Any] | None = None
+) -> Location:
     """The location of a launch with these options of Hydra, (flag, value or None if unknown); raises UnknownFolder.
+
+    `searched` are the entries of `hydra.searchpath` if the line sets it; they replace those of the primary config.
 
     Source: hydra-core 1.3.8 _internal/utils.py (compute_search_path_dir, _run_hydra), _internal/config_loader_impl.py.
     """
@@ -73,7 +78,9 @@ def located(launch: Launch, release: Version, name: str, options: Sequence[tuple
     first = finder.of_program(path)
     chain: list[Repository] = [first, *(finder.folder(each) for each in more)]
     primary = first.load(name)
-    chain.extend(map(finder.entry, further_folders(primary) if primary is not None else ()))
+    if searched is None:
+        searched = further_folders(primary) if primary is not None else ()
+    chain.extend(finder.entry(str(each)) for each in searched)
     is_own = not any(isinstance(each, ReleaseFiles) for each in chain)
     return Location(name.removesuffix(".yaml"), SearchPath(chain), finder.folders, is_own)
 

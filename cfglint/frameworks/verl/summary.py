@@ -23,6 +23,11 @@ SETTINGS = (
     (RATE, "learning rate", f"{ACTOR}.optim.lr"),
     (PRECISION, "prompt length", "data.max_prompt_length"),
     (PRECISION, "response length", "data.max_response_length"),
+    (PRECISION, "GPU memory of the rollout", f"{ROLLOUT}.gpu_memory_utilization"),
+)
+NO_MEMORY = (
+    "memory is not estimated: the rollout engine, the weights that are synchronised to it, and the actor, reference and critic share the"
+    " GPUs, each offloaded in turn"
 )
 
 
@@ -38,6 +43,7 @@ def account(config: VerlConfig) -> Summary:
         if used is not None:
             summary.derive(LAUNCH, what, what.replace(" ", "_"), used, "advantage estimator" if what == "critic" else "KL terms")
     summary.assumed.append("the release's own config files are used, and its workers; rewards, data and Ray work")
+    summary.assumed.append(NO_MEMORY)
     return summary
 
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 from cases import each_case
+from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.llamafactory.releases import library
+from cfglint.frameworks.versions import parse_version
 
 ZERO = '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": {"stage": 2}}'
 
@@ -17,7 +20,7 @@ def test_batch_and_steps(factory):
 def test_under_deepspeed_one_gpu_is_launched(factory):
     run = factory(1, 1000, deepspeed=ZERO)
     assert numbers(run, "data_parallel", "global_batch", "total_steps") == (1, 8, 375)
-    assert run.target["deepspeed"] == "0.18.4"
+    assert run.target["deepspeed"] == library("deepspeed", parse_version(RELEASES["llamafactory"]))
 
 
 @each_case(

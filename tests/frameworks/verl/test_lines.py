@@ -56,6 +56,13 @@ def test_samples_and_updates_of_a_step(checked, release, numbers):
     assert (resolved["global_batch"], resolved["rollout_n"], resolved["samples_per_step"]) == (1024, 5, 5120)
 
 
+def test_config_files_of_another_package_may_have_any_key(checked):
+    words = f"hydra.searchpath=[pkg://other.config] {ACTOR}.engine.tp=2"
+    found = checked(f"{LINE} {words}")
+    assert (found.verdict, ("VRL002", "error") in found.found) == (None, False)
+    assert ("VRL002", "error") in checked(f"{LINE} hydra.searchpath=[pkg://verl.trainer.config] {ACTOR}.engine.tp=2").found
+
+
 @each_case(
     ("words", "micro", "accumulation"),
     [
