@@ -453,6 +453,8 @@ def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
     checked = counted(len(works), "run")
     first = f"{counted(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
     failed = sum(bool(work.problem or work.withheld or work.infeasible) for work in works)
+    if not works:
+        first = "no training configs found"
     if failed:
         first = f"{counted(changed, 'file')} {verb} ({checked} checked, {failed} could not be fixed)"
     return "; ".join([first, *skipped_files(stats)])

@@ -33,7 +33,8 @@ class Progress:
         self.next = now + PAUSE
         self.drawn = True
         count = f"{done:,}" if total is None else f"{min(done, total):,} of {total:,}"
-        self.write(f"{CLEAR}cfglint: {count} {self.thing}")
+        thing = self.thing.replace("s ", " ", 1) if count == "1" else self.thing
+        self.write(f"{CLEAR}cfglint: {count} {thing}")
 
     def end(self) -> None:
         """Erase the line."""

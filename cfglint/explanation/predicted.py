@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from cfglint.frameworks import framework
+from cfglint.frameworks import framework, kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
 
 def families(found: Iterable[str]) -> tuple[str, ...]:
     """The prefixes of the codes of the rules of some frameworks."""
-    return tuple(prefix for kind in found for prefix in framework(kind).rule_families)
+    return tuple(prefix for kind in found if kind in kinds() for prefix in framework(kind).rule_families)
 
 
 def likeness(first: Sequence[str], second: Sequence[str]) -> float:

@@ -6,7 +6,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import LaunchEntry, MemoryDrawing, RunEntry, SettingEntry
+    from cfglint.findings.entries import AlternativeEntry, LaunchEntry, MemoryDrawing, RunEntry, SettingEntry
     from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change
 
@@ -165,6 +165,7 @@ class Outcome:
     """
 
     __slots__ = (
+        "alternative",
         "consumer",
         "context",
         "diagnostics",
@@ -204,6 +205,7 @@ class Outcome:
         self.context: ReportContext | None = None
         self.consumer = kinds[0]
         self.machine = True
+        self.alternative: AlternativeEntry | None = None
         self.launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
 
     def kind_of(self, file: str) -> str:
@@ -217,7 +219,7 @@ class Outcome:
     @property
     def is_further_alternative(self) -> bool:
         """Whether another outcome is of the same run, whose program builds its arguments in another branch of a condition."""
-        return self.launch is not None and self.launch.get("alternative", {}).get("number", 1) > 1
+        return self.alternative is not None and self.alternative["number"] > 1
 
     def entry(self) -> RunEntry:
         """The entry of `runs`, without the findings."""

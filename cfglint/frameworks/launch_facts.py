@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Protocol
 
-    from cfglint.findings.entries import LaunchEntry
+    from cfglint.findings.entries import AlternativeEntry, LaunchEntry
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
@@ -70,6 +70,7 @@ class Launch(Record):
     project: Project | None = None
     extra_files: tuple[str, ...] = ()
     entry: LaunchEntry | None = None
+    alternative: AlternativeEntry | None = None
     again: Callable[[str], Launch] | None = None
     relaunched: Callable[[Mapping[str, str], int | None], Launched] | None = None
 

@@ -69,7 +69,7 @@ def diff_lines(documents: list[Document], texts: dict[str, str]) -> list[str]:
     for document in documents:
         if document.path in texts:
             before, after = lines_of(document.text), lines_of(texts[document.path])
-            name = shown(document.path)
+            name = shown(document.path.removeprefix("./"))
             lines += unified_diff(before, after, f"a/{name}", f"b/{name}")
     return [line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines]
 

@@ -77,7 +77,7 @@ class CheckedRun(LoadedRun):
     @property
     def alternative(self) -> AlternativeEntry | None:
         """Which of the alternatives of one run this is; None if it has none."""
-        return self.launch.entry.get("alternative") if self.launch.entry is not None else None
+        return self.launch.alternative
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages."""
@@ -190,6 +190,7 @@ class CheckedRun(LoadedRun):
             self.attempt("the sources of the target", lambda: self.target_from, dict[str, str]()),
         )
         outcome.launch = launch.entry
+        outcome.alternative = launch.alternative
         outcome.machine = launch.machine or launch.line is None
         outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome

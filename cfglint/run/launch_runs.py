@@ -106,7 +106,8 @@ class LaunchReader:
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
             for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
                 assert run.launch.entry is not None
-                run.launch.entry["alternative"] = {"number": number, "of": len(runs), "built_at": place_of(run.documents[1])}
+                run.launch.alternative = {"number": number, "of": len(runs), "built_at": place_of(run.documents[1])}
+                run.launch.entry["alternative"] = run.launch.alternative
             found.extend(runs)
         return found
 
@@ -341,11 +342,15 @@ class LaunchReader:
         parsed = parsed_arguments(program, reread, context)
         if parsed is not None:
             return [parsed]
-        evaluated = evaluation_of(program, context)
-        reached = [which for which, each in enumerate(program.built) if evaluated is not None and each.node in evaluated.made]
-        chosen = reached if reached and evaluated is not None and evaluated.complete else range(len(program.built))
-        every = (built_arguments(program, which, reread, context) for which in chosen)
-        calls = [each for each in every if each is not None]
+        from cfglint.launch.programs.branches import groups
+
+        calls: list[BuiltArguments] = []
+        for group in groups(list(program.built), evaluation_of(program, context)):
+            every = (built_arguments(program, which, reread, context) for which in group)
+            found_here = [each for each in every if each is not None]
+            for number, each in enumerate(found_here, 1) if len(found_here) > 1 else ():
+                each.alternative = {"number": number, "of": len(found_here), "built_at": place_of(each.document)}
+            calls += found_here
         return [each for each in calls if each.kind != LAUNCH or each.document.loop.loader is not None or path in self.named]
 
     def context_without_line(self, path: str, found: Found) -> Context:

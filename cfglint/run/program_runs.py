@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cfglint.findings.entries import AlternativeEntry
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import Field, ProgramFacts
     from cfglint.launch.programs.context import Context
@@ -42,16 +43,17 @@ PASSED = ("optimizer", "lr_scheduler", "mpu")
 class BuiltArguments:
     """A call that builds the arguments of a run: its document and kind, and the facts about the program for it.
 
-    `guessed`: the program may not reach the call, or build others.
+    `guessed`: the program may not reach the call, or build others. `alternative`: it is in one of several branches of a condition.
     """
 
-    __slots__ = ("document", "guessed", "kind", "passed", "program", "trainer")
+    __slots__ = ("alternative", "document", "guessed", "kind", "passed", "program", "trainer")
 
     def __init__(self, program: ProgramFacts, which: int, reread: Reread, context: Context) -> None:
         call = built_calls(program)[which]
         evaluated = evaluation_of(program, context)
         made = evaluated.reached(call)
         conditional = bool(made.conditions) if made is not None else call.is_conditional
+        self.alternative: AlternativeEntry | None = None
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
         facts = call.facts(program, evaluated) if isinstance(call, Constructor) else program
@@ -77,7 +79,13 @@ class BuiltArguments:
             return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=launch, complete=complete)
         return facts.replace(
             trainer=facts.trainer or self.trainer,
-            launch=Launch(program=self.program, code=self.program, guessed=self.guessed, undecided=self.undecided),
+            launch=Launch(
+                program=self.program,
+                code=self.program,
+                guessed=self.guessed,
+                undecided=self.undecided,
+                alternative=self.alternative,
+            ),
             strict_keys=facts.strict_keys or self.program.complete,
             kind_given=facts.kind_given or not self.guessed,
             complete=facts.complete or not self.guessed,
@@ -93,7 +101,7 @@ class ParsedArguments(BuiltArguments):
         parser = next(each for each in constructions(list(program.scopes)) if each.kind in HF_PARSERS)
         module = parser.scope.module
         self.kind = kind_of_class(program.arguments)
-        self.guessed, self.passed = True, None
+        self.guessed, self.passed, self.alternative = True, None, None
         self.program = with_trainers(program, context)
         self.trainer = trainer_of_class(program.arguments)
         self.document = CallDocument(module.path, module.text, parser.kind, *module.offsets.span(parser.call))

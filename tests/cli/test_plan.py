@@ -234,3 +234,10 @@ def test_a_file_with_open_batch_sizes_is_not_said_to_start(filled, capsys):
     printed = capsys.readouterr()
     assert printed.out.startswith("No errors found in this file; a trainer fills in its batch sizes.")
     assert "`cfglint explain train.sh:1` shows them" in printed.err
+
+
+def test_a_given_current_gpu_count_is_not_asked_for_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text(FILLED)
+    assert main(["plan", "ds.json", "--gpus", "4", "--from-gpus", "8"]) == 2
+    assert capsys.readouterr().err == "cfglint: current global batch is unknown: pass a target (--global-batch)\n"

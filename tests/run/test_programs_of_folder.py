@@ -85,3 +85,15 @@ def test_a_class_that_does_not_configure_a_trainer_yet_is_no_run(tmp_path, monke
     (tmp_path / "train.py").write_text('from trl import PPOConfig\nconfig = PPOConfig(output_dir="out", mini_batch_size=1)\n')
     main(["check", ".", "--format", "json"])
     assert len(json.loads(capsys.readouterr().out)["runs"]) == runs
+
+
+def test_the_branches_of_a_condition_are_alternatives_of_one_run(tmp_path, monkeypatch, capsys):
+    (tmp_path / "train.py").write_text(
+        "from trl import SFTConfig, SFTTrainer\nif load():\n    args = SFTConfig('o')\nelse:\n    args = SFTConfig('p')\n"
+        "SFTTrainer(model=load(), args=args).train()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    main(["check", "."])
+    assert "1 file checked; no findings" in capsys.readouterr().err
+    main(["check", ".", "--format", "json"])
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+from functools import lru_cache
 
 from cfglint.launch.programs.expressions import Expressions, shown
 from cfglint.launch.programs.modules import FRAMEWORKS, External, ProgramModule, external, imported
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 NOWHERE = ast.Pass()
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
+MOST_FUNCTIONS = 1024  # of which is known whether they are generators
 DEEPEST = 30  # calls within calls
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 EXITS = ("sys.exit", "exit", "quit", "os._exit")
@@ -671,6 +673,7 @@ def is_import_error(handler: ast.ExceptHandler) -> bool:
     return all(isinstance(each, ast.Name) and each.id in IMPORT_ERRORS for each in types)
 
 
+@lru_cache(MOST_FUNCTIONS)
 def is_generator(node: ast.AST) -> bool:
     """Whether a function yields its results."""
     stack = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else []

@@ -296,7 +296,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
 @value_rule(
     "KEY104",
     "deprecated-key",
-    WARNING,
+    INFO,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_fp16_weights_on_model_save": true}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
@@ -318,7 +318,9 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
         if not new or new not in config.zero.given:
             setting = config.at("zero_optimization", old)
             fix = modern_key_fix(config, setting, old, advice)
-            yield Finding(setting, f"`{old}` is deprecated", help="" if fix else advice, fix=fix, on_key=True, note="it still works")
+            message, note = f"`{old}` is deprecated", "it still works" if new else "it has no effect"
+            severity = None if new else WARNING
+            yield Finding(setting, message, help="" if fix else advice, fix=fix, on_key=True, note=note, severity=severity)
 
 
 def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:

@@ -266,7 +266,7 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
 @rule(
     "DSP107",
     "deprecated-zero-boolean",
-    WARNING,
+    INFO,
     bad='{"train_batch_size": 8, "zero_optimization": true, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 1}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization"},
