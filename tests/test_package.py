@@ -90,3 +90,8 @@ def test_it_installs_without_the_network(wheel, tmp_path):
     install = (sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--no-index", "--find-links", house, "cfglint-train")
     run(*install)
     assert run(python.parent / "cfglint", "--version").stdout == f"cfglint {__version__}\n"
+
+
+def test_the_wheel_is_small(wheel):
+    """Below two megabytes."""
+    assert wheel.stat().st_size < 2_000_000

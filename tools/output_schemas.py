@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the JSON Schemas of cfglint's JSON outputs, `schemas/output/COMMAND.json`, from the types in `cfglint/findings/entries.py`.
+"""Writes the JSON Schemas of cfglint's JSON outputs, `docs/schemas/COMMAND.json`, from the types in `cfglint/findings/entries.py`.
 
     python tools/output_schemas.py [--check]
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-FOLDER = ROOT / "schemas" / "output"
+FOLDER = ROOT / "docs" / "schemas"
 TYPES = (  # later names win
     *("cfglint/source/values.py", "cfglint/findings/vocabulary.py", "cfglint/batch/memory/estimate.py"),
     "cfglint/findings/entries.py",

@@ -128,8 +128,8 @@ def draft7(kind: str, schema: Raw) -> Raw:
 
 
 def text_of(kind: str, schema: Raw) -> str:
-    """The text of the draft-07 schema of a kind, by its own schema."""
-    return json.dumps(draft7(kind, schema), indent=1, ensure_ascii=False) + "\n"
+    """The text of the draft-07 schema of a kind, by its own schema: for editors, and so in one line, which keeps the wheel small."""
+    return json.dumps(draft7(kind, schema), separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def references(raw: Any) -> Iterator[str]:

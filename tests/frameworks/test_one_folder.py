@@ -33,7 +33,6 @@ NAMED_IN = {
     "frameworks/_releases.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/huggingface/rules/program_code.py": "programs in examples",
-    "frameworks/launch/rules/lines.py": "commands in examples",
     "frameworks/program.py": "the names of parsers in a program's source",
     "generators/axolotl.py": "its generator",
     "generators/huggingface.py": "a note to the user",
