@@ -38,7 +38,7 @@ def unused(counts: Counts, gpus: int) -> list[str]:
     others = {place: number for place, number in counts.items() if number != gpus}
     if not others:
         return []
-    return [f"`--gpus {gpus}` is not used: {starting(others)}; for another number: cfglint plan {selected(others)} --gpus {gpus}"]
+    return [f"`--gpus {gpus}` is not used: {starting(others)}; for another number: cfglint plan {next(iter(others))} --gpus {gpus}"]
 
 
 def started_on_others(run: CheckedRun, gpus: int, arguments: Namespace, project: Configuration) -> list[str]:
