@@ -64,8 +64,12 @@ def main() -> int:
 
 
 def tables(source: ModuleType, folder: Path, dates: dict[str, dict[str, str]]) -> str:
-    """The text of the tables by the releases in a folder; of a release and its post-release it is the release, which `==` names."""
-    folders = {release(each.name): each for each in sorted(folder.iterdir(), reverse=True) if is_modelled(source, each)}
+    """The text of the tables by the releases in a folder.
+
+    Of a release and its post-releases it is the release, which `==` names; without it, the newest of them.
+    """
+    found = sorted(folder.iterdir(), key=lambda each: (".post" not in each.name, each.name))
+    folders = {release(each.name): each for each in found if is_modelled(source, each)}
     return str(source.text({version: source.facts(path, version, dates) for version, path in sorted(folders.items())}))
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 
 from cfglint.batch.memory import GIB, estimate, largest_micro_batch, longest_row, verdict
+from cfglint.batch.memory.cards import Card
 from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, possible
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
+from cfglint.batch.memory.wording import in_words, largest_in_words
 from cfglint.frameworks.memory_inputs import Model
 from cfglint.source.record import Record
 from cfglint.source.root import leads_out
@@ -75,12 +77,18 @@ class RunMemory(Record):
         found = self.estimate
         parts = self.at_the_peak() if self.inputs.known else self.at_least()
         if self.surely is not None:
-            parts.append(f"largest micro batch {self.spelled_largest()}")
+            parts.append(largest_in_words(self.surely, self.possibly, found.classification))
         if self.longest:
             parts.append(f"rows of up to {self.longest:,} tokens surely fit")
         parts.append(CERTAINTY[found.classification] + (f", shape of {self.model.name}" if self.model.name else ""))
-        assumed = f" (assumed: {', '.join(self.inputs.assumed)})" if self.inputs.assumed else ""
+        assumed = f" (assumed: {', '.join(self.assumed)})" if self.assumed else ""
         return "; ".join(parts) + assumed
+
+    @property
+    def assumed(self) -> list[str]:
+        """What was assumed: of the card, and of the run."""
+        card = self.available.assumption if isinstance(self.available, Card) else ""
+        return [*([card] if card else []), *self.inputs.assumed]
 
     @property
     def of_card(self) -> str:
@@ -90,7 +98,17 @@ class RunMemory(Record):
     @property
     def word(self) -> str:
         """The verdict in words."""
-        return f" {self.verdict.replace('-', ' ')}" if self.verdict is not None else ""
+        return f" {self.judgement}" if self.verdict is not None else ""
+
+    @property
+    def judgement(self) -> str:
+        """The verdict in words; empty without one."""
+        return in_words(self.verdict, self.estimate.total / GIB, self.available) if self.verdict is not None else ""
+
+    @property
+    def of_both(self) -> str:
+        """The peak and the memory of the card, rounded for a headline."""
+        return f"{'about' if self.inputs.known else 'at least'} {rounded(self.estimate.total)} of {self.available:g} GiB on each GPU"
 
     def at_the_peak(self) -> list[str]:
         """The peak with its band, verdict and terms."""
@@ -107,12 +125,6 @@ class RunMemory(Record):
         without = "without activations" if not self.inputs.rows_known else "with a micro batch of 1"
         unknown = "the length of the rows" if not self.inputs.rows_known else "the micro batch"
         return [f"{rounded(found.total)} GiB{self.of_card} {without}{self.word}: {terms_of(found)}", f"{unknown} is unknown"]
-
-    def spelled_largest(self) -> str:
-        """The largest micro batch that surely fits, and the one that possibly fits."""
-        if not self.possibly:
-            return "0: not even 1 fits"
-        return f"{self.surely}" + (f", possibly {self.possibly}" if self.possibly != self.surely else "")
 
     def together(self) -> Together | None:
         """Changes that together make a run fit that does not surely fit; None where it fits, and where there are none."""
@@ -155,7 +167,7 @@ class RunMemory(Record):
             "longest_row": self.longest,
             "would_fit": {"changes": remedy.changes, "peak_gib": gib(remedy.estimate.total)} if remedy is not None else None,
             "model": self.model.name or None,
-            "assumed": list(self.inputs.assumed),
+            "assumed": self.assumed,
         }
 
 

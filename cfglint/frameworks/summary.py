@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cfglint.frameworks.launch_facts import Launch
+    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 
 LAUNCH = "Launch"
 BATCH = "Batch"
@@ -62,6 +62,11 @@ class Summary(Record):
         kept = list(islice(steps, MOST_MARKS + 1))
         if len(kept) <= MOST_MARKS:
             self.marks[name] = kept
+
+
+def nodes(facts: LaunchFacts) -> str:
+    """The nodes that are assumed: with H100 cards unless a card is given."""
+    return "8xH100 nodes" if facts.gpu_memory is None else "nodes of 8 GPUs"
 
 
 def launched(launch: Launch) -> Summary:

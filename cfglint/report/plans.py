@@ -89,8 +89,10 @@ def memory(found: MemoryEntry | None) -> str | None:
     """The peak on a GPU and whether it fits."""
     if found is None or found["peak_gib"] is None:
         return None
+    from cfglint.batch.memory.wording import in_words
+
     peak = f"{found['peak_gib']:.1f}"
-    return f"{peak} {found['verdict'].replace('-', ' ')}" if found["verdict"] else peak
+    return f"{peak} {in_words(found['verdict'], found['peak_gib'], found['available_gib'])}" if found["verdict"] else peak
 
 
 def remark(plan: PlanEntry) -> str:
@@ -139,8 +141,20 @@ def other_splits(plans: list[PlanEntry]) -> list[str]:
         if others:
             listed = [f"{split['micro_batch']} x {split['accumulation']}" for split in others[:MOST_SPLITS]]
             more = ", ..." if len(others) > MOST_SPLITS else ""
-            lines.append(f"  {plan['gpus']}: {', '.join(listed)}{more}")
+            lines.append(f"  {plan['gpus']}: {', '.join(listed)}{more}{largest(plan.get('memory'))}")
     return ["", "Other splits that work (GPUs: micro batch x accumulation):", *lines] if lines else []
+
+
+def largest(found: MemoryEntry | None) -> str:
+    """The largest micro batch for the card, in parentheses; empty if it is unknown."""
+    if found is None:
+        return ""
+    surely, possibly = found["largest_micro_batch"]["surely"], found["largest_micro_batch"]["possibly"]
+    if surely is None:
+        return ""
+    from cfglint.batch.memory.wording import largest_in_words
+
+    return f" ({largest_in_words(surely, possibly, found['class'])})"
 
 
 def format_number(value: float) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.entries import BannerEntry, FailureEntry
     from cfglint.findings.setting import Setting
+    from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
     from cfglint.source.values import ConfigValue
@@ -119,8 +120,8 @@ def verdict(account: RunSummary) -> list[Paragraph]:
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if is_filled_elsewhere(run):
             starts = "No errors found in this file; a trainer fills in its batch sizes"
-        if account.memory is not None and account.memory.verdict == "does-not-fit":
-            starts = "No errors found, but the run does not fit into the GPU memory"
+        elif account.memory is not None and account.memory.verdict is not None:
+            starts = with_memory(starts, account.memory)
         if run.verdict is None:
             starts = f"Whether it would start is not known{why_unknown(run)}"
         return paragraph("", f"{starts}{more}.")
@@ -129,6 +130,16 @@ def verdict(account: RunSummary) -> list[Paragraph]:
     for each in account.errors[:MOST_ERRORS]:
         lines += paragraph("  ", f"{each.place.file}:{each.place.line} {each.code} {each.message}", "    ")
     return lines
+
+
+def with_memory(starts: str, memory: RunMemory) -> str:
+    """The sentence about a run without errors, with the verdict on its memory: a run that does not fit does not start."""
+    from cfglint.batch.memory.wording import PROBABLY_NOT
+
+    fits, sizes = memory.judgement, memory.of_both
+    if memory.verdict == "does-not-fit":
+        return f"No errors found, but the run does not fit into the GPU memory: {sizes}"
+    return f"{starts}, {'but' if fits == PROBABLY_NOT else 'and'} it {fits}: {sizes}"
 
 
 def why_unknown(run: CheckedRun) -> str:

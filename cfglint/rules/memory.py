@@ -95,7 +95,7 @@ def note(found: RunMemory) -> str:
 
     terms = sorted(found.estimate.peak.terms().items(), key=lambda item: -item[1])
     parts = ", ".join(f"{name} {rounded(size)}" for name, size in terms if size > 0)
-    assumed = f"; assumed: {', '.join(found.inputs.assumed)}" if found.inputs.assumed else ""
+    assumed = f"; assumed: {', '.join(found.assumed)}" if found.assumed else ""
     return f"GiB at the peak: {parts}{assumed}"
 
 

@@ -185,10 +185,21 @@ class Discovery:
         document, kind = (None, None) if self._is_unrelated(path) else self._look(path)
         if document is None or kind is None:
             return
+        if self._is_option(path, kind):
+            self._count_unrecognized(path, [])
+            return
         documents, kinds = self.references.followed([document], [kind])
         self.taken.update(each.path for each in documents[1:])
         can_be_referenced = len(documents) == 1 and path not in self.source.texts and (self.kind or framework(kind).can_be_referenced)
         yield index, self._run(documents, kinds, self.facts), path if can_be_referenced or self.scripts else None
+
+    def _is_option(self, path: str, kind: str) -> bool:
+        """Whether a file that was found in a folder is an option of a Hydra config group, which only a composition reads."""
+        if self.kind or path in self.named or not framework(kind).argument_classes() or self._kind_by_pattern(path) is not None:
+            return False
+        from cfglint.source.hydra.groups import is_option
+
+        return is_option(path.replace(os.sep, "/"), self.source.names_in, self.source.text)
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
         """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised

@@ -275,3 +275,40 @@ def test_fix_says_where_the_micro_batch_that_it_writes_does_not_fit(more, said, 
     path = named(folder, per_device_train_batch_size=16, max_length=4096)
     assert main(["fix", path, "--gpus", "8", "--global-batch", "256", "--diff", *CARD, *more]) == 0
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+@each_case(
+    ("card", "first", "headline"),
+    [
+        ("H200", "It would start, and it fits: about 59.8 of 139.8 GiB on each GPU.", "Should start<"),
+        ("62", "It would start, and it probably fits: about 59.8 of 62 GiB on each GPU.", "Should start, and probably fits into GPU"),
+        (
+            "60",
+            "It would start, but it probably does not fit: about 59.8 of 60 GiB on each GPU.",
+            "Should start, but probably does not fit",
+        ),
+        ("40GB", "No errors found, but the run does not fit into the GPU memory: about 59.8 of 39.4 GiB", "Would run out of GPU memory"),
+    ],
+)
+def test_the_first_line_counts_memory(card, first, headline, capsys, folder):
+    given = ("explain", named(folder, per_device_train_batch_size=1, max_length=512), "--run", "--gpus", "1", "--gpu-memory", card)
+    main([*given])
+    assert " ".join(capsys.readouterr().out.split()).startswith(first)
+    main([*given, "--format", "html"])
+    assert headline in capsys.readouterr().out
+
+
+def test_plan_names_the_largest_micro_batch_with_the_other_splits(capsys, folder):
+    path = named(folder, per_device_train_batch_size=1, max_length=512)
+    main(["plan", path, "--run", "--gpus", "1", "--from-gpus", "1", "--global-batch", "8", "--gpu-memory", "60"])
+    text = capsys.readouterr().out
+    assert "64.0 probably does not fit" in text
+    assert "  1: 2 x 4, 4 x 2 (no micro batch surely fits, only 1 may)" in text
+
+
+def test_a_given_card_is_the_only_one_that_is_assumed(capsys, folder):
+    path = named(folder, per_device_train_batch_size=1, max_length=512)
+    main(["explain", path, "--gpus", "1", "--gpu-memory", "A100"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(assumed: A100 is the card with 79.2 GiB (A100-40GB: 39.4)" in text
+    assert "H100" not in text

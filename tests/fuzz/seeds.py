@@ -20,6 +20,8 @@ NAMES = {
     "trl": "trl.yaml",
     "llamafactory": "llamafactory.yaml",
     "axolotl": "axolotl.yml",
+    "swift": "swift.yaml",
+    "verl": "verl.yaml",
     "launch": "train.sh",
 }
 LARGEST = 20_000  # bytes of a seed; a mutant of a larger one costs more than it shows

@@ -41,6 +41,12 @@ def test_a_file_named_from_a_folder_above(project):
     assert found("a/b/train.yaml")[0] == [["a/b/train.yaml", "a/configs/ds.json"]]
 
 
+def test_an_option_of_a_hydra_config_group_is_no_run(project):
+    project(conf__config_dot_yaml="defaults:\n- training: sft\n- _self_\n", conf__training__sft_dot_yaml=TRAINER)
+    assert found(".")[0] == []
+    assert found("conf/training/sft.yaml")[0] == [["conf/training/sft.yaml"]]
+
+
 def test_a_file_above_the_project_is_not_looked_for(project, tmp_path, monkeypatch):
     project(ds_dot_json=DEEPSPEED, top__b__train_dot_yaml=TRAINER + "deepspeed: ds.json\n")
     (tmp_path / "top" / ".git").mkdir()

@@ -81,12 +81,27 @@ CARDS = {
 LARGEST = 10_000.0  # GiB
 
 
+class Card(float):
+    """The memory of a card in GiB. `assumption` is set if cards of this name exist with other memory, too."""
+
+    assumption = ""
+
+
+def card(name: str) -> Card:
+    """The card of a name in the table, with its larger or smaller variants as an assumption."""
+    found = Card(CARDS[name])
+    others = [f"{each.upper()}: {size:g}" for each, size in CARDS.items() if each.startswith(f"{name}-") and size != found]
+    if others:
+        found.assumption = f"{name.upper()} is the card with {found:g} GiB ({', '.join(others)})"
+    return found
+
+
 def offered(text: str) -> float:
     """Parse `79.2` or the name of a card into GiB; raises ValueError for anything else."""
     name = text.strip().lower().replace("_", "-").replace(" ", "").removeprefix("nvidia-").removeprefix("nvidia").removeprefix("amd")
     for each in (name, name.replace("-", ""), name.replace("-sxm", "").replace("-pcie", "")):
         if each in CARDS:
-            return CARDS[each]
+            return card(each)
     amount = float(name.removesuffix("gib"))
     if not 0 < amount < LARGEST:
         raise ValueError(text)

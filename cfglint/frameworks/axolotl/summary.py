@@ -7,7 +7,7 @@ from __future__ import annotations
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.batch import counted, numbers, planned, streams
 from cfglint.frameworks.huggingface.summary import filled
-from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, Summary
+from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, Summary, nodes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ def assumed(config: AxolotlConfig, summary: Summary) -> None:
     """Add the assumptions about the launch."""
     world = config.facts.gpus
     summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by `axolotl train`")
-    summary.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file")
+    summary.assumed.append(
+        f"{nodes(config.facts)} (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file"
+    )
     if config.model is not None and config.model.sample_packing:
         summary.assumed.append("sample_packing: the number of steps depends on the lengths of the samples")

@@ -7,7 +7,7 @@ from math import inf, log
 from cfglint.batch import steps as arithmetic
 from cfglint.frameworks.neox import steps
 from cfglint.frameworks.neox.python_errors import is_integer
-from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Summary
+from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Summary, nodes
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def account(config: NeoXConfig) -> Summary:
     length(config, summary)
     rate(config, summary)
     precision(config, summary)
-    summary.assumed.append("N GPUs are N processes with one GPU each, on 8xH100 nodes")
+    summary.assumed.append(f"N GPUs are N processes with one GPU each, on {nodes(config.facts)}")
     summary.assumed.append("vocabulary, merge and data files exist at the paths in the config")
     return summary
 

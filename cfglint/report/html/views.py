@@ -187,7 +187,18 @@ def verdict(outcome: Outcome) -> str:
     if outcome.verdict != "accept":
         moment = MOMENTS.get(outcome.fails_at or "", "")
         return f"Would not start: it fails {moment}" if moment else "Would not start"
-    return "Would run out of GPU memory" if exceeds_memory(outcome) else "Should start"
+    return "Would run out of GPU memory" if exceeds_memory(outcome) else f"Should start{undecided_memory(outcome)}"
+
+
+def undecided_memory(outcome: Outcome) -> str:
+    """Whether the run probably fits into the memory of its GPUs, where that is not sure; empty otherwise."""
+    used = outcome.context.memory if outcome.context is not None else None
+    if used is None or used["verdict"] != "close":
+        return ""
+    from cfglint.batch.memory.wording import PROBABLY_NOT, in_words
+
+    fits = in_words(used["verdict"], used["peak_gib"], used["available_gib"])
+    return f", {'but' if fits == PROBABLY_NOT else 'and'} {fits} into GPU memory"
 
 
 def exceeds_memory(outcome: Outcome) -> bool:

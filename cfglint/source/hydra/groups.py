@@ -1,0 +1,56 @@
+"""The options of config groups: files of a Hydra `conf/` tree that are parts of a composition, and no config of their own."""
+
+from __future__ import annotations
+
+import posixpath
+
+from cfglint.source.hydra.folders import parsed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cfglint.source.values import ConfigValue
+
+DEEPEST = 3  # folders between an option and the config that names its group
+MOST_FILES = 200  # of a folder, in which a defaults list is looked for
+SUFFIXES = (".yaml", ".yml")
+PREFIXES = ("override ", "optional ")
+
+
+def is_option(path: str, names: Callable[[str], list[str]], text: Callable[[str], str | None]) -> bool:
+    """Whether a config in one of the folders above a file has a defaults list that names the folder of the file as a group."""
+    folder, group = posixpath.dirname(path), ""
+    for _ in range(DEEPEST):
+        name = posixpath.basename(folder)
+        if name in ("", ".", ".."):
+            return False
+        folder, group = posixpath.dirname(folder), posixpath.join(name, group) if group else name
+        if any(group in groups_of(each, text(each) or "") for each in configs_in(folder, names)):
+            return True
+    return False
+
+
+def configs_in(folder: str, names: Callable[[str], list[str]]) -> Iterator[str]:
+    """The paths of the YAML files of a folder."""
+    found = [name for name in names(folder or ".") if name.endswith(SUFFIXES)]
+    return (posixpath.join(folder, name) for name in found[:MOST_FILES])
+
+
+def groups_of(path: str, text: str) -> set[str]:
+    """The groups that the defaults list of a config names, from its own folder."""
+    if "defaults:" not in text:
+        return set()
+    source, _, _ = parsed(path, text)
+    return {group for entry in (source.defaults if source is not None else ()) if (group := group_of(entry))}
+
+
+def group_of(entry: ConfigValue) -> str:
+    """The group of an entry, `override /optimizer@trainer.optim: adam` or `optimizer/adam`; empty if it has none."""
+    name = next(iter(entry), "") if isinstance(entry, dict) else entry
+    if not isinstance(name, str):
+        return ""
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix)
+    name = name.partition("@")[0].strip("/")
+    return name if isinstance(entry, dict) else posixpath.dirname(name)
