@@ -96,6 +96,13 @@ def test_a_page_has_what_people_search_and_what_they_do_then(rule):
 
 
 @every_page
+def test_a_page_ends_with_the_comment_that_accepts_a_finding(rule):
+    for text in (manual.page(rule), manual.page(rule, "markdown")):
+        is_last = text.splitlines()[-1].startswith(f"To accept one: `# cfglint: ignore[{rule.code}] REASON` at the end")
+        assert is_last is (rule.code[:3] != "SUP" and rule.fails_at != "load")
+
+
+@every_page
 def test_every_page_can_be_asked_for(rule, capsys):
     assert main(["rule", rule.name]) == 0
     printed = capsys.readouterr().out

@@ -85,7 +85,23 @@ def page(rule: Rule, form: str = "text", width: int | None = None) -> str:
     address = rule_uri(rule.code)
     link = f"Page: {address}\n" if address else ""
     text = rule.page if width is None else "\n\n".join(refolded(each, width) for each in rule.page.split("\n\n"))
-    return head + text + "\n\n" + kinds + stage + held + link + "".join(example(title, text) for title, text in examples(rule))
+    parts = [head, text, "\n\n", kinds, stage, held, link, *(example(title, text) for title, text in examples(rule))]
+    if can_be_ignored(rule):
+        parts.append("\n" + (accepting(rule) if width is None else refolded(accepting(rule), width)) + "\n")
+    return "".join(parts)
+
+
+def can_be_ignored(rule: Rule) -> bool:
+    """Whether a comment suppresses a finding of the rule: not one about such comments, and not in a file that no parser reads."""
+    return rule.code[:3] != "SUP" and rule.fails_at != "load"
+
+
+def accepting(rule: Rule) -> str:
+    """How to suppress one finding of a rule."""
+    return (
+        f"To accept one: `# cfglint: ignore[{rule.code}] REASON` at the end of its line, with `//` in JSON whose parser allows comments, "
+        "else `per-file-ignores`."
+    )
 
 
 def refolded(paragraph: str, width: int) -> str:
@@ -124,6 +140,8 @@ def markdown(rule: Rule, level: int = 2) -> str:
         parts.append("Releases: " + "; ".join(held) + ".\n")
     for title, text in examples(rule):
         parts.append(f"{title}:\n\n```\n{text.rstrip()}\n```\n")
+    if level == 1 and can_be_ignored(rule):
+        parts.append(f"{accepting(rule)}\n")
     return "\n".join(parts)
 
 
