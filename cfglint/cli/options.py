@@ -86,9 +86,7 @@ def add_finding_options(parser: Parser) -> None:
 def add_code_options(parser: Parser) -> None:
     """Add the options that select rules."""
     parser.add_argument("--select", type=codes, metavar="CODES", help="report only these: BAT001,KEY,ignored-key")
-    parser.add_argument(
-        "--ignore", type=codes, metavar="CODES", help="do not report these; for a line: `# cfglint: ignore[CODE] REASON`"
-    )
+    parser.add_argument("--ignore", type=codes, metavar="CODES", help="do not report these; for a line: `# cfglint: ignore[CODE] REASON`")
 
 
 def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
