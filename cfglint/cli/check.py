@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.cli.console import fail, warn
+from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import (
     UsageError,
     add_baseline_options,
@@ -83,6 +83,10 @@ def run(arguments: Namespace) -> int:
     written = write(arguments, lambda form, colour, width: report(form, found, colour, width, "statistics" in arguments.show))
     warn_of_unknown_codes(selection)
     incomplete = report_unchecked(stats, arguments.skip_unrecognized)
+    if arguments.gpus and any(each.launch is not None for each in found):
+        from cfglint.cli.gpu_counts import set_by_lines, unused
+
+        warn_of(unused(set_by_lines(found), arguments.gpus))
     warn(summary(found, stats) + overview(arguments, found))
     if incomplete or not written:
         return 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.cli.console import fail, warn, warn_of
+from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.log import FORMATS, log_among, report
 from cfglint.cli.options import UsageError, add_run_options, first_few, load_configuration, one_run
 from cfglint.cli.single_report import add_report_options, fillers, the_report, write_text
@@ -52,6 +53,8 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
     if places:
         path = found.documents[0].path
         warn(f"{path}: its batch sizes are filled by {first_few(places)}: `cfglint explain {places[0]}` shows them")
+    if arguments.gpus:
+        warn_of(unused(set_by_runs([found]), arguments.gpus))
     form, output = the_report(arguments, FORMATS)
     written = write_text(render_account(form, RunSummary(found), None if output else columns()), output)
     bugs = found.bug_reports

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.console import bug_report, fail, warn
+from cfglint.cli.console import bug_report, fail, warn, warn_of
+from cfglint.cli.gpu_counts import started_on_others
 from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import (
     UsageError,
@@ -219,6 +220,8 @@ def _hit_target(works: list[Work], arguments: Namespace, project: Configuration,
     aims = reach([work.run for work in works], target, recheck)
     for work, aim in zip(works, aims, strict=True):
         _attempt(work, lambda work, aim=aim: _take(work, aim))  # type: ignore[misc]
+    if gpus and works and not works[0].problem and not works[0].infeasible:
+        warn_of(started_on_others(works[0].run, gpus, arguments, project))
 
 
 def _name_sharing_runs(works: list[Work], arguments: Namespace, project: Configuration) -> None:

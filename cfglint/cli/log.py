@@ -6,7 +6,8 @@ import io
 import os
 import sys
 
-from cfglint.cli.console import fail
+from cfglint.cli.console import fail, warn_of
+from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
 from cfglint.cli.single_report import add_report_options, the_report, write_text
 from cfglint.cli.terminal import columns
@@ -87,11 +88,16 @@ def explained(log: Log, arguments: Namespace, project: Configuration) -> Explain
     if not arguments.paths:
         return found
 
+    runs: list[CheckedRun] = []
+
     def run_with(known: dict[str, int], card: float | None) -> CheckedRun:
         if arguments.gpu_memory is None and not project.gpu_memory:
             arguments.gpu_memory = card
-        return one_run(arguments, project, arguments.run, known)
+        runs.append(one_run(arguments, project, arguments.run, known))
+        return runs[-1]
 
     compare(found, run_with)
+    if arguments.gpus:
+        warn_of(unused(set_by_runs(runs), arguments.gpus))
     found.files = list(arguments.paths)
     return found

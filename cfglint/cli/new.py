@@ -326,7 +326,8 @@ def print_notes(made: Generated, doubts: list[str], output: str) -> None:
     """Print the reasons for values in files without comments, the findings, and the notes, of which the last one starts the run."""
     for file in made.files:
         if file.is_json:
-            warn_of(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
+            called = output if names_file(output) else file.name
+            warn_of(f"{called}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
     warn_of(doubts)
     warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
 

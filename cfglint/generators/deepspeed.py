@@ -25,7 +25,7 @@ SCHEDULES = {"linear": "WarmupDecayLR", "cosine": "WarmupCosineLR", "constant": 
 BETAS = {"adamw": [0.9, 0.999], "lion": [0.9, 0.99]}  # defaults
 LEAST_WARMUP = 2  # lr_schedules.py:744, 878
 SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
-SMALLEST = Choice(1, "smallest memory use, as no limit was given")
+SMALLEST = Choice(1, "smallest memory use, as neither --max-micro-batch nor --gpu-memory is given")
 TAKES = TRAINING | {"lora"}
 
 

@@ -231,6 +231,7 @@ SCENES = {
                 "huggingface --gpus 8 -o conf/here.yaml",
                 "huggingface --gpus 8 -o .",
                 "huggingface --gpus 8 -o here.json",
+                "deepspeed --gpus 8 -o there.json",
                 "run -o x.yaml --gpus 8",
             ),
             *(

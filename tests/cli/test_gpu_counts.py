@@ -1,0 +1,87 @@
+"""Notes about launch lines that set another number of GPUs than the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.cli import main
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\nnum_train_epochs: 2\n"
+PROGRAM = "from trl import SFTConfig, TrlParser\n(config,) = TrlParser((SFTConfig,)).parse_args_and_config()\n"
+LOG = """\
+***** Running training *****
+  Num examples = 10,000
+  Num Epochs = 2
+  Instantaneous batch size per device = 4
+  Total train batch size (w. parallel, distributed & accumulation) = 256
+  Gradient Accumulation steps = 8
+  Total optimization steps = 80
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sft.yaml").write_text(TRAINER, encoding="utf-8")
+    (tmp_path / "sft.py").write_text(PROGRAM, encoding="utf-8")
+    (tmp_path / "train.log").write_text(LOG, encoding="utf-8")
+    return tmp_path
+
+
+def launched(project, launcher="accelerate launch --num_processes 8", name="train.sh"):
+    (project / name).write_text(f"{launcher} sft.py --config sft.yaml\n", encoding="utf-8")
+
+
+def said(capsys, *arguments):
+    """What a command writes to standard error."""
+    main([*arguments])
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [("check", "train.sh"), ("check", "sft.yaml"), ("explain", "train.sh"), ("log", "train.log", "train.sh")]
+)
+def test_gpus_that_a_launch_line_does_not_use(project, capsys, command):
+    launched(project)
+    note = "`--gpus 4` is not used: train.sh:1 starts on 8 GPUs; for another number: cfglint plan train.sh:1 --gpus 4\n"
+    assert note in said(capsys, *command, "--gpus", "4")
+    assert "not used" not in said(capsys, *command, "--gpus", "8")
+    assert "not used" not in said(capsys, *command)
+
+
+@pytest.mark.parametrize("launcher", ["torchrun --nproc_per_node gpu", "torchrun --nproc_per_node gpu --nnodes 2", "python", "deepspeed"])
+def test_a_launch_line_that_takes_all_gpus_uses_the_number(project, capsys, launcher):
+    launched(project, launcher)
+    assert "not used" not in said(capsys, "check", "train.sh", "--gpus", "4")
+
+
+def test_several_lines_that_do_not_use_the_number_are_one_note(project, capsys):
+    launched(project)
+    launched(project, "torchrun --nproc_per_node 2", "short.sh")
+    note = "2 launch lines start on other numbers of GPUs (short.sh:1: 2, train.sh:1: 8)"
+    assert said(capsys, "check", "--gpus", "4").count(note) == 1
+
+
+TARGET = ("--gpus", "4", "--global-batch", "256")
+
+
+@pytest.mark.parametrize("option", ["--diff", "--check"])
+def test_a_target_for_a_file_that_a_line_starts_on_other_gpus(project, capsys, option):
+    launched(project)
+    note = "train.sh:1 starts this file on 8 GPUs: cfglint fix train.sh:1 --gpus 4 --global-batch 256 changes both\n"
+    assert note in said(capsys, "fix", "sft.yaml", *TARGET, option)
+    assert main(["fix", "train.sh", *TARGET]) == 0
+    assert "this file" not in said(capsys, "fix", "sft.yaml", *TARGET, option)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("train.sh", *TARGET), ("sft.yaml", "--gpus", "8", "--global-batch", "256"), ("sft.yaml", "--run", *TARGET)]
+)
+def test_no_note_where_the_line_itself_is_changed_or_agrees(project, capsys, arguments):
+    launched(project)
+    assert "this file" not in said(capsys, "fix", *arguments, "--diff")
+
+
+def test_no_note_about_a_file_that_no_line_starts(project, capsys):
+    assert said(capsys, "fix", "sft.yaml", *TARGET, "--diff").count("\n") == 2
