@@ -25,6 +25,7 @@ from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import renames
 from cfglint.review.compare import Comparison
+from cfglint.review.releases import with_same_releases
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import is_script, line_of
@@ -68,7 +69,7 @@ def run(arguments: Namespace) -> int:
 
 
 def report_and_status(
-    arguments: Namespace, project: Configuration, comparisons: list[Comparison], unused: list[NotCompared] | None = None
+    arguments: Namespace, project: Configuration, comparisons: list[Comparison], unused: list[NotCompared] | None = None, note: str = ""
 ) -> int:
     """Suppress what is accepted, print, and return the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
@@ -80,7 +81,7 @@ def report_and_status(
             accepted.suppress(side.diagnostics)
     for each in comparisons:
         each.add_notes()
-    written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width, unused or []))
+    written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width, unused or [], note))
     warn_of_unknown_codes(selection)
     sides = [side for each in comparisons for side in (each.before, each.after) if side is not None]
     bugs = [found for side in sides for found in side.diagnostics if found.code == INTERNAL]
@@ -103,7 +104,7 @@ def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> l
         if not os.path.exists(path) and not os.path.exists(line_of(path)[0]):
             raise UsageError(f"{path}: no such file or folder")
     if arguments.run or arguments.to:
-        return [Comparison(*(discovery(arguments, project, stats, complete=True).one(paths) for paths in (old, new)))]
+        return [compared(arguments, project, *(discovery(arguments, project, stats, complete=True).one(paths) for paths in (old, new)))]
     if os.path.isdir(old[0]) != os.path.isdir(new[0]):
         raise UsageError("OLD and NEW have to be two files or two folders")
     if os.path.isdir(old[0]):
@@ -118,7 +119,16 @@ def compare_scripts(old: str, new: str, arguments: Namespace, project: Configura
     from cfglint.review.launches import paired
 
     before, after = ([run for _, run in discovery(arguments, project, stats, complete=False).each([path])] for path in (old, new))
-    return [Comparison(*pair) for pair in paired(before, after)]
+    return [compared(arguments, project, *pair) for pair in paired(before, after)]
+
+
+def compared(arguments: Namespace, project: Configuration, old: CheckedRun | None, new: CheckedRun | None) -> Comparison:
+    """Compare two runs with the same releases, if files state some for only one of them."""
+    if old is not None and new is not None:
+        old, new, said = with_same_releases(old, new, facts_of(arguments, project, complete=False).target)
+        if said:
+            warn(said)
+    return Comparison(old, new)
 
 
 def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
@@ -145,9 +155,9 @@ def compare_files(old: str, new: str, arguments: Namespace, project: Configurati
     recognized = next((each for each in runs if each is not None), None)
     if recognized is None:
         raise UnknownKindError(old)
-    return Comparison(
-        *(each or run_of_file(path, arguments, project, stats, recognized.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
-    )
+    for number, path in enumerate((old, new)):
+        runs[number] = runs[number] or run_of_file(path, arguments, project, stats, recognized.kinds[0])
+    return compared(arguments, project, *runs)
 
 
 def run_of_file(path: str, arguments: Namespace, project: Configuration, stats: ScanStats, kind: str | None = None) -> CheckedRun | None:

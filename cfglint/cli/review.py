@@ -19,8 +19,8 @@ from cfglint.cli.options import (
 from cfglint.cli.output import check_outputs
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.review.base import NoBaseError, base_of
-from cfglint.review.branch import STATES, WORKING, Branch
-from cfglint.review.left_out import left_out
+from cfglint.review.branch import COMMITTED, STATES, WORKING, Branch
+from cfglint.review.left_out import first_names, left_out
 from cfglint.review.of_branch import Facts, compare, configuration_of, earlier, unused_releases
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
@@ -88,11 +88,13 @@ def review_branch(arguments: Namespace) -> int:
                 lambda declared, settings: facts_of_declared(declared, arguments, settings),
             )
             comparisons = compare(branch, project, before, facts, stats, counted_on_terminal)
+            uncommitted = branch.uncommitted()
             unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
     except (UsageError, NoBaseError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))
-    status = report_and_status(arguments, project, comparisons, unused)
+    note = f"with uncommitted changes in {first_names(uncommitted)} (`--state {COMMITTED}` leaves them out)" if uncommitted else ""
+    status = report_and_status(arguments, project, comparisons, unused, note)
     if branch.absent:
         warn(f"{first_few(sorted(branch.absent))}: the content is not in this clone; in a partial clone, run git fetch --refetch first")
-    warn(f"{summary(comparisons, stats)}; against {name} ({base[:10]})")
+    warn(f"{summary(comparisons, stats)}; against {name} ({base[:10]}){f', {note}' if note else ''}")
     return 2 if stats.unreadable or stats.beyond_limits or stats.unknown_kind or branch.absent else status

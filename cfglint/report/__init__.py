@@ -57,11 +57,16 @@ def render_log(form: str, path: str, found: ExplainedLog, width: int | None = No
 
 
 def render_changes(
-    form: str, comparisons: list[Comparison], colour: bool = False, width: int | None = None, unused: Sequence[NotCompared] = ()
+    form: str,
+    comparisons: list[Comparison],
+    colour: bool = False,
+    width: int | None = None,
+    unused: Sequence[NotCompared] = (),
+    note: str = "",
 ) -> str:
     """The report of changes in a format; formats that support only findings show the new ones.
 
-    `unused` is what changed and no run reads.
+    `unused` is what changed and no run reads, `note` a remark on what is compared, which the command prints after a report as text.
     """
     from cfglint.report import changes
 
@@ -72,10 +77,10 @@ def render_changes(
     if form == "markdown":
         from cfglint.report import comment
 
-        return comment.render(comparisons, unused)
+        return comment.render(comparisons, unused, note)
     if form == "html":
         from cfglint.report import html
 
-        return html.changes(comparisons, unused)
+        return html.changes(comparisons, unused, note)
     findings = render(form, changes.only_new(comparisons))
     return findings + changes.notices(comparisons, unused) if form == "github" else findings

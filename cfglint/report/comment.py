@@ -16,6 +16,8 @@ from cfglint.report.markdown import (
     severity_counts,
     size,
 )
+from cfglint.report.summary import sentence
+from cfglint.review.effects import by_importance
 from cfglint.review.left_out import lines_of
 from cfglint.review.release_groups import grouped_by_release
 
@@ -25,16 +27,17 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
+    from cfglint.review.consequence import Consequence
     from cfglint.review.left_out import NotCompared
     from cfglint.review.release_groups import ReleaseGroup
 
 HEAD = "| run | starts | global batch | total steps | new findings | resolved |\n|---|---|---|---|---|--:|\n"
-MOST_HEADLINES = 3  # consequences in the folded title of a run
+MOST_HEADLINES = 5  # consequences in the folded title of a run
 OUT_OF_MEMORY = "MEM001"  # a run that does not fit does not start
 DETAILS_END = "\n\n</details>\n\n"
 
 
-def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
+def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), note: str = "") -> str:
     """The comment; details beyond the size limit are only counted, the most important come first.
 
     The runs that only depend on a changed release have one section instead of a row each.
@@ -46,7 +49,7 @@ def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) ->
     if rows:
         parts.append(HEAD + "".join(row(each) for each in rows[:MOST_ROWS]) + "\n")
     parts.append(rows_left_out(len(rows) - MOST_ROWS))
-    parts += [f"{html(each)}\n\n" for each in lines_of(unused)[:MOST_ROWS]]
+    parts += [f"{html(each)}\n\n" for each in [*lines_of(unused)[:MOST_ROWS], *([sentence(note)] if note else [])]]
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
     sections = [release_section(each) for each in groups] + [section(each) for each in alike(others)]
@@ -110,11 +113,17 @@ def turned(before: str, after: str) -> str:
 def section(group: list[Comparison]) -> tuple[str, list[str]]:
     """The headline of the runs that changed in one way as HTML, and the lines below it."""
     comparison = group[0]
-    heads = (
-        "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or severity_counts(comparison.new) or "other settings"
-    )
+    heads = headlines(comparison.sentences) or severity_counts(comparison.new) or "other settings"
     lines = "".join(text for _, text in block(comparison, group=group)).splitlines(keepends=True)[1:]
     return f"<code>{html(cut(title(comparison)))}</code>: {html(heads)}", lines
+
+
+def headlines(found: Sequence[Consequence]) -> str:
+    """The most important consequences without their explanations, and how many more there are."""
+    ordered = by_importance(found)
+    texts = [each.headline for each in ordered[:MOST_HEADLINES]]
+    more = len(ordered) - MOST_HEADLINES
+    return "; ".join([*texts, f"{more} more"] if more > 0 else texts)
 
 
 def release_section(group: ReleaseGroup) -> tuple[str, list[str]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cfglint.review.releases import ReleaseChange
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
-    from cfglint.source.git import GitRepository
+    from cfglint.source.git import GitRepository, TreeEntry
 
     Pair = tuple[CheckedRun | None, CheckedRun | None]
     Folders = dict[str, dict[str, list[Statement]]]
@@ -54,6 +54,7 @@ class Branch:
 
     def __init__(self, repository: GitRepository, base: str, state: str) -> None:
         self.repository = repository
+        self.base = base
         self.state = state
         self._index = repository.index()
         self._before = repository.tree(base)
@@ -88,11 +89,11 @@ class Branch:
         """The ids of the contents of files on both sides."""
         old = {path: self._before[path].id for path in paths if path in self._before}
         if self.state == WORKING:
-            return old, self._on_disk(paths)
+            return old, self._on_disk(paths, self._before)
         return old, {path: self._after[path].id for path in paths if path in self._after}
 
-    def _on_disk(self, paths: list[str]) -> dict[str, str]:
-        """The ids of the files in the working tree; line endings that git converts are not a change."""
+    def _on_disk(self, paths: list[str], committed: dict[str, TreeEntry]) -> dict[str, str]:
+        """The ids of the files in the working tree; line endings that git converts are not a change of the committed files."""
         ids: dict[str, str] = {}
         for path in paths:
             untouched = self._untouched(path)
@@ -105,11 +106,22 @@ class Branch:
                     ids[path] = self._index[path].id
                 continue
             ids[path] = self.repository.id_of(data)
-            before = self._before.get(path)
+            before = committed.get(path)
             if before is not None and ids[path] != before.id and b"\r\n" in data:
                 unix = self.repository.id_of(data.replace(b"\r\n", b"\n"))
                 ids[path] = unix if unix == before.id else ids[path]
         return ids
+
+    def uncommitted(self) -> list[str]:
+        """The compared files whose changes are not committed; empty if the base is the last commit, so that all changes are."""
+        head = self.repository.commit("HEAD") or ""
+        if self.state != WORKING or head == self.base:
+            return []
+        names = sorted({*self.compared, *self.dependencies})
+        paths = {path: name for name in names if (path := self.repository.path(name)) is not None}
+        committed = self.repository.tree(head)
+        now = self._on_disk([*paths], committed)
+        return [name for path, name in paths.items() if now.get(path) != (committed[path].id if path in committed else None)]
 
     def _untouched(self, path: str) -> str | None:
         """The id of a file's content, if the index shows that the file was not written since git read it."""

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.review.consequence import Consequence
+
 LENGTHS = "tokens_per_step"
 EFFECTS = {
     "warmup_ratio": "warmup",
@@ -46,6 +52,10 @@ MEANINGS = {
     "beta": "the weight of the reference model in the loss of DPO and GRPO",
     "checkpoints": "when checkpoints are saved, and how much is lost if the run ends early",
 }
+# What decides whether and what a run trains comes first, how it is laid out on the GPUs last.
+STARTS = ("run", "unreadable", "file", "verdict", "fails_at")
+TRAINS = ("global_batch", "samples", "learning_rate", "total_steps", "schedule", "warmup", "precision", "zero_stage")
+LAYOUT = ("micro_batch", "gpus", "implied_gpus", "memory")
 TOKEN_LENGTHS = frozenset(
     ("max_length", "max_seq_length", "max_seq_len", "cutoff_len", "sequence_len", "model_max_length", "seq_length", "block_size")
 )
@@ -59,6 +69,12 @@ WITHOUT_EFFECT = frozenset(
         *("log_interval", "save", "checkpoint_dir", "overwrite_output_dir", "dump_state", "$schema", "tags", "save_total_limit"),
     )
 )
+
+
+def by_importance(found: Iterable[Consequence]) -> list[Consequence]:
+    """Consequences with those that change the training most first."""
+    ranks = {what: rank for rank, what in enumerate((*STARTS, *TRAINS, "", *LAYOUT))}
+    return sorted(found, key=lambda each: ranks.get(each.what, ranks[""]))
 
 
 def length_key(key: str) -> bool:

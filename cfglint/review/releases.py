@@ -9,7 +9,7 @@ from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from cfglint.project.statements.statement import Statement
     from cfglint.run.checked import CheckedRun
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NOT_NAMED = "not named"
 ANY = "any release"
+STATED = ("target", "target_from", "bounds", "outside", "outside_from")  # the facts about releases
 
 
 class ReleaseChange(Record):
@@ -97,6 +98,38 @@ def stated_by(run: CheckedRun, package: str) -> str:
     if package in run.given.outside:
         return run.given.outside_from.get(package, ("", ""))[1]
     return run.given.target_from.get(package, "").partition(" says ")[0]
+
+
+# ---- two files of different folders
+
+
+def with_same_releases(old: CheckedRun, new: CheckedRun, asked: Collection[str]) -> tuple[CheckedRun, CheckedRun, str]:
+    """Both runs with the releases that files around only one of them state, and a sentence about it; `asked` are packages with a target.
+
+    A file that was copied out of its project is meant for the same releases. What a script or program itself states is a change.
+    """
+    found = [stated_around(run, asked) for run in (old, new)]
+    if all(found) or not any(found):
+        return old, new, ""
+    stating, other = (old, new) if found[0] else (new, old)
+    if stated_inside(stating):
+        return old, new, ""
+    same = other.with_facts(other.given.replace(**{name: getattr(stating.given, name) for name in STATED}))
+    where = " and ".join(sorted(found[0] or found[1]))
+    text = f"no file states releases for {other.documents[0].path}: checked with those of {where}, as {stating.documents[0].path}"
+    return (old, same, text) if found[0] else (same, new, text)
+
+
+def stated_around(run: CheckedRun, asked: Collection[str]) -> set[str]:
+    """The files of the repository that state releases of packages without a target."""
+    given = run.given
+    sources = {**given.target_from, **{package: file for package, (_, file) in given.outside_from.items()}}
+    return {source for package, source in sources.items() if package not in asked}
+
+
+def stated_inside(run: CheckedRun) -> bool:
+    """Whether the script or program of a run states releases itself."""
+    return not stated_around(run, ()).isdisjoint(os.path.basename(document.path) for document in run.documents)
 
 
 # ---- files

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Place
     from cfglint.findings.entries import AlternativeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
+    from cfglint.frameworks.launch_facts import LaunchFacts
 
     Causes = dict[tuple[str, int], list[Diagnostic]]
 
@@ -82,6 +83,10 @@ class CheckedRun(LoadedRun):
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages."""
         return CheckedRun(self.documents, self.kinds, self.given.replace(target={**self.given.target, **target}))
+
+    def with_facts(self, facts: LaunchFacts) -> CheckedRun:
+        """The same files with other facts."""
+        return CheckedRun(self.documents, self.kinds, facts)
 
     def _of_the_project(self) -> list[Diagnostic]:
         """The diagnostics of the project's own rules."""

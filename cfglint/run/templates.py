@@ -245,6 +245,7 @@ class TemplateRun(CheckedRun):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts, found: list[dict[Path, Fillings]]) -> None:
         super().__init__(documents, kinds, facts)
+        self._template = documents, kinds, found
         self.bugs.clear()  # caused by the placeholders; real ones appear in the fillings
         self.is_unreadable_template = not any(found)
         self.placeholders = {(document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths}
@@ -252,6 +253,10 @@ class TemplateRun(CheckedRun):
             Filling([filled(*each, world) for each in zip(documents, found, strict=True)], kinds, facts)
             for world in range(WORLDS if self.placeholders else 0)
         ]
+
+    def with_facts(self, facts: LaunchFacts) -> TemplateRun:
+        documents, kinds, found = self._template
+        return TemplateRun(documents, kinds, facts, found)
 
     @property
     def diagnostics(self) -> list[Diagnostic]:

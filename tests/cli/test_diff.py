@@ -243,3 +243,38 @@ class TestFormats:
         assert out.startswith("old.yaml -> new.yaml\n")
         assert json.loads((folder / "a.json").read_text())["changes"]
         assert (folder / "b.md").read_text().startswith("<!-- cfglint -->\n")
+
+
+class TestReleases:
+    """Those of files around only one of the two hold for both."""
+
+    def test_a_copy_outside_of_the_project(self, folder, diff):
+        write(folder, old__yaml=f"{TRAINER}warmup_ratio: 0.03\n", project_in_new__yaml=f"{TRAINER}warmup_ratio: 0.03\n")
+        write(folder, project_in_requirements__txt="transformers==4.57.1\n")
+        said = "no file states releases for {}: checked with those of requirements.txt, as {}\n"
+        names = "old.yaml", "project/new.yaml"
+        for old, new in (names, names[::-1]):
+            _, out, err = diff(old, new)
+            assert out == "no effective change\n"
+            assert said.format(*names) in err
+
+    def test_a_template(self, folder, diff):
+        write(folder, old__yaml=f"{TRAINER}max_steps: __STEPS__\n", project_in_new__yaml=f"{TRAINER}max_steps: __STEPS__\n")
+        write(folder, project_in_requirements__txt="transformers==4.57.1\n")
+        changes = json.loads(diff("old.yaml", "project/new.yaml", "--format", "json")[1])["changes"]
+        assert [changes[0][side]["verdict"] for side in ("before", "after")] == [None, None]
+        assert [changes[0][side]["target"]["transformers"] for side in ("before", "after")] == ["4.57.1", "4.57.1"]
+
+    def test_each_has_its_own(self, folder, diff):
+        write(folder, a_in_x__yaml=TRAINER, b_in_x__yaml=TRAINER)
+        write(folder, a_in_requirements__txt="transformers==4.56.0\n", b_in_requirements__txt="transformers==4.57.1\n")
+        _, out, err = diff("a/x.yaml", "b/x.yaml", "--format", "json")
+        change = json.loads(out)["changes"][0]
+        assert [change[side]["target"]["transformers"] for side in ("before", "after")] == ["4.56.0", "4.57.1"]
+        assert "no file states releases" not in err
+
+    def test_a_script_that_states_one_changes_it(self, folder, diff):
+        launch = "accelerate launch --num_processes 8 sft.py --output_dir out --warmup_ratio 0.1\n"
+        write(folder, old__sh=launch, new__sh=f"pip install transformers==4.57.1\n{launch}")
+        _, _, err = diff("old.sh", "new.sh")
+        assert "no file states releases" not in err

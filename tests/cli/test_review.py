@@ -128,6 +128,19 @@ class TestAnswer:
         topic.git("add", "ds.json")
         assert [review("--state", state)[0] for state in ("working", "staged", "committed")] == [1, 1, 0]
 
+    def test_uncommitted_changes_are_named(self, topic, review):
+        topic.write(train__yaml=HALVED)
+        topic.commit()
+        assert "uncommitted" not in review("--base", "main")[2]
+        topic.write(train__yaml=f"{HALVED}max_steps: 100\n", ds__json=BAD)
+        note = "with uncommitted changes in ds.json, train.yaml (`--state committed` leaves them out)"
+        assert review("--base", "main")[2].endswith(f", {note}\n")
+        assert f"\nW{note[1:]}.\n" in review("--base", "main", "--format", "markdown")[1]
+        page = review("--base", "main", "--format", "html")[1]
+        assert "2 runs compared, with uncommitted changes in" in page
+        for arguments in (("--base", "main", "--state", "committed"), ("--base", "HEAD")):
+            assert "uncommitted" not in review(*arguments)[2]
+
 
 class TestBase:
     def test_of_the_remote_before_the_local_one(self, topic, review, tmp_path_factory):

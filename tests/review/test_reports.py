@@ -78,7 +78,7 @@ def test_the_worst_comes_first_and_the_same_is_left_out(compare):
     assert lines[5].startswith("| `c.yaml` | yes -> **no** (init) |")
     assert lines[6] == "| `b.yaml` | yes | 32 -> 64 | x0.5 |  |  |"
     assert "train.yaml" not in text
-    assert "<summary><code>b.yaml</code>: global batch 32 -&gt; 64 (doubled); learning rate unchanged; micro batch 4 -&gt; 8" in text
+    assert "<summary><code>b.yaml</code>: global batch 32 -&gt; 64 (doubled); learning rate unchanged; total steps about halved" in text
 
 
 def test_nothing_to_tell(compare):
@@ -115,3 +115,13 @@ def test_annotations_of_new_and_gone_runs(compare):
     assert render_changes("github", [compare(TRAINER, None)]) == ""
     (line,) = render_changes("github", [compare(None, TRAINER)]).splitlines()
     assert line.startswith("::notice file=train.yaml,line=1,title=new run::new run: starts")
+
+
+def test_the_title_of_a_comment_names_what_changes_the_training_first(compare):
+    rest = "num_train_epochs: 3\nbf16: true\n"
+    old = f"per_device_train_batch_size: 2\nlearning_rate: 1.0e-5\nlr_scheduler_type: cosine\nmax_grad_norm: 1.0\n{rest}"
+    new = f"per_device_train_batch_size: 4\nlearning_rate: 5.0e-5\nlr_scheduler_type: linear\nmax_grad_norm: 0.5\n{rest}"
+    summary = render_changes("markdown", [compare(old, new)]).partition("<summary>")[2].partition("</summary>")[0]
+    places = [summary.index(each) for each in ("global batch", "learning rate", "total steps", "schedule", "gradient clipping", "1 more")]
+    assert places == sorted(places)
+    assert "micro batch" not in summary

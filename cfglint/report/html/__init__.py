@@ -229,7 +229,7 @@ def planned(each: PlanEntry, outcome: Outcome | None) -> views.PlanView:
 # ---- diff and review
 
 
-def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
+def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), note: str = "") -> str:
     """The page of `review`; the facts about runs that only depend on a changed release are listed once."""
     groups, others = grouped_by_release(comparisons)
     worst_first = sorted((each for each in others if not each.empty), key=urgency)
@@ -242,7 +242,7 @@ def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -
         command="review",
         headline=release_headline(groups) or changes_headline(comparisons, altered),
         status=changes_status(altered, groups, unused),
-        lead=f"{pictures.many(len(comparisons), 'run')} compared.",
+        lead=f"{pictures.many(len(comparisons), 'run')} compared{f', {note}' if note else ''}.",
         changes=altered,
         releases=[views.ReleaseView(signs(", ".join(each.titles)), list(each.lines)) for each in groups],
         unused=lines_of(unused),
