@@ -349,7 +349,7 @@ def _why_chosen(problem: SplitProblem, split: Split) -> list[str]:
     if split.pair == (problem.micro_batch, problem.accumulation):
         reasons = [f"already {split.global_batch}; nothing to change"]
     elif split.micro_batch == problem.micro_batch:
-        reasons = [f"micro batch unchanged ({split.micro_batch}), so memory use is unchanged"]
+        reasons = [f"micro batch unchanged ({split.micro_batch}), so activation memory is unchanged"]
     else:
         samples = split.micro_batch * split.accumulation
         busy = " and keeps the pipeline busy" if stages > 1 and filled(problem, split.pair) else ""

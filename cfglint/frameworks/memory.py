@@ -14,7 +14,7 @@ from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
 from cfglint.batch.memory.wording import in_words, largest_in_words
 from cfglint.frameworks.memory_inputs import Model
-from cfglint.source.record import Record
+from cfglint.source.record import Record, changed
 from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
@@ -313,11 +313,12 @@ def memory_of(config: Config) -> RunMemory | None:
 
 
 class MicroBatchBound(Record):
-    """The largest micro batch to choose for a card, whether it fits, and what would make the run fit where it does not."""
+    """The largest micro batch to choose for a card, whether it fits, also in words, and what would make the run fit where it does not."""
 
     size: int
     fit: Fit
     remedy: str = ""
+    judgement: str = ""
 
     @property
     def reason(self) -> str:
@@ -325,7 +326,7 @@ class MicroBatchBound(Record):
         if self.fit == FITS:
             return f"micro batch at most {self.size}: more does not surely fit"
         if self.fit == CLOSE:
-            return f"micro batch at most {self.size}: that may not fit"
+            return f"micro batch at most {self.size}: that {self.judgement}"
         return "micro batch 1: even that does not fit"
 
     def about(self, chosen: int) -> str:
@@ -344,8 +345,10 @@ def micro_batch_bound(config: Config) -> MicroBatchBound | None:
         return None
     if found.surely:
         return MicroBatchBound(found.surely, FITS)
-    possible_or_unknown = found.possibly or found.estimate.classification == CLASS_C
-    return MicroBatchBound(found.possibly or 1, CLOSE if possible_or_unknown else DOES_NOT_FIT, found.remedy)
+    size = found.possibly or 1
+    fit = CLOSE if found.possibly or found.estimate.classification == CLASS_C else DOES_NOT_FIT
+    needed = estimate(found.model.shape, changed(found.inputs.settings, micro_batch=size)).total
+    return MicroBatchBound(size, fit, found.remedy, in_words(fit, needed / GIB, found.available))
 
 
 def missing_for(config: Config) -> list[str]:

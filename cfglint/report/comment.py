@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 HEAD = "| run | starts | global batch | total steps | new findings | resolved |\n|---|---|---|---|---|--:|\n"
 MOST_HEADLINES = 5  # consequences in the folded title of a run
+OUT_OF_MEMORY = "MEM001"  # a run that does not fit does not start
 DETAILS_END = "\n\n</details>\n\n"
 
 
@@ -86,9 +87,11 @@ def row(comparison: Comparison) -> str:
 
 
 def starts(side: Outcome | None) -> str:
-    """Whether the framework would start the run."""
+    """Whether the framework would start the run, and the memory of a GPU is enough for it."""
     if side is None:
         return ""
+    if side.verdict == "accept" and any(each.code == OUT_OF_MEMORY for each in side.diagnostics):
+        return "**no** (memory)"
     return {"accept": "yes", None: "unknown"}.get(side.verdict, f"**no** ({side.fails_at})")
 
 

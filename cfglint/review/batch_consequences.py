@@ -49,8 +49,8 @@ def memory(old: Side, new: Side) -> list[Consequence]:
     sizes = before.estimate.total, after.estimate.total
     if before.verdict == after.verdict and isclose(*sizes, rel_tol=NOTEWORTHY):
         return []
-    card = f" of {after.available:g}: {after.judgement}" if after.available is not None else ""
-    text = f"memory peak {rounded(sizes[0])} -> {rounded(sizes[1])} GiB per GPU{card}"
+    fits = f" ({after.judgement})" if after.judgement else ""
+    text = f"memory peak {rounded(sizes[0])} -> {rounded(sizes[1])} GiB{after.of_card} per GPU{fits}"
     return [Consequence("memory", text, round(sizes[0] / GIB, 3), round(sizes[1] / GIB, 3))]
 
 

@@ -288,7 +288,7 @@ def test_the_reasons_name_what_decides() -> None:
         return solve(problem).reasons
 
     assert reasons(SplitProblem(8, 104, 8, 1)) == ["1 is the largest micro batch up to 8 that divides 13"]
-    assert reasons(SplitProblem(2, 128, 4, 4)) == ["micro batch unchanged (4), so memory use is unchanged"]
+    assert reasons(SplitProblem(2, 128, 4, 4)) == ["micro batch unchanged (4), so activation memory is unchanged"]
     in_two = "4 micro batches in 2 pipeline stages: 20% bubble"
     assert reasons(SplitProblem(2, 8, 3, 1, pipeline_parallel=2)) == [
         "2 is the largest micro batch up to 3 that divides 8 and keeps the pipeline busy",

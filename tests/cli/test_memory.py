@@ -147,7 +147,7 @@ def test_diff_has_the_memory_as_a_consequence(capsys, folder):
     told = asked(capsys, "diff", "t.yaml", "u.yaml", "--gpus", "1", *MODEL, *CARD)[1]
     found = [each for change in told["changes"] for each in change["consequences"] if "memory peak" in each["text"]]
     assert len(found) == 1
-    assert found[0]["text"].endswith("of 79.2: fits")
+    assert found[0]["text"].endswith("GiB of 79.2 per GPU (fits)")
     assert found[0]["before"] > found[0]["after"]
 
 
@@ -312,3 +312,12 @@ def test_a_given_card_is_the_only_one_that_is_assumed(capsys, folder):
     text = " ".join(capsys.readouterr().out.split())
     assert "(assumed: A100 is the card with 79.2 GiB (A100-40GB: 39.4)" in text
     assert "H100" not in text
+
+
+def test_a_comment_does_not_say_that_a_run_starts_that_does_not_fit(capsys, folder):
+    before = named(folder, per_device_train_batch_size=1, max_length=512)
+    (folder / "big.yaml").write_text((folder / before).read_text().replace("size: 1", "size: 32"))
+    main(["review", before, "big.yaml", "--gpus", "1", "--gpu-memory", "65", "--format", "markdown"])
+    text = capsys.readouterr().out
+    assert "| yes -> **no** (memory) | 1 -> 32 |" in text
+    assert "memory peak 59.8 -> 167 GiB of 65 per GPU (does not fit)" in text

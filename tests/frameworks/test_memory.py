@@ -238,8 +238,9 @@ def test_where_nothing_surely_fits_the_bound_is_what_may_fit(tmp_path):
     for config.facts.gpu_memory in map(float, range(4, 60, 2)):
         memory, bound = memory_of(config), micro_batch_bound(config)
         assert bound.size == (memory.surely or memory.possibly or 1)
-        found.append(bound.fit)
-    assert [*dict.fromkeys(found)] == ["does-not-fit", "close", "fits"]
+        found.append((bound.fit, bound.judgement))
+    assert [*dict.fromkeys(fit for fit, _ in found)] == ["does-not-fit", "close", "fits"]
+    assert {words for fit, words in found if fit == "close"} == {"probably fits", "probably does not fit"}
 
 
 def test_what_is_missing_is_named_by_its_flag(tmp_path):

@@ -209,11 +209,12 @@ def test_another_release_touches_every_run(started, touched, state):
 
 
 def test_the_earlier_state_of_what_is_no_config_is_not_read(started, touched, monkeypatch):
-    started.write(uv__lock=LOCK.format("4.42.4"))
+    """In a folder of its own: a file in a folder above a config may have a defaults list that makes it an option."""
+    started.write(uv__lock=LOCK.format("4.42.4"), services_in_web__yml=f"{SERVICES}# of another folder\n")
     started.commit()
     started.write(uv__lock=LOCK.format("5.23.0"))
     with GitRepository() as repository:
-        services = repository.index()["web.yml"].id
+        services = repository.index()["services/web.yml"].id
     read = []
     content = GitRepository.content
     monkeypatch.setattr(GitRepository, "content", lambda self, content_id: read.append(content_id) or content(self, content_id))
