@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SETTINGS = "cfglint.toml"
 BASELINE = "cfglint-baseline.json"
+MOST_CODES = 8  # of accepted findings that are named
 MOST_UNCLEAR = 10  # files that the configuration names
 HOOKS = ".pre-commit-config.yaml"
 CHECKED = r"""files: '(?i)(\.(ya?ml|jsonc?|hjson|config|py|ipynb|sh|bash|sbatch|slurm|pbs|md|mk)|(^|/)(gnu)?makefile)$'"""
@@ -87,17 +88,27 @@ def run(arguments: Namespace) -> int:
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
-    note = f"{BASELINE} accepts {counted(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
+    note = f"{BASELINE} accepts {by_code(accepted)}" if accepted else "no findings, so no baseline was written"
     warn(f"{counted(stats.checked, 'file')} in {counted(len(found), 'run')} checked; wrote {SETTINGS}; {note}; {hooked}")
     return 0
 
 
-def write_baseline(found: list[Outcome]) -> int:
-    """Write a baseline if there are findings to accept; return their number."""
-    number = sum(not each.suppressed for outcome in found for each in outcome.diagnostics)
-    if number:
+def write_baseline(found: list[Outcome]) -> dict[str, int]:
+    """Write a baseline if there are findings to accept; return their number for each code."""
+    numbers: dict[str, int] = {}
+    for each in [each for outcome in found for each in outcome.diagnostics if not each.suppressed]:
+        numbers[each.code] = numbers.get(each.code, 0) + 1
+    if numbers:
         baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
-    return number
+    return numbers
+
+
+def by_code(numbers: dict[str, int]) -> str:
+    """`3 findings (BAT001 x 2, KEY105)`, the most frequent codes first."""
+    codes = sorted(numbers, key=lambda code: (-numbers[code], code))
+    texts = [code if numbers[code] == 1 else f"{code} x {numbers[code]}" for code in codes[:MOST_CODES]]
+    more = [counted(len(codes) - MOST_CODES, "more code")] if len(codes) > MOST_CODES else []
+    return f"{counted(sum(numbers.values()), 'finding')} ({', '.join([*texts, *more])})"
 
 
 def write_hooks() -> str:

@@ -33,6 +33,15 @@ def test_init_accepts_what_is_found_now(folder, capsys):
     assert "1 file skipped" in capsys.readouterr().err  # other.yaml; the baseline does not count
 
 
+def test_init_names_the_codes_that_the_baseline_accepts(folder, capsys):
+    (folder / "train.yaml").unlink()
+    (folder / "second.json").write_text(BAD, encoding="utf-8")
+    assert main(["init", "--gpus", "8"]) == 0
+    assert "cfglint-baseline.json accepts 2 findings (BAT001 x 2); " in capsys.readouterr().err
+    numbers = {f"KEY{number:03}": 1 for number in range(9)}
+    assert init.by_code(numbers) == f"9 findings ({', '.join([*numbers][:8])}, 1 more code)"
+
+
 def test_init_names_the_files_whose_kind_is_to_be_chosen(folder, monkeypatch, capsys):
     (folder / "both.yaml").write_text(UNCLEAR, encoding="utf-8")
     assert main(["init"]) == 0
