@@ -54,13 +54,38 @@ class LogExplanation(Record):
     @property
     def headline(self) -> str:
         """The length of the training, such as `560 steps, 10 epochs of 56`, and whether it is as configured; else the trainer."""
+        return self.length + self.disagreement
+
+    @property
+    def first_line(self) -> str:
+        """The headline with the division that gives the steps of an epoch."""
+        return self.length + self.division + self.disagreement
+
+    @property
+    def length(self) -> str:
+        """The steps and epochs of the training; the trainer if they are not printed."""
         total, epochs, each = self.banner["total_steps"], self.banner["num_epochs"], self.steps_per_epoch
         parts = [framework(self.banner.framework).title]
         if total is not None:
             parts = [f"{total:,} step{'s' if total != 1 else ''}"]
             if epochs and epochs != ENDLESS:
                 parts.append(counted(epochs, "epoch") + (f" of {each:,}" if each and epochs > 1 and each * epochs == total else ""))
-        return ", ".join(parts) + (f"; {counted(len(self.differences), 'number')} not as configured" if self.differences else "")
+        return ", ".join(parts)
+
+    @property
+    def division(self) -> str:
+        """How the samples give the steps of an epoch; empty if `max_steps` or other settings do, or the micro batch alone."""
+        factors = [("data parallel", self.data_parallel), ("accumulation", self.banner["accumulation"])]
+        named = [f"{name} {number:,}" for name, number in factors if number is not None and number > 1]
+        is_complete = self.steps_per_epoch and self.steps_per_epoch * (self.banner["num_epochs"] or 0) == self.banner["total_steps"]
+        if not named or not is_complete or self.banner.max_steps_given or self.batches != next(variants(self))[1]:
+            return ""
+        return f": {self.banner['num_examples']:,} samples / ({' x '.join([f'micro batch {self.micro_batch:,}', *named])})"
+
+    @property
+    def disagreement(self) -> str:
+        """How many numbers differ from the files, for the end of a line."""
+        return f"; {counted(len(self.differences), 'number')} not as configured" if self.differences else ""
 
 
 class ExplainedLog(Record):

@@ -7,6 +7,7 @@ import os
 
 from cfglint.explanation import failures, log_analysis, log_parser
 from cfglint.explanation.log_analysis import ExplainedLog
+from cfglint.findings.wording import counted
 from cfglint.source import files
 
 TYPE_CHECKING = False
@@ -80,7 +81,10 @@ def place_in(run: CheckedRun) -> Callable[[str], str]:
 
     account = RunSummary(run)
     places = {str(item.setting.path[-1]): origin(item) for item in account.items}
-    for name in ("micro_batch", "accumulation", "global_batch"):
-        setting = getattr(run.batch, name)
+    batch = run.batch
+    for name in ("micro_batch", "accumulation", "global_batch") if batch is not None else ():
+        setting = getattr(batch, name)
         places[name] = places.get(str(setting.path[-1]), setting.place)
+    if run.facts.gpus_source == "the log" and batch is not None and not batch.global_batch.written:
+        places["global_batch"] += f", on the {counted(run.facts.gpus or 0, 'GPU')} of the log"
     return lambda name: places.get(name, "derived")

@@ -279,7 +279,8 @@ def compared_lines(found: LogExplanation, files: list[str]) -> list[Paragraph]:
         return paragraph("  ", f"Nothing could be compared with {', '.join(files)}: no number is known on both sides.")
     agree = [name for name in found.compared if all(each.key != name for each in found.differences)]
     text = f"{', '.join(agree)} as configured in {', '.join(files)}." if agree else ""
-    return paragraph("  ", f"{text[:1].upper()}{text[1:]}") if text else []
+    changed = paragraph("  ", "The files may have changed since the log.") if found.differences else []
+    return changed + (paragraph("  ", f"{text[:1].upper()}{text[1:]}") if text else [])
 
 
 def banner_entry(found: LogExplanation) -> BannerEntry:
@@ -309,7 +310,7 @@ def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
     """The lines about one banner."""
     banner = found.banner
     lines = [
-        *paragraph("", f"{path}:{banner.line}  {found.headline} ({framework(banner.framework).title})"),
+        *paragraph("", f"{path}:{banner.line}  {found.first_line} ({framework(banner.framework).title})"),
         BLANK,
         ("The log says", "", ""),
     ]

@@ -54,6 +54,24 @@ def test_a_log_as_json_has_the_keys_of_the_contract(folder, capsys):
     assert (banner["line"], banner["data_parallel"], banner["steps_per_epoch"]) == (1, 4, 503)
 
 
+def test_the_first_line_of_a_log_has_the_division_that_gives_its_steps(folder, capsys):
+    assert main(["log", "train.log"]) == 0
+    first = capsys.readouterr().out.partition("\n\n")[0]
+    division = "1,509 steps, 3 epochs of 503: 128,770 samples / (micro batch 8 x data parallel 4 x accumulation 8)"
+    assert division in " ".join(first.split())
+
+
+def test_a_global_batch_that_follows_from_the_gpus_of_the_log(folder, capsys):
+    (folder / "train.yaml").write_text(TRAINER.replace("size: 8", "size: 16"), encoding="utf-8")
+    assert main(["log", "train.log", "train.yaml"]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "global batch is 256 in the log, 512 by the files" in told
+    assert "x data-parallel size, on the 4 GPUs of the log)" in told
+    assert told.count("The files may have changed since the log.") == 1
+    main(["log", "train.log", "train.yaml", "--gpus", "4"])
+    assert "of the log)" not in capsys.readouterr().out
+
+
 def test_a_log_against_its_configuration(folder, capsys):
     assert main(["explain", "train.log", "train.yaml", "--target", "transformers==4.51.3"]) == 0
     assert "NOT as configured" not in capsys.readouterr().out
