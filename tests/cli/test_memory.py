@@ -321,3 +321,10 @@ def test_a_comment_does_not_say_that_a_run_starts_that_does_not_fit(capsys, fold
     text = capsys.readouterr().out
     assert "| yes -> **no** (memory) | 1 -> 32 |" in text
     assert "memory peak 59.8 -> 167 GiB of 65 per GPU (does not fit)" in text
+
+
+def test_a_page_does_not_count_a_run_that_probably_does_not_fit_as_one_that_starts(capsys, folder):
+    path = named(folder, per_device_train_batch_size=1, max_length=512)
+    (folder / "small.yaml").write_text((folder / path).read_text().replace("Llama-3.1-8B", "Llama-3.2-1B"))
+    main(["check", path, "small.yaml", "--gpus", "1", "--gpu-memory", "60", "--format", "html"])
+    assert "1 of 2 runs should start; not known of 1" in capsys.readouterr().out

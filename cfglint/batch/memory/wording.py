@@ -13,10 +13,15 @@ PROBABLY_NOT = "probably does not fit"
 
 
 def in_words(verdict: Fit, peak: float | None, available: float | None) -> str:
-    """The verdict in words. Where the band does not decide, the estimated peak (GiB) together with the CUDA context does."""
+    """The verdict in words."""
     if verdict != CLOSE or peak is None or available is None:
         return verdict.replace("-", " ")
-    return PROBABLY_FITS if peak + CONTEXT <= available else PROBABLY_NOT
+    return PROBABLY_FITS if probably_fits(peak, available) else PROBABLY_NOT
+
+
+def probably_fits(peak: float, available: float) -> bool:
+    """Where the band does not decide: whether the estimated peak fits together with the CUDA context, all in GiB."""
+    return peak + CONTEXT <= available
 
 
 def largest_in_words(surely: int, possibly: int | None, classification: Certainty) -> str:

@@ -170,7 +170,7 @@ def run(
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
         found.gpus,
-        NO if exceeds_memory(outcome) else {"accept": YES, "reject": NO}.get(outcome.verdict or "", UNKNOWN),
+        answer(outcome),
         verdict(outcome),
         found,
         pictures.draw(found),
@@ -180,6 +180,13 @@ def run(
     )
 
 
+def answer(outcome: Outcome) -> str:
+    """Whether the run would start; unknown where it probably does not fit into memory."""
+    if outcome.verdict != "accept":
+        return NO if outcome.verdict == "reject" else UNKNOWN
+    return NO if exceeds_memory(outcome) else UNKNOWN if probably_fits(outcome) is False else YES
+
+
 def verdict(outcome: Outcome) -> str:
     """A sentence about whether the framework would start."""
     if outcome.verdict is None:
@@ -187,18 +194,20 @@ def verdict(outcome: Outcome) -> str:
     if outcome.verdict != "accept":
         moment = MOMENTS.get(outcome.fails_at or "", "")
         return f"Would not start: it fails {moment}" if moment else "Would not start"
-    return "Would run out of GPU memory" if exceeds_memory(outcome) else f"Should start{undecided_memory(outcome)}"
+    if exceeds_memory(outcome):
+        return "Would run out of GPU memory"
+    fits = {True: ", and probably fits into GPU memory", False: ", but probably does not fit into GPU memory", None: ""}
+    return f"Should start{fits[probably_fits(outcome)]}"
 
 
-def undecided_memory(outcome: Outcome) -> str:
-    """Whether the run probably fits into the memory of its GPUs, where that is not sure; empty otherwise."""
+def probably_fits(outcome: Outcome) -> bool | None:
+    """Whether the run probably fits into the memory of its GPUs; None where that is sure, or nothing is known about it."""
     used = outcome.context.memory if outcome.context is not None else None
-    if used is None or used["verdict"] != "close":
-        return ""
-    from cfglint.batch.memory.wording import PROBABLY_NOT, in_words
+    if used is None or used["verdict"] != "close" or used["peak_gib"] is None or used["available_gib"] is None:
+        return None
+    from cfglint.batch.memory import wording
 
-    fits = in_words(used["verdict"], used["peak_gib"], used["available_gib"])
-    return f", {'but' if fits == PROBABLY_NOT else 'and'} {fits} into GPU memory"
+    return wording.probably_fits(used["peak_gib"], used["available_gib"])
 
 
 def exceeds_memory(outcome: Outcome) -> bool:
