@@ -281,13 +281,16 @@ def diff(
 ) -> DiffResult:
     """Compare a run before and after a change of its config. Raises the errors of `check`."""
     from cfglint.review.compare import Comparison
+    from cfglint.review.releases import with_same_releases
 
     project = configuration(settings)
     facts = launch_facts(
         kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
-    comparison = Comparison(*(single(each, with_settings(facts, project), kind) for each in (old, new)))
+    facts = with_settings(facts, project)
+    before, after, _ = with_same_releases(single(old, facts, kind), single(new, facts, kind), facts.target)
+    comparison = Comparison(before, after)
     comparison.add_notes()
     return DiffResult(comparison)
 

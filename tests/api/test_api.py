@@ -509,3 +509,12 @@ class TestABranch:
     def test_a_base_that_is_none(self):
         with pytest.raises(cfglint.CfglintError, match="nowhere is not a commit here"):
             cfglint.review_branch("nowhere")
+
+
+def test_a_copy_outside_of_the_project_has_its_releases(tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "requirements.txt").write_text("transformers==4.57.1\n", encoding="utf-8")
+    for folder in (tmp_path, project):
+        (folder / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 4\nwarmup_ratio: 0.03\n", encoding="utf-8")
+    assert not cfglint.diff(tmp_path / "train.yaml", project / "train.yaml", kind="huggingface")
