@@ -105,6 +105,11 @@ def changes(package: str, names: Iterable[str]) -> set[Version]:
     return {release for history in histories for name in names for release in history.changes(name)}
 
 
+def import_changes(package: str, names: Iterable[str]) -> set[Version]:
+    """The releases of a package that add or remove a public name, one of these, of a module."""
+    return {release for own in of_package(package) for name in names for release in own.import_changes(name)}
+
+
 def repository_owners(package: str) -> tuple[str, ...]:
     """The owners of the official repositories of a package, in lower case."""
     return tuple(owner for kind in kinds() if framework(kind).package == package for owner in framework(kind).repository_owners)

@@ -428,6 +428,11 @@ class Framework(Generic["Own"]):
         names: dict[str, dict[str, tuple[Span, ...]]] = self.part("names", {})
         return names.get(module, {}).get(name, ()) if name else modules.get(module, ())
 
+    def import_changes(self, name: str) -> set[Version]:
+        """The releases of the package that add or remove a public name of one of its modules."""
+        names: dict[str, dict[str, tuple[Span, ...]]] = self.part("names", {})
+        return {release for each in names.values() for span in each.get(name, ()) for release in span if release}
+
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field, with its class, that has what a keyword of a trainer's constructor was for; empty if there is none."""
         return ""

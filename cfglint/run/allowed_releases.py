@@ -10,8 +10,8 @@ import re
 from bisect import bisect_left
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
-from cfglint.findings.rule import RULES
-from cfglint.frameworks import changes
+from cfglint.findings.rule import CODE, RULES
+from cfglint.frameworks import changes, import_changes
 from cfglint.frameworks.versions import parse_version
 from cfglint.rules.engine import releases_of
 from cfglint.source.record import Record
@@ -175,9 +175,12 @@ def places_to_ask(diagnostic: Diagnostic, package: str, releases: list[str], ask
 
 
 def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:
-    """The places of the releases that change a field that a finding names or the check of its rule; `len(releases)` is the asked one."""
+    """The places of the releases that change what a finding names, or the check of its rule; `len(releases)` is the asked one."""
     parsed, newest = [*map(parse_version, releases)], parse_version(asked)
-    changed = changes(package, WORD.findall(diagnostic.key)) | ends_of_check(diagnostic.code, package)
+    named = WORD.findall(diagnostic.key)
+    changed = changes(package, named) | ends_of_check(diagnostic.code, package)
+    if diagnostic.about == CODE:
+        changed |= import_changes(package, named)
     return sorted({bisect_left(parsed, release) for release in changed if release <= newest})
 
 

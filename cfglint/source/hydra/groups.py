@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.source.values import ConfigValue
 
 DEEPEST = 3  # folders between an option and the config that names its group
-MOST_FILES = 200  # of a folder, in which a defaults list is looked for
+MOST_FILES = 30  # of a folder, in which a defaults list is looked for
 SUFFIXES = (".yaml", ".yml")
 PREFIXES = ("override ", "optional ")
 

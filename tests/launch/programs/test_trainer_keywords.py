@@ -103,3 +103,11 @@ def test_an_end_that_is_a_failure_or_is_elsewhere_leaves_a_call_certain(found, c
 def test_a_trainer_belongs_to_the_run_of_its_arguments(found):
     code = "Trainer(m, args, tokenizer=t).train()\nDPOTrainer(m, args=DPOConfig('o'), beta=0.1).train()\n"
     assert sorted(found(code)) == sorted([*refused("Trainer", "tokenizer"), *refused("DPOTrainer", "beta")])
+
+
+def test_a_keyword_that_the_config_of_the_run_gets_later_was_not_removed(tmp_path, monkeypatch, capsys):
+    """The scripts of TRL 0.8 had a `max_length`; SFTConfig has it from 0.16.0 on."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("from trl import SFTConfig\nargs = SFTConfig('o', max_length=5)\n")
+    main(["check", "train.py", "--target", "trl==0.12.1", "--target", "transformers==4.46.3", "--format", "json"])
+    assert [each["message"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == ["unknown key `max_length`"]

@@ -148,7 +148,7 @@ def is_removed(key: str, config: TrlConfig) -> bool:
 
 
 def removed_in(key: str, config: TrlConfig) -> list[Version]:
-    """The releases up to the targeted one that removed the field from the possible classes of the run, oldest first; if these never had
+    """The releases up to the targeted one that removed the field from the possible classes of the run, oldest first; if these never have
     it, from any class that is not experimental. Empty if none did.
     """
     release = config.trl_version
@@ -158,7 +158,9 @@ def removed_in(key: str, config: TrlConfig) -> list[Version]:
         for _, until in HISTORY.releases(section, key)
         if until and until <= release and (config.trainers == (section,) or not is_experimental(section, before(until)))
     }
-    return sorted({until for section, until in found.items() if section in config.trainers} or {*found.values()})
+    own = {until for section, until in found.items() if section in config.trainers}
+    is_of_class = len(config.trainers) == 1 and config.trainers[0] in HISTORY.sections_with(key)
+    return sorted(own if own or is_of_class else {*found.values()})
 
 
 def when_removed(key: str, config: TrlConfig) -> str:
