@@ -131,3 +131,18 @@ def test_an_argument_of_older_releases_of_swift(tmp_path, capsys):
 )
 def test_a_release_beside_a_change_is_asked_before_the_middle(changed, low, high, place):
     assert next_place(changed, low, high) == place
+
+
+def test_an_import_that_only_releases_in_the_middle_have_is_a_warning(tmp_path, monkeypatch, capsys):
+    """`LossKwargs` is in transformers 4.47 to 4.53: neither the oldest nor the newest allowed release has it."""
+    monkeypatch.chdir(tmp_path)
+    imports = "from transformers.utils import LossKwargs\nfrom transformers import TrainingArguments\n"
+    (tmp_path / "train.py").write_text(imports + "TrainingArguments('o')\n")
+
+    def severities(requirements):
+        (tmp_path / "requirements.txt").write_text(requirements)
+        main(["check", "train.py", "--format", "json"])
+        return [each["severity"] for each in json.loads(capsys.readouterr().out)["diagnostics"]]
+
+    assert severities("transformers>=4.35\n") == ["warning"]
+    assert severities("transformers>=4.54\n") == ["error"]
