@@ -33,9 +33,14 @@ def set_by_runs(runs: Iterable[CheckedRun]) -> Counts:
     return {each.written_at: each.facts.gpus for each in lines if each.facts.gpus is not None}
 
 
+def other_than(gpus: int, counts: Counts) -> Counts:
+    """The launch lines that set another number of GPUs."""
+    return {place: number for place, number in counts.items() if number != gpus}
+
+
 def unused(counts: Counts, gpus: int) -> list[str]:
     """The note that launch lines do not use `--gpus`, because they set another number; empty if none does."""
-    others = {place: number for place, number in counts.items() if number != gpus}
+    others = other_than(gpus, counts)
     if not others:
         return []
     return [f"`--gpus {gpus}` is not used: {starting(others)}; for another number: cfglint plan {next(iter(others))} --gpus {gpus}"]
@@ -48,7 +53,7 @@ def started_on_others(run: CheckedRun, gpus: int, arguments: Namespace, project:
         return []
     found = [each for _, each in runs_of(arguments, project, ScanStats(), in_their_runs=True)]
     counts = set_by_runs(each for each in found if not is_markdown(each)) or set_by_runs(found)
-    others = {place: number for place, number in counts.items() if number != gpus}
+    others = other_than(gpus, counts)
     if not others:
         return []
     batch = f" --global-batch {arguments.global_batch}" if arguments.global_batch else ""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cfglint.project.git_index import TrackedFiles
     from cfglint.project.statements.statement import Statement
     from cfglint.run.launch_runs import LaunchReader
+    from cfglint.source.hydra.groups import ConfigGroups
 
 ENGINE = "deepspeed"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
@@ -53,6 +54,7 @@ class Discovery:
         self.scripts = False  # whether launch lines or programs may read the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
+        self._groups: ConfigGroups | None = None
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
         self.exclude: list[str] = []  # patterns of excluded absolute paths
         self.exclude_named = False  # whether named files are excluded, too
@@ -197,9 +199,11 @@ class Discovery:
         """Whether a file that was found in a folder is an option of a Hydra config group, which only a composition reads."""
         if self.kind or path in self.named or not framework(kind).argument_classes() or self._kind_by_pattern(path) is not None:
             return False
-        from cfglint.source.hydra.groups import is_option
+        if self._groups is None:
+            from cfglint.source.hydra.groups import ConfigGroups
 
-        return is_option(path.replace(os.sep, "/"), self.source.names_in, self.source.text)
+            self._groups = ConfigGroups(self.source.names_in, self.source.text)
+        return self._groups.has_option(path.replace(os.sep, "/"))
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
         """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised

@@ -274,11 +274,11 @@ class HfDeepSpeedConfig:
         self.match("train_micro_batch_size_per_gpu", micro, ("per_device_train_batch_size",), "per_device_train_batch_size")
         self.match("gradient_accumulation_steps", accumulation, ("gradient_accumulation_steps",), "gradient_accumulation_steps")
         fields = ("per_device_train_batch_size", "gradient_accumulation_steps")
-        per_gpu = product(micro, accumulation) if args.known(*fields) else Unknown()
+        is_known = args.known(*fields)
         if world is None:
-            self._fill_per_gpu(per_gpu, fields)
+            self._fill_per_gpu(product(micro, accumulation) if is_known else Unknown(), fields)
         else:
-            total = product(world, per_gpu) if args.known(*fields) else per_gpu
+            total = product(world, micro, accumulation) if is_known else Unknown()
             self.match("train_batch_size", total, fields, "train_batch_size (calculated)")
         self.match("gradient_clipping", args["max_grad_norm"], ("max_grad_norm",), "max_grad_norm")
         rate = args["learning_rate"]

@@ -8,7 +8,7 @@ from cfglint.source.hydra.folders import parsed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from cfglint.source.values import ConfigValue
 
@@ -18,23 +18,32 @@ SUFFIXES = (".yaml", ".yml")
 PREFIXES = ("override ", "optional ")
 
 
-def is_option(path: str, names: Callable[[str], list[str]], text: Callable[[str], str | None]) -> bool:
-    """Whether a config in one of the folders above a file has a defaults list that names the folder of the file as a group."""
-    folder, group = posixpath.dirname(path), ""
-    for _ in range(DEEPEST):
-        name = posixpath.basename(folder)
-        if name in ("", ".", ".."):
-            return False
-        folder, group = posixpath.dirname(folder), posixpath.join(name, group) if group else name
-        if any(group in groups_of(each, text(each) or "") for each in configs_in(folder, names)):
-            return True
-    return False
+class ConfigGroups:
+    """The groups that the defaults lists of a project name; each folder is looked at once."""
 
+    def __init__(self, names: Callable[[str], list[str]], text: Callable[[str], str | None]) -> None:
+        self._names = names
+        self._text = text
+        self._named: dict[str, set[str]] = {}
 
-def configs_in(folder: str, names: Callable[[str], list[str]]) -> Iterator[str]:
-    """The paths of the YAML files of a folder."""
-    found = [name for name in names(folder or ".") if name.endswith(SUFFIXES)]
-    return (posixpath.join(folder, name) for name in found[:MOST_FILES])
+    def has_option(self, path: str) -> bool:
+        """Whether a config in one of the folders above a file has a defaults list that names the folder of the file as a group."""
+        folder, group = posixpath.dirname(path), ""
+        for _ in range(DEEPEST):
+            name = posixpath.basename(folder)
+            if name in ("", ".", ".."):
+                return False
+            folder, group = posixpath.dirname(folder), posixpath.join(name, group) if group else name
+            if group in self._named_in(folder):
+                return True
+        return False
+
+    def _named_in(self, folder: str) -> set[str]:
+        """The groups that the YAML files of a folder name."""
+        if folder not in self._named:
+            found = [posixpath.join(folder, name) for name in self._names(folder or ".") if name.endswith(SUFFIXES)]
+            self._named[folder] = {group for path in found[:MOST_FILES] for group in groups_of(path, self._text(path) or "")}
+        return self._named[folder]
 
 
 def groups_of(path: str, text: str) -> set[str]:

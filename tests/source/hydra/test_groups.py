@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.source.hydra.groups import group_of, is_option
+from cfglint.source.hydra.groups import ConfigGroups, group_of
 
 TREE = {
     "conf/config.yaml": "defaults:\n- training: default\n- override /model/optim@trainer.optim: adam\n- data/web\n- _self_\n",
@@ -36,9 +36,16 @@ def names(folder):
     ],
 )
 def test_a_defaults_list_above_names_the_folder(top, path, expected):
-    assert (
-        is_option(top + path, lambda folder: names(folder.removeprefix("./")), lambda each: TREE.get(each.removeprefix("./"))) == expected
-    )
+    groups = ConfigGroups(lambda folder: names(folder.removeprefix("./")), lambda each: TREE.get(each.removeprefix("./")))
+    assert groups.has_option(top + path) == expected
+
+
+def test_a_folder_is_read_once():
+    read: list[str] = []
+    groups = ConfigGroups(names, lambda path: read.append(path) or TREE[path])
+    assert groups.has_option("conf/training/default.yaml")
+    assert not groups.has_option("conf/recipes/sft.yaml")
+    assert read.count("conf/config.yaml") == 1
 
 
 @each_case(

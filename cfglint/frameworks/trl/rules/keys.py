@@ -138,9 +138,8 @@ def is_removed(key: str, config: TrlConfig) -> bool:
     """Whether older releases of TRL or transformers had a field of this name, which the class of the run does not have in this release;
     if the class is not decided or never had it, which no class has that is not experimental.
     """
-    release, having = config.trl_version, tuple(HISTORY.sections_with(key))
-    classes = config.trainers if len(config.trainers) == 1 and config.trainers[0] in having else having
-    if any(key in HISTORY.fields(each, release) and not is_experimental(each, release) for each in classes):
+    release = config.trl_version
+    if any(key in HISTORY.fields(each, release) and not is_experimental(each, release) for each in deciding_classes(key, config)):
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
@@ -154,13 +153,17 @@ def removed_in(key: str, config: TrlConfig) -> list[Version]:
     release = config.trl_version
     found = {
         section: until
-        for section in HISTORY.sections_with(key)
+        for section in deciding_classes(key, config)
         for _, until in HISTORY.releases(section, key)
         if until and until <= release and (config.trainers == (section,) or not is_experimental(section, before(until)))
     }
-    own = {until for section, until in found.items() if section in config.trainers}
-    is_of_class = len(config.trainers) == 1 and config.trainers[0] in HISTORY.sections_with(key)
-    return sorted(own if own or is_of_class else {*found.values()})
+    return sorted({until for section, until in found.items() if section in config.trainers} or {*found.values()})
+
+
+def deciding_classes(key: str, config: TrlConfig) -> tuple[str, ...]:
+    """The classes whose releases decide about a key: that of the run if it is known and ever had the key, else all that ever had it."""
+    having = tuple(HISTORY.sections_with(key))
+    return config.trainers if len(config.trainers) == 1 and config.trainers[0] in having else having
 
 
 def when_removed(key: str, config: TrlConfig) -> str:
