@@ -12,6 +12,8 @@ from cfglint.run.allowed_releases import next_place
 from cfglint.run.checked import CheckedRun
 
 NEWEST = RELEASES["transformers"]
+LLAMAFACTORY = "stage: sft\nmodel_name_or_path: m\ndataset: d\ntemplate: qwen\noutput_dir: out\ndo_train: true\n"
+SFT = "output_dir: out\nmax_length: 512\nload_best_model_at_end: true\neval_strategy: steps\n"
 TRAINER = "output_dir: out\nper_device_train_batch_size: 2\n"
 
 
@@ -151,8 +153,8 @@ def test_an_import_that_only_releases_in_the_middle_have_is_a_warning(tmp_path, 
 @pytest.mark.parametrize(
     ("name", "pin", "config", "severity", "since"),
     [
-        ("llamafactory", "llamafactory==0.9.3", "stage: sft\nmodel_name_or_path: m\ndataset: d\ntemplate: qwen\noutput_dir: out\ndo_train: true\n", "warning", "4.51.0"),
-        ("trl", "trl==0.24.0", "output_dir: out\nmax_length: 512\nload_best_model_at_end: true\neval_strategy: steps\n", "error", None),
+        ("llamafactory", "llamafactory==0.9.3", LLAMAFACTORY, "warning", "4.51.0"),
+        ("trl", "trl==0.24.0", SFT, "error", None),
     ],
 )  # fmt: skip
 def test_a_stated_framework_leaves_the_transformers_that_it_accepts(tmp_path, monkeypatch, capsys, name, pin, config, severity, since):
