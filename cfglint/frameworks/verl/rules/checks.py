@@ -34,16 +34,8 @@ def check_of(
 def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
     """The failing checks of a rule."""
     for each in config.failing:
-        if each.code == code:
-            yield Finding(
-                config.setting(each.key),
-                each.message,
-                related=[setting for setting in map(config.setting, each.related) if setting.written],
-                exception=each.exception,
-                fails_at=each.stage,
-                severity=ERROR if config.is_raised(each) else WARNING,
-                help=each.help,
-            )
+        if each.kind == code:
+            yield each.finding(map(config.setting, each.keys), config.values, severity=ERROR if config.is_raised(each) else WARNING)
 
 
 @check_of(
