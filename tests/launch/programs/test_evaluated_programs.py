@@ -155,6 +155,25 @@ def test_a_function_that_goes_through_a_config():
     assert value(f"{copy}    return each\nconfig = copied({config})", "config['a']['b']['c']['d']") == 6
 
 
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        "inspect.signature(TrainingArguments.__init__).parameters",
+        "list(inspect.signature(TrainingArguments).parameters.keys())",
+        "TrainingArguments.__dataclass_fields__",
+        "{each.name for each in dataclasses.fields(TrainingArguments)}",
+    ],
+)
+def test_keywords_that_a_class_accepts(accepted):
+    """A name that only some releases accept may be left out; one that none accepts certainly is."""
+    given = "{'per_device_train_batch_size': 3, 'own': 1, 'warmup_ratio': 0.1}"
+    code = f"import dataclasses, inspect\nnames = {accepted}\nkept = {{key: each for key, each in {given}.items() if key in names}}\n"
+    assert value(code, "kept['per_device_train_batch_size']") == 3
+    assert value(code, "2 if 'own' in names else 5") == 5
+    assert value(code, "kept.get('warmup_ratio', 1)") is None
+    assert value("size = os.path.expandvars('4')\n", "int(size)") == 4
+
+
 DATACLASS = "from dataclasses import dataclass\n@dataclass\nclass Own:\n    rows: int = 3\n    big: bool = False\n"
 
 
