@@ -9,6 +9,7 @@ from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import REPLACE, Change, Edit, EditRefused
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
 from cfglint.source.shell.edits import protect_siblings
@@ -41,7 +42,8 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
         for document, kind in zip(run.documents, run.kinds, strict=True):
             if kind == ACCELERATE:
                 take(resized, document, device_changes(document, gpus))
-        return on(resized, run.documents, run.facts.replace(gpus=gpus))
+        documents = [each.on_gpus(gpus) if isinstance(each, CallDocument) and each.on_gpus is not None else each for each in run.documents]
+        return on(resized, documents, run.facts.replace(gpus=gpus))
     now = relaunched({}, gpus)
     line = line_of(now)
     one_process = launcher_of(line).is_one_process

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.source.document import Document, Path
+    from cfglint.source.document import Document, Path, Written
 
 AUTO = "auto"
 BY_HAND = "cfglint does not change the batch of a {title} run: `cfglint explain` shows the keys that set it"
@@ -455,6 +455,42 @@ class Term:
         return found
 
 
+class SourceTerm(Term):
+    """A number that the program computes a batch key from: `number` is its new value, so that the key gets its own."""
+
+    __slots__ = ("number", "place")
+
+    def __init__(self, term: Term, place: Written, number: int) -> None:
+        super().__init__(term.config, term.role, term.setting, term.value)
+        self.place = place
+        self.number = number
+
+    def changes(self) -> tuple[Document, list[Change]]:
+        """The change of the number."""
+        document, path = self.place.document, self.place.path
+        return file_document(document), [
+            Change(REPLACE, in_file(document, path), text=spell(self.number, document, document.find(path)[1]))
+        ]
+
+    def value_changes(self) -> list[ValueChange]:
+        """The number before and after."""
+        document, path = self.place.document, self.place.path
+        pointer = Setting(path, None, document=document).pointer
+        return [ValueChange(document.path, pointer, value_at(document, path), self.number)]
+
+
+def sources_of(term: Term) -> Iterator[SourceTerm]:
+    """The numbers that a key is computed from, each with the value that gives the key its new one if it is a factor or a divisor."""
+    document, current, wanted = term.setting.document, integer(term.setting.value), integer(term.value)
+    if not isinstance(document, CallDocument) or len(term.setting.path) > 1 or not current or not wanted:
+        return
+    for place in document.computed.get(str(term.setting.path[0]), ()):
+        before = integer(value_at(place.document, place.path))
+        for numerator, divisor in ((wanted, current), (current, wanted)):
+            if before and before * numerator % divisor == 0 and current != wanted:
+                yield SourceTerm(term, place, before * numerator // divisor)
+
+
 def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     run = resized.run
     chosen_split = found.solution.chosen
@@ -462,6 +498,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
         found.needs = [Need(key, getattr(chosen_split, role)) for role, key in TRAINER_KEYS.items()]
     terms = list(_terms(found, run))
     there = [term for term in terms if term.in_file and term.setting.value != term.value]
+    there += [each for term in there for each in sources_of(term)]
     missing = sorted((term for term in terms if not term.in_file), key=lambda term: INSERTED_FIRST.index(term.role))
     if opened:
         found.by_hand = final_changes([*resized.changed, *(change for term in there for change in term.value_changes())])
