@@ -42,8 +42,7 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
         for document, kind in zip(run.documents, run.kinds, strict=True):
             if kind == ACCELERATE:
                 take(resized, document, device_changes(document, gpus))
-        documents = [each.on_gpus(gpus) if isinstance(each, CallDocument) and each.on_gpus is not None else each for each in run.documents]
-        return on(resized, documents, run.facts.replace(gpus=gpus))
+        return on(resized, documents_on(run, gpus), run.facts.replace(gpus=gpus))
     now = relaunched({}, gpus)
     line = line_of(now)
     one_process = launcher_of(line).is_one_process
@@ -70,6 +69,13 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
     others = reread_all(run.documents[1:], resized.texts)
     resized.run = CheckedRun([after.documents[0], *others], run.kinds, facts)
     return resized
+
+
+def documents_on(run: CheckedRun, gpus: int | None) -> list[Document]:
+    """The documents of a run that no line starts, with the calls as its program makes them on so many GPUs."""
+    if gpus is None or run.launch.line is not None:
+        return run.documents
+    return [each.on_gpus(gpus) if isinstance(each, CallDocument) and each.on_gpus is not None else each for each in run.documents]
 
 
 def line_of(launched: Launched) -> LaunchLine:
