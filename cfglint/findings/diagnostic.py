@@ -149,7 +149,8 @@ class ReportContext(Record):
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
-    `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
+    `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB. `left_open`: what is
+    said of a run without errors instead of the claim that it starts.
     """
 
     texts: dict[str, str]
@@ -158,6 +159,7 @@ class ReportContext(Record):
     assumed: list[str]
     complete: bool
     memory: MemoryDrawing | None = None
+    left_open: str = ""
 
 
 class Outcome:

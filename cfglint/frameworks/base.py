@@ -370,8 +370,15 @@ class Framework(Generic["Own"]):
         return {self.package: (self.oldest or self.newest, self.newest)}
 
     def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder; false if that is not possible."""
-        return self.part("learn", lambda *_: False)(release, folder, opens)
+        """Take the fields of an unmodelled release from its source in a folder; false if that is not possible or not understood."""
+        from pathlib import Path
+
+        from cfglint.source.python.package import SourceError
+
+        try:
+            return self.part("learn", lambda *_: False)(release, Path(folder), opens)
+        except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+            return False
 
     def histories(self) -> tuple[History, ...]:
         """The fields of the package through its releases, as far as they are modelled."""

@@ -6,8 +6,11 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
+    from cfglint.findings.rule import Finding
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
     from cfglint.source.values import ConfigValue
 
@@ -36,9 +39,29 @@ class Refusal(Exception):
         self.fails_at = fails_at
 
     @property
+    def keys(self) -> list[str]:
+        """The keys it is about."""
+        return [*map(dotted, self.paths)]
+
+    @property
     def key(self) -> str:
         """The first key, the place of the finding."""
-        return dotted(self.paths[0]) if self.paths else ""
+        return next(iter(self.keys), "")
+
+    def finding(self, places: Iterable[Setting], values: Mapping[str, ConfigValue], **more: Any) -> Finding:
+        """The finding in a file with some values; `places` are the settings of the keys, the first one that of the finding."""
+        from cfglint.findings.rule import Finding
+
+        first, *others = places
+        return Finding(
+            first,
+            self.message,
+            related=[each for each in others if each.written],
+            exception=self.exception,
+            fails_at=self.fails_at,
+            help=self.help_for(values),
+            **more,
+        )
 
     def help_for(self, values: Mapping[str, ConfigValue]) -> str | None:
         """The remedy for a file with these values: `set ..., or remove ...`."""

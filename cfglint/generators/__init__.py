@@ -31,7 +31,7 @@ def generator_of(kind: str, framework: str = FRAMEWORK) -> Generator:
 
 def set_frameworks() -> list[str]:
     """The frameworks for which a matching set of files can be generated."""
-    return [kind for kind in kinds() if generator_of(kind).makes_sets]
+    return [kind for kind in kinds() if generator_of(kind).files_of_run is not None]
 
 
 def trainers() -> list[str]:

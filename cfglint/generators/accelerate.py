@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cfglint.generators import choices, deepspeed
+from cfglint.generators.convert import of_accelerate
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import COMMON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "accelerate"
@@ -93,19 +93,6 @@ def standard_launcher(keys: Keys, job: JobSpec) -> None:
         keys.add("deepspeed_config.deepspeed_multinode_launcher", "standard", why)
 
 
-class AccelerateFiles(Generator):
-    """Configs for `accelerate launch`."""
-
-    makes = "the file of `accelerate launch`: processes, machines, DeepSpeed or FSDP"
-    takes = TAKES
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return launch(job, folder)
-
-    def read(self, found: Existing, config: object) -> None:
-        from cfglint.generators.convert import of_accelerate
-
-        of_accelerate(found, config)
-
-
-GENERATOR = AccelerateFiles()
+GENERATOR = Generator(
+    makes="the file of `accelerate launch`: processes, machines, DeepSpeed or FSDP", takes=TAKES, generate=launch, read=of_accelerate
+)

@@ -10,6 +10,7 @@ from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Choice
+from cfglint.generators.convert import of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import Contradiction
@@ -29,7 +30,6 @@ TAKES = huggingface.TAKES
 TARGET = {PACKAGE: NEWEST, "transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
 SEQUENCE = 2048
 EPOCHS: float = top(parse_version(NEWEST))["num_epochs"][DEFAULT]
-LOGGING = 10
 USUAL = Choice(4, "a usual start: raise it as far as memory allows")
 
 
@@ -53,9 +53,8 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     keys.add_known("seed", job.seed, default=huggingface.default(job, "seed"))
     if job.zero is not None:
         keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where axolotl is started")
-    files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
-    if job.zero is not None:
-        files.append(deepspeed.trainer_config(job))
+    file = GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))
+    files = [file] if job.zero is None else [file, deepspeed.trainer_config(job)]
     return Generated(files, chosen.split, notes(job, chosen, folder))
 
 
@@ -106,13 +105,8 @@ def schedule(keys: Keys, job: JobSpec) -> None:
         keys.add("lr_scheduler", "constant_with_warmup")
     elif not lowest:
         keys.add("lr_scheduler", job.scheduler or "cosine", "" if job.scheduler else "axolotl's own default")
-    elif job.scheduler == "linear":
-        keys.add("lr_scheduler", "polynomial", "a straight line, as linear, but not down to 0")
-        keys.add("lr_scheduler_kwargs.power", 1.0)
-        keys.add("lr_scheduler_kwargs.lr_end", lowest)
     else:
-        keys.add("lr_scheduler", "cosine_with_min_lr")
-        keys.add("lr_scheduler_kwargs.min_lr", lowest)
+        huggingface.down_to(keys, "lr_scheduler", job.scheduler or "cosine", lowest)
 
 
 def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
@@ -141,9 +135,8 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Add log entries frequent enough for a curve, also in a short run; checkpoints if an interval is specified."""
-    every = job.logging_steps or LOGGING
-    keys.add("logging_steps", 1 if total is not None and every > total else every)
+    """Add log entries, and checkpoints: one for each epoch if no interval is specified."""
+    keys.add("logging_steps", choices.log_interval(job, total))
     if job.save_steps:
         keys.add("save_steps", job.save_steps)
     else:
@@ -152,11 +145,8 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
-    lines = [chosen.equation, f"start it with: {launcher(job)} {path_in(folder, NAME)}"]
-    if job.num_examples and not job.steps and not job.tokens:
-        lines.insert(1, choices.length_of(predicted(job, chosen, job.epochs or EPOCHS), job.num_examples))
-    lines[1:1] = choices.epochs_of(job, chosen.split)
-    return tuple(lines)
+    length = choices.run_length(job, chosen, EPOCHS, predicted)
+    return (chosen.equation, *length, f"start it with: {launcher(job)} {path_in(folder, NAME)}")
 
 
 def launcher(job: JobSpec) -> str:
@@ -170,33 +160,22 @@ def launcher(job: JobSpec) -> str:
     return "axolotl train"
 
 
-class AxolotlFiles(Generator):
-    """Files of axolotl."""
-
-    makes = "the file of `axolotl train`"
-    takes = TAKES
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return training(job, folder)
-
-    def read(self, found: Existing, config: Any) -> None:
-        """Read the trainer's facts under axolotl's names, the adapter and the length of a sample."""
-        from cfglint.generators.convert import of_trainer
-
-        of_trainer(found, config)
-        model = config.model
-        if model is None:
-            return
-        if config.get("max_steps") is None:
-            found.facts.pop("steps", None)  # axolotl's own count
-            found.number_or_default("epochs", config, "num_epochs")
-        if config.get("warmup_ratio") is not None:
-            found.number("warmup", config, "warmup_ratio")
-        if model.adapter in ("lora", "qlora"):
-            found.take("lora", config, "adapter", value=True)
-        found.take("seq_length", config, "sequence_len", value=model.sequence_len)
-        for key in ("micro_batch_size", "gradient_accumulation_steps", "batch_size"):
-            found.use(config, key)
+def read(found: Existing, config: Any) -> None:
+    """Read the trainer's facts under axolotl's names, the adapter and the length of a sample."""
+    of_trainer(found, config)
+    model = config.model
+    if model is None:
+        return
+    if config.get("max_steps") is None:
+        found.facts.pop("steps", None)  # axolotl's own count
+        found.number_or_default("epochs", config, "num_epochs")
+    if config.get("warmup_ratio") is not None:
+        found.number("warmup", config, "warmup_ratio")
+    if model.adapter in ("lora", "qlora"):
+        found.take("lora", config, "adapter", value=True)
+    found.take("seq_length", config, "sequence_len", value=model.sequence_len)
+    for key in ("micro_batch_size", "gradient_accumulation_steps", "batch_size"):
+        found.use(config, key)
 
 
-GENERATOR = AxolotlFiles()
+GENERATOR = Generator(makes="the file of `axolotl train`", takes=TAKES, generate=training, read=read)

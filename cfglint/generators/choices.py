@@ -26,6 +26,7 @@ WHY_LION_RATE = "a quarter of AdamW's: Lion's authors advise 3 to 10 times less 
 LORA_RATE = 2.0e-4
 WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.14314, appendix B)"
 CLIPPING = 1.0
+LOGGING = 10  # steps between log entries
 
 
 class Choice(Record):
@@ -204,6 +205,12 @@ def length(
     return None if job.num_examples is None else predicted(job, chosen, epochs)
 
 
+def log_interval(job: JobSpec, total: int | None) -> int:
+    """The number of steps between log entries: few enough for a curve, also in a short run."""
+    every = job.logging_steps or LOGGING
+    return 1 if total is not None and every > total else every
+
+
 def amount(number: int, noun: str) -> str:
     """`1 step`, `1,173 steps`."""
     return f"{number:,} {noun}{'s' if number != 1 else ''}"
@@ -212,6 +219,15 @@ def amount(number: int, noun: str) -> str:
 def length_of(steps: int, examples: int) -> str:
     """`1,173 steps with 100,000 examples`."""
     return f"{amount(steps, 'step')} with {amount(examples, 'example')}"
+
+
+def run_length(
+    job: JobSpec, chosen: Chosen, usual: float, predicted: Callable[[JobSpec, Chosen, float], int], per_example: int = 1
+) -> tuple[str, ...]:
+    """A note with the steps of a run in epochs, or the epochs of a run in steps, if the number of examples is known."""
+    if job.num_examples and not job.steps and not job.tokens:
+        return (length_of(predicted(job, chosen, job.epochs or usual), job.num_examples),)
+    return epochs_of(job, chosen.split, per_example)
 
 
 def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int | None = None) -> tuple[str, ...]:

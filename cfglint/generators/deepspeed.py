@@ -7,13 +7,13 @@ from math import ceil
 from cfglint.frameworks.deepspeed.models import model_of
 from cfglint.generators import choices
 from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.convert import of_deepspeed
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "deepspeed"
@@ -154,19 +154,6 @@ def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
     return total
 
 
-class DeepSpeedFiles(Generator):
-    """DeepSpeed configs."""
-
-    makes = "the DeepSpeed config of a script with `deepspeed.initialize`"
-    takes = TAKES
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return standalone_config(job, folder)
-
-    def read(self, found: Existing, config: object) -> None:
-        from cfglint.generators.convert import of_deepspeed
-
-        of_deepspeed(found, config)
-
-
-GENERATOR = DeepSpeedFiles()
+GENERATOR = Generator(
+    makes="the DeepSpeed config of a script with `deepspeed.initialize`", takes=TAKES, generate=standalone_config, read=of_deepspeed
+)

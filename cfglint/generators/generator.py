@@ -1,42 +1,40 @@
-"""The interface of a generator for one kind of file; each module has an instance named `GENERATOR`."""
+"""What a module of this package has for one kind of file: its instance `GENERATOR`."""
 
 from __future__ import annotations
 
 from cfglint.generators import choices
 from cfglint.generators.job_spec import Contradiction
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from cfglint.generators.convert import Existing
     from cfglint.generators.generated import Generated
     from cfglint.generators.job_spec import JobSpec
 
 
-class Generator:
+class Generator(Record):
     """Generates files of one kind from a job, and extracts the facts of a job from such files.
 
-    `makes` says in a phrase what the files are.
-    `takes` are the facts that it supports, `trainers` the values of `JobSpec.trainer`; `makes_sets`: there is a
-    `matching_set` too.
+    `makes` says in a phrase what the files are, `takes` are the facts that it supports, and `trainers` the values of `JobSpec.trainer`.
+    `generate` gives the files of the kind, the consumer first, and `files_of_run` those of its launch too, which are consistent: the last
+    argument is their folder. `read` reads the facts of an existing config, defaults included. `usual_rate`: (learning rate, reason) if none
+    is specified.
     """
 
-    takes: frozenset[str]
     makes: str
+    takes: frozenset[str]
+    generate: Callable[[JobSpec, str], Generated]
+    read: Callable[[Existing, Any], None]
+    files_of_run: Callable[[JobSpec, str], Generated] | None = None
     trainers: tuple[str, ...] = ()
-    makes_sets = False
+    usual_rate: Callable[[JobSpec], tuple[float, str]] = choices.rate
 
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        """The files of this kind, the consumer first."""
-        raise NotImplementedError
-
-    def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
-        """The files of this kind and those of its launch, which are consistent."""
-        raise Contradiction("there is no set of files for this kind")
-
-    def read(self, found: Existing, config: object) -> None:
-        """Read the facts of an existing config of this kind, defaults included."""
-        raise NotImplementedError
-
-    def usual_rate(self, job: JobSpec) -> tuple[float, str]:
-        """(learning rate, reason) if none is specified."""
-        return choices.rate(job)
+    def matching_set(self, job: JobSpec, folder: str) -> Generated:
+        """The matching set of files; raises Contradiction if there is none."""
+        if self.files_of_run is None:
+            raise Contradiction("there is no set of files for this kind")
+        return self.files_of_run(job, folder)

@@ -8,14 +8,14 @@ from cfglint.batch import steps
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
 from cfglint.generators import accelerate, choices, deepspeed
 from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.convert import of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.generators.convert import Existing
-    from cfglint.generators.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec, Scheduler
     from cfglint.source.values import ConfigValue
 
 KIND = "huggingface"
@@ -23,7 +23,6 @@ NAME = "train.yaml"
 OUTPUT = "output"
 OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
 EPOCHS: float = FIELDS["num_train_epochs"][1]
-LOGGING = 10
 ZERO = 2
 USUAL = Choice(FIELDS["per_device_train_batch_size"][1], "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
@@ -49,10 +48,7 @@ def matching_set(job: JobSpec, folder: str = "") -> Generated:
 
 def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
-    lines = [chosen.equation, f"start it with: {command}"]
-    if job.num_examples and not job.steps and not job.tokens:
-        lines.insert(1, choices.length_of(predicted(job, chosen, job.epochs or EPOCHS), job.num_examples))
-    lines[1:1] = choices.epochs_of(job, chosen.split)
+    lines = [chosen.equation, *choices.run_length(job, chosen, EPOCHS, predicted), f"start it with: {command}"]
     if job.lora:
         lines.append('set the adapter in the script, for example peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear")')
     if job.seq_length:
@@ -140,11 +136,17 @@ def schedule(keys: Keys, job: JobSpec) -> None:
         keys.add("lr_scheduler_type", "constant_with_warmup" if job.warmup else "constant")
     elif not lowest:
         keys.add_known("lr_scheduler_type", job.scheduler)
-    elif job.scheduler == "cosine":
-        keys.add("lr_scheduler_type", "cosine_with_min_lr")
+    else:
+        down_to(keys, "lr_scheduler_type", "cosine" if job.scheduler == "cosine" else "linear", lowest)
+
+
+def down_to(keys: Keys, name: str, shape: Scheduler, lowest: float) -> None:
+    """Add a schedule, under the name of its key, that ends at a minimum learning rate above 0."""
+    if shape == "cosine":
+        keys.add(name, "cosine_with_min_lr")
         keys.add("lr_scheduler_kwargs.min_lr", lowest)
     else:
-        keys.add("lr_scheduler_type", "polynomial", "a straight line, as linear, but not down to 0")
+        keys.add(name, "polynomial", "a straight line, as linear, but not down to 0")
         keys.add("lr_scheduler_kwargs.power", 1.0)
         keys.add("lr_scheduler_kwargs.lr_end", lowest)
 
@@ -182,31 +184,15 @@ def checkpointing(keys: Keys, job: JobSpec) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Add log entries frequent enough for a curve, also in a short run; checkpoints if an interval is specified."""
-    every = job.logging_steps or LOGGING
-    if total is not None and every > total:
-        every = 1
-    keys.add("logging_steps", every, "" if job.logging_steps else "the default, 500, is too coarse for a curve")
+    """Add log entries, and checkpoints if an interval is specified."""
+    keys.add("logging_steps", choices.log_interval(job, total), "" if job.logging_steps else "the default, 500, is too coarse for a curve")
     keys.add_known("save_steps", job.save_steps)
 
 
-class TrainerGenerator(Generator):
-    """Trainer configs."""
-
-    makes = "TrainingArguments for a script with `HfArgumentParser`"
-    takes = TAKES
-    makes_sets = True
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return trainer(job, folder)
-
-    def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
-        return matching_set(job, folder)
-
-    def read(self, found: Existing, config: object) -> None:
-        from cfglint.generators.convert import of_trainer
-
-        of_trainer(found, config)
-
-
-GENERATOR = TrainerGenerator()
+GENERATOR = Generator(
+    makes="TrainingArguments for a script with `HfArgumentParser`",
+    takes=TAKES,
+    generate=trainer,
+    files_of_run=matching_set,
+    read=of_trainer,
+)

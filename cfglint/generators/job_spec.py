@@ -35,14 +35,6 @@ TRAINING = COMMON.union(
 )
 
 
-# Facts whose command-line flag has the same name; --offload, --offload-weights and --target differ.
-FLAGS = (
-    *("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "zero", "precision"),
-    *("tensor_parallel", "pipeline_parallel", "seq_length", "learning_rate", "warmup", *LENGTHS, "num_examples"),
-    *("optimizer", "scheduler", "lora", "trainer", "model", *SIZES, "kv_heads"),
-)
-
-
 class Contradiction(CfglintError):
     """Facts that are incompatible, insufficient or not supported by this kind of file; the message names a remedy."""
 
@@ -60,20 +52,12 @@ class JobSpec:
     `weight_decay` on are never asked for in the dialogue; an existing config may have them.
     """
 
-    NAMES = (
-        *FLAGS,
-        *("offload", "target"),
-        *("weight_decay", "beta1", "beta2", "epsilon", "min_learning_rate", "clipping", "seed", "checkpointing"),
-        *("logging_steps", "save_steps", "output_dir"),
-    )
-    __slots__ = NAMES
     gpus: int | None
     gpus_per_node: int | None
     global_batch: int | None
     micro_batch: int | None
     max_micro_batch: int | None
     zero: int | None
-    offload: Offload | None
     precision: Precision | None
     tensor_parallel: int | None
     pipeline_parallel: int | None
@@ -93,6 +77,7 @@ class JobSpec:
     hidden: int | None
     heads: int | None
     kv_heads: int | None
+    offload: Offload | None
     target: dict[str, str] | None
     weight_decay: float | None
     beta1: float | None
@@ -105,6 +90,8 @@ class JobSpec:
     logging_steps: int | None
     save_steps: int | None
     output_dir: str | None
+
+    __slots__ = NAMES = tuple(__annotations__)
 
     def __init__(self, **known: ConfigValue) -> None:
         for name in self.NAMES:
@@ -169,6 +156,10 @@ class JobSpec:
         if value not in table:
             raise Contradiction(f"{flag(name)} {value} is not available for {kind} (valid: {', '.join(table)})")
         return table[value]
+
+
+# Facts whose command-line flag has the same name; --offload, --offload-weights and --target differ.
+FLAGS = JobSpec.NAMES[: JobSpec.NAMES.index("offload")]
 
 
 def kinds_with(name: str) -> str:

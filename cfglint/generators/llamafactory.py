@@ -6,6 +6,7 @@ from cfglint.frameworks.llamafactory import NEWEST
 from cfglint.frameworks.llamafactory.releases import library
 from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.convert import of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 
@@ -47,9 +48,8 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     keys.add_known("seed", job.seed, default=huggingface.default(job, "seed"))
     if job.checkpointing is False:
         keys.add("disable_gradient_checkpointing", True)
-    files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
-    if job.zero is not None:
-        files.append(deepspeed.trainer_config(job))
+    file = GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))
+    files = [file] if job.zero is None else [file, deepspeed.trainer_config(job)]
     return Generated(files, chosen.split, notes(job, chosen, folder))
 
 
@@ -76,13 +76,9 @@ def data(keys: Keys, job: JobSpec) -> None:
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
-    lines = [chosen.equation, f"start it with: {launcher(job)} {path_in(folder, NAME)}"]
-    if job.num_examples and not job.steps and not job.tokens:
-        count = huggingface.predicted(job, chosen, job.epochs or huggingface.EPOCHS)
-        lines.insert(1, choices.length_of(count, job.num_examples))
-    lines[1:1] = choices.epochs_of(job, chosen.split)
-    lines.append("template is left out: the chat template of the tokenizer is used")
-    return tuple(lines)
+    length = choices.run_length(job, chosen, huggingface.EPOCHS, huggingface.predicted)
+    start = f"start it with: {launcher(job)} {path_in(folder, NAME)}"
+    return (chosen.equation, *length, start, "template is left out: the chat template of the tokenizer is used")
 
 
 def launcher(job: JobSpec) -> str:
@@ -93,26 +89,15 @@ def launcher(job: JobSpec) -> str:
     return ("FORCE_TORCHRUN=1 " if job.gpus == 1 and job.zero is not None else "") + "llamafactory-cli train"
 
 
-class LlamaFactoryFiles(Generator):
-    """Training files of LLaMA-Factory."""
-
-    makes = "the file of `llamafactory-cli train`"
-    takes = TAKES
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return training(job, folder)
-
-    def read(self, found: Existing, config: Any) -> None:
-        """Read the trainer's facts, the method and the length of a sample."""
-        from cfglint.generators.convert import of_trainer
-
-        of_trainer(found, config)
-        if config.method == "lora":
-            found.take("lora", config, "finetuning_type", value=True)
-        elif config.method == "full":
-            found.use(config, "finetuning_type")
-        if type(config.own("cutoff_len")) is int:
-            found.take("seq_length", config, "cutoff_len", value=config.own("cutoff_len"))
+def read(found: Existing, config: Any) -> None:
+    """Read the trainer's facts, the method and the length of a sample."""
+    of_trainer(found, config)
+    if config.method == "lora":
+        found.take("lora", config, "finetuning_type", value=True)
+    elif config.method == "full":
+        found.use(config, "finetuning_type")
+    if type(config.own("cutoff_len")) is int:
+        found.take("seq_length", config, "cutoff_len", value=config.own("cutoff_len"))
 
 
-GENERATOR = LlamaFactoryFiles()
+GENERATOR = Generator(makes="the file of `llamafactory-cli train`", takes=TAKES, generate=training, read=read)

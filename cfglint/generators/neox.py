@@ -8,6 +8,7 @@ from cfglint.batch import steps
 from cfglint.frameworks.neox.fields import default
 from cfglint.generators import choices, neox_shapes
 from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.convert import of_neox
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
@@ -15,7 +16,6 @@ from cfglint.generators.neox_shapes import NeoXShape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "neox"
@@ -275,23 +275,10 @@ def cluster_keys(keys: Keys, job: JobSpec, shape: NeoXShape) -> None:
         keys.add("hostfile", "hostfile", f"a line for each of the {choices.nodes(job)} nodes: NAME slots={each}")
 
 
-class NeoXFiles(Generator):
-    """GPT-NeoX configs."""
-
-    makes = "the file of GPT-NeoX: model, data and training"
-    takes = TAKES
-    makes_sets = True
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return single_file(job, folder)
-
-    def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
-        return model_and_cluster_files(job, folder)
-
-    def read(self, found: Existing, config: object) -> None:
-        from cfglint.generators.convert import of_neox
-
-        of_neox(found, config)
-
-
-GENERATOR = NeoXFiles()
+GENERATOR = Generator(
+    makes="the file of GPT-NeoX: model, data and training",
+    takes=TAKES,
+    generate=single_file,
+    files_of_run=model_and_cluster_files,
+    read=of_neox,
+)

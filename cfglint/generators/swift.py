@@ -9,6 +9,7 @@ from cfglint.frameworks.swift.fields import libraries
 from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, huggingface
 from cfglint.generators.choices import Choice
+from cfglint.generators.convert import of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
@@ -116,12 +117,8 @@ def zero(job: JobSpec) -> str:
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     """The facts that the file cannot contain."""
-    lines = [chosen.equation]
-    if job.num_examples and not job.steps and not job.tokens:
-        lines.append(choices.length_of(predicted(job, chosen, job.epochs or EPOCHS), job.num_examples))
-    lines.extend(choices.epochs_of(job, chosen.split))
-    lines.append(f"start it with: {launcher(job)} {path_in(folder, NAME)}")
-    return tuple(lines)
+    length = choices.run_length(job, chosen, EPOCHS, predicted)
+    return (chosen.equation, *length, f"start it with: {launcher(job)} {path_in(folder, NAME)}")
 
 
 def launcher(job: JobSpec) -> str:
@@ -131,34 +128,23 @@ def launcher(job: JobSpec) -> str:
     return f"{several}NPROC_PER_NODE={gpus // machines} swift sft"
 
 
-class SwiftFiles(Generator):
-    """Files of arguments for ms-swift."""
-
-    makes = "the file of `swift sft`"
-    takes = TAKES
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return training(job, folder)
-
-    def read(self, found: Existing, config: Any) -> None:
-        """Read the facts of the Trainer, the trained part, the length of a sample and the DeepSpeed file."""
-        from cfglint.generators.convert import of_trainer
-
-        of_trainer(found, config)
-        tuner = config.own(config.swift.tuner_key)
-        if tuner == "lora":
-            found.take("lora", config, config.swift.tuner_key, value=True)
-        elif tuner == "full":
-            found.use(config, config.swift.tuner_key)
-        dtype = next((name for name, value in DTYPES.items() if value == config.own("torch_dtype")), None)
-        found.take("precision", config, "torch_dtype", value=dtype)
-        if type(config.own("max_length")) is int:
-            found.take("seq_length", config, "max_length", value=config.own("max_length"))
-        name = config.get("deepspeed")
-        if isinstance(name, str) and name in config.package_files:
-            stage, _, offload = name.removeprefix("zero").partition("_")
-            found.take("zero", config, "deepspeed", value=int(stage))
-            found.take("offload", config, "deepspeed", value=("all" if stage == "3" else "optimizer") if offload else None)
+def read(found: Existing, config: Any) -> None:
+    """Read the facts of the Trainer, the trained part, the length of a sample and the DeepSpeed file."""
+    of_trainer(found, config)
+    tuner = config.own(config.swift.tuner_key)
+    if tuner == "lora":
+        found.take("lora", config, config.swift.tuner_key, value=True)
+    elif tuner == "full":
+        found.use(config, config.swift.tuner_key)
+    dtype = next((name for name, value in DTYPES.items() if value == config.own("torch_dtype")), None)
+    found.take("precision", config, "torch_dtype", value=dtype)
+    if type(config.own("max_length")) is int:
+        found.take("seq_length", config, "max_length", value=config.own("max_length"))
+    name = config.get("deepspeed")
+    if isinstance(name, str) and name in config.package_files:
+        stage, _, offload = name.removeprefix("zero").partition("_")
+        found.take("zero", config, "deepspeed", value=int(stage))
+        found.take("offload", config, "deepspeed", value=("all" if stage == "3" else "optimizer") if offload else None)
 
 
-GENERATOR = SwiftFiles()
+GENERATOR = Generator(makes="the file of `swift sft`", takes=TAKES, generate=training, read=read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import gcd
 
 from cfglint.batch import steps
@@ -14,6 +15,7 @@ from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Chosen
+from cfglint.generators.convert import of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.huggingface import NAME, OUTPUT
@@ -37,7 +39,6 @@ TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir",
 PRECISION_BY_DEFAULT = (0, 19)  # from here on bf16 is on by default, and a log entry comes every 10 steps
 CHECKPOINTING_BY_DEFAULT = (0, 22)  # from here on gradient checkpointing is on by default, and RLOO trains as GRPO does
 COMMAND_TAKES_FILE = (1,)  # from here on TRL's command takes the file for every trainer
-LOGGING = 10
 LENGTH = 1024
 
 
@@ -61,8 +62,8 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
     trainer_keys(keys, job, name, per_prompt)
     usual = (1, "one pass is the usual start")
-    total = choices.length(keys, job, chosen, usual, lambda job, chosen, epochs: predicted(job, chosen, epochs, per_prompt))
-    rates(keys, job, name, total)
+    total = choices.length(keys, job, chosen, usual, partial(predicted, per_prompt=per_prompt))
+    rates(keys, job, total)
     precision(keys, job)
     adapter(keys, job, name)
     logging(keys, job, total)
@@ -131,23 +132,22 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float, per_prompt: int | Non
     return huggingface.in_epochs(job, chosen, epochs, batches)
 
 
-def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:
+def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Add optimizer, learning rate and its schedule, as in the Trainer's file."""
     if job.learning_rate is not None:
         huggingface.rates(keys, job, total)
         return
-    rate, why = usual_rate(name, bool(job.lora))
+    rate, why = usual_rate(job)
     huggingface.rates(keys, job.replace(learning_rate=rate), total)
     keys.why["learning_rate"] = why
 
 
-def usual_rate(name: str, lora: bool) -> tuple[float, str]:
-    """(learning rate, reason) of a trainer if none is specified."""
-    return (
-        (float(f"{ADAPTER_RATE * RATES[name]:.6g}"), "ten times TRL's own default, as it advises for adapters")
-        if lora
-        else (RATES[name], "TRL's own default")
-    )
+def usual_rate(job: JobSpec) -> tuple[float, str]:
+    """(learning rate, reason) of the trainer if none is specified."""
+    rate = RATES[job.trainer or TRAINERS[0]]
+    if job.lora:
+        return float(f"{ADAPTER_RATE * rate:.6g}"), "ten times TRL's own default, as it advises for adapters"
+    return rate, "TRL's own default"
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
@@ -173,24 +173,21 @@ def adapter(keys: Keys, job: JobSpec, name: str) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Add log entries frequent enough for a curve; checkpoints if an interval is specified."""
-    every = job.logging_steps or LOGGING
-    if total is not None and every > total:
-        every = 1
-    if every != LOGGING or job.version(KIND) < PRECISION_BY_DEFAULT:
+    """Add log entries where they are not the default, and checkpoints if an interval is specified."""
+    every = choices.log_interval(job, total)
+    if every != choices.LOGGING or job.version(KIND) < PRECISION_BY_DEFAULT:
         keys.add("logging_steps", every)
     keys.add_known("save_steps", job.save_steps)
 
 
 def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folder: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
-    lines = [chosen.equation, f"start it with: {command(job, name, chosen.split, per_prompt, path_in(folder, NAME))}"]
+    steps_of_epochs = partial(predicted, per_prompt=per_prompt)
+    lines = [chosen.equation, *choices.run_length(job, chosen, 1, steps_of_epochs, per_prompt or 1)]
     if per_prompt is not None:
         prompts = choices.amount(chosen.split.global_batch // per_prompt, "prompt")
-        lines.insert(1, f"the global batch counts completions: {prompts} per step")
-    if job.num_examples and not job.steps and not job.tokens:
-        lines.insert(1, choices.length_of(predicted(job, chosen, job.epochs or 1, per_prompt), job.num_examples))
-    lines[1:1] = choices.epochs_of(job, chosen.split, per_prompt or 1)
+        lines.append(f"the global batch counts completions: {prompts} per step")
+    lines.append(f"start it with: {command(job, name, chosen.split, per_prompt, path_in(folder, NAME))}")
     if name in GENERATING:
         lines.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")
     return tuple(lines)
@@ -205,29 +202,21 @@ def command(job: JobSpec, name: str, split: Split, per_prompt: int | None, path:
     return f"accelerate launch{processes} -m trl.scripts.{name} --config {path}"
 
 
-class TrlFiles(Generator):
-    """Configs for TRL."""
-
-    makes = "the file of `trl sft` and TRL's other trainers"
-    takes = TAKES
-    trainers = TRAINERS
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return trainer(job, folder)
-
-    def read(self, found: Existing, config: Any) -> None:
-        """Read the Trainer's facts, the trainer, the adapter and the length of a sample."""
-        from cfglint.generators.convert import of_trainer
-
-        of_trainer(found, config)
-        if len(config.trainers) == 1 and config.trainers[0] in TRAINERS:
-            found.facts["trainer"] = config.trainers[0]
-        if config.get("use_peft") is True:
-            found.take("lora", config, "use_peft", value=True)
-        found.number("seq_length", config, "max_length", least=1)
-
-    def usual_rate(self, job: JobSpec) -> tuple[float, str]:
-        return usual_rate(job.trainer or TRAINERS[0], bool(job.lora))
+def read(found: Existing, config: Any) -> None:
+    """Read the Trainer's facts, the trainer, the adapter and the length of a sample."""
+    of_trainer(found, config)
+    if len(config.trainers) == 1 and config.trainers[0] in TRAINERS:
+        found.facts["trainer"] = config.trainers[0]
+    if config.get("use_peft") is True:
+        found.take("lora", config, "use_peft", value=True)
+    found.number("seq_length", config, "max_length", least=1)
 
 
-GENERATOR = TrlFiles()
+GENERATOR = Generator(
+    makes="the file of `trl sft` and TRL's other trainers",
+    takes=TAKES,
+    trainers=TRAINERS,
+    generate=trainer,
+    read=read,
+    usual_rate=usual_rate,
+)

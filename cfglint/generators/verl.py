@@ -93,29 +93,23 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     return Generated([GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))], None, (equation, *counted, start))
 
 
-class VerlFiles(Generator):
-    """Configs of verl's reinforcement learning."""
-
-    makes = "the file of verl's GRPO trainer"
-    takes = TAKES
-
-    def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return training(job, folder)
-
-    def usual_rate(self, job: JobSpec) -> tuple[float, str]:
-        return RATE, "verl's own default"
-
-    def read(self, found: Existing, config: Any) -> None:
-        """Read rate, length and steps of the actor."""
-        tree = config.tree
-        rate = tree.value(f"{ACTOR}.optim.lr")
-        if isinstance(rate, (int, float)):
-            found.take("learning_rate", config, *f"{ACTOR}.optim.lr".split("."), value=rate)
-        epochs, steps = tree.integer("trainer.total_epochs"), tree.integer("trainer.total_training_steps")
-        if steps is not None:
-            found.take("steps", config, "trainer", "total_training_steps", value=steps)
-        elif epochs is not None:
-            found.take("epochs", config, "trainer", "total_epochs", value=float(epochs))
+def read(found: Existing, config: Any) -> None:
+    """Read rate, length and steps of the actor."""
+    tree = config.tree
+    rate = tree.value(f"{ACTOR}.optim.lr")
+    if isinstance(rate, (int, float)):
+        found.take("learning_rate", config, *f"{ACTOR}.optim.lr".split("."), value=rate)
+    epochs, steps = tree.integer("trainer.total_epochs"), tree.integer("trainer.total_training_steps")
+    if steps is not None:
+        found.take("steps", config, "trainer", "total_training_steps", value=steps)
+    elif epochs is not None:
+        found.take("epochs", config, "trainer", "total_epochs", value=float(epochs))
 
 
-GENERATOR = VerlFiles()
+GENERATOR = Generator(
+    makes="the file of verl's GRPO trainer",
+    takes=TAKES,
+    generate=training,
+    read=read,
+    usual_rate=lambda _: (RATE, "verl's own default"),
+)

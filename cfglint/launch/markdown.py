@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.record import Record
+from cfglint.source.shell.script import Script, root_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.values import ConfigValue
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
+
+
+TO_FILL_IN = re.compile(r"<[A-Za-z][^<>\n|;&$()]*(?<![\s\d])>(?!\w)")  # `<path>`, which a reader replaces before running the line
+
+
+class BlockScript(Script):
+    """The commands of a block: what is to be filled in is a part of its word, not a redirection."""
+
+    def tree(self) -> ConfigValue:
+        """The root of the syntax tree; offsets are those of `text`."""
+        return root_of(TO_FILL_IN.sub(lambda found: "x" * len(found.group()), self.text))
 
 
 class Block(Record):

@@ -115,12 +115,12 @@ class Reader:
 
     def in_blocks(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of the fenced blocks of a Markdown file."""
-        from cfglint.launch.markdown import blocks
+        from cfglint.launch.markdown import BlockScript, blocks
 
         found: list[LaunchLine] = []
         for block in blocks(text):
             if self.is_of_interest(block.text):
-                script = Script(path, block.text, block.offset, block.line)
+                script = BlockScript(path, block.text, block.offset, block.line)
                 found.extend(self.of_script(path, script, block.text))
         return found
 

@@ -163,11 +163,6 @@ def indivisible_gpu_count(config: Config) -> Iterator[Finding]:
     Each replica of the model needs tensor x pipeline (x context x sequence) GPUs, and the GPU count has to be a
     multiple of that number.
 
-    Run-time error (GPT-NeoX): `AssertionError: (global_num_gpus / pp_size / mp_size) [1.5] must be a whole
-    number`.
-
-    Fix: use a multiple as the GPU count, or change the parallel sizes.
-
     Source: gpt-neox (May 2026) arguments.py:926-935; accelerate 1.15.0 parallelism_config.py:366-377.
     """
     yield from _problem(config, "layout")

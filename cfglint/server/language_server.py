@@ -18,14 +18,16 @@ from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
+from cfglint.server.notebook_cells import NotebookCells
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
 from cfglint.server.positions import Lines
 from cfglint.source.files import FileProblem, syntax_by_name
+from cfglint.source.python.literals import unescaped
 from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Fix, Place
+    from cfglint.findings.diagnostic import Diagnostic, Fix
     from cfglint.run.checked import CheckedRun
     from cfglint.server.open_files import Facts
     from cfglint.source.document import Syntax
@@ -39,13 +41,14 @@ SEVERITIES = {
 }
 COLLECTOR = (700, 10, 10)  # Python's default thresholds: the command line raises them for short processes
 FIX_ALL = types.CodeActionKind.SourceFixAll
+NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("jupyter-notebook")])
 
 
 class ConfigServer(LanguageServer):
     """The server of one editor. Paths inside the editor's folder are relative to it, as in messages."""
 
     def __init__(self, facts: Facts, config: str | None) -> None:
-        super().__init__("cfglint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
+        super().__init__("cfglint", __version__, types.TextDocumentSyncKind.Incremental, NOTEBOOKS)
         self.files = OpenFiles(facts, config)
         self.found: dict[str, list[Diagnostic]] = {}
         self.shown: dict[str, list[types.Diagnostic]] = {}  # the diagnostics that the editor shows, by URI
@@ -54,12 +57,15 @@ class ConfigServer(LanguageServer):
         self.delay = SHORTEST_DELAY
         self.reported: set[str] = set()  # problems that were already shown
         self.lines: dict[str, Lines] = {}
+        self.notebooks: dict[str, NotebookCells] = {}  # by real path
         self.was_shut_down = False
 
     # Files
 
     def path_of(self, uri: str) -> str | None:
-        """The path of a URI, relative to the working directory if it is inside; None for a URI that is not a file."""
+        """The path of a URI, relative to the working directory if it is inside, or of the notebook of a cell; None if it is not a file."""
+        notebook = self.workspace.get_notebook_document(cell_uri=uri)
+        uri = notebook.uri if notebook is not None else uri
         path = uris.to_fs_path(uri) if uri.startswith("file:") else None
         if path is None:
             return None
@@ -78,8 +84,16 @@ class ConfigServer(LanguageServer):
                 text = self.files.buffers.read(path)[0]
             except FileProblem as problem:
                 text = problem.text
-            self.lines[path] = Lines(text, str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding)))
+            self.lines[path] = self.lines_in(text)
         return self.lines[path]
+
+    def lines_in(self, text: str) -> Lines:
+        """The lines of a content, with positions as the editor counts them."""
+        return Lines(text, str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding)))
+
+    def cells_of(self, path: str) -> NotebookCells | None:
+        """The cells of a notebook that the editor shows as such; None for another file."""
+        return self.notebooks.get(self.files.buffers.identity(path))
 
     def take(self, uri: str, is_new: bool) -> None:
         """Store the content of an open file from the editor, and schedule a check."""
@@ -88,10 +102,21 @@ class ConfigServer(LanguageServer):
             self.files.buffers.put(path, self.workspace.get_text_document(uri).source)
             self.check_soon(None if is_new or os.path.basename(path) in SETTINGS_FILES else self.files.buffers.identity(path))
 
+    def take_notebook(self, uri: str) -> None:
+        """Store the cells of an open notebook, and schedule a check."""
+        path, notebook = self.path_of(uri), self.workspace.get_notebook_document(notebook_uri=uri)
+        if path is not None and notebook is not None:
+            document = self.workspace.get_text_document
+            cells = [(each.document, document(each.document).source, each.kind == types.NotebookCellKind.Code) for each in notebook.cells]
+            self.notebooks[self.files.buffers.identity(path)] = NotebookCells(cells)
+            self.files.buffers.put(path, NotebookCells(cells).text)
+            self.check_soon(None)
+
     def drop(self, uri: str) -> None:
         """Forget a file that was closed, with its findings."""
         path = self.path_of(uri)
         if path is not None:
+            self.notebooks.pop(self.files.buffers.identity(path), None)
             self.files.buffers.drop(path)
             self.check_soon(None)
 
@@ -130,7 +155,12 @@ class ConfigServer(LanguageServer):
 
     def publish(self) -> None:
         """Send the findings of the files for which they have changed."""
-        by_uri = {self.uri_of(path): [self.diagnostic(one) for one in each] for path, each in self.found.items()}
+        by_uri: dict[str, list[types.Diagnostic]] = {}
+        for path, found in self.found.items():
+            cells = self.cells_of(path)
+            by_uri.update((uri, []) for uri in (cells.contents if cells is not None else [self.uri_of(path)]))
+            for one in found:
+                by_uri.setdefault(self.location(one.place.file, one.place.start, one.place.end).uri, []).append(self.diagnostic(one))
         for uri in sorted(self.shown.keys() - by_uri.keys()):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
         opened = self.workspace.text_documents
@@ -149,47 +179,53 @@ class ConfigServer(LanguageServer):
 
     # Values of the protocol
 
-    def range_of(self, path: str, start: int, end: int) -> types.Range:
-        """A span of a file."""
-        lines = self.lines_of(path)
-        return types.Range(types.Position(*lines.position(start)), types.Position(*lines.position(end)))
+    def location(self, path: str, start: int, end: int) -> types.Location:
+        """A span of a file, or of the cell that it begins in."""
+        uri, lines, cells = self.uri_of(path), self.lines_of(path), self.cells_of(path)
+        if cells is not None and cells.contents:
+            (uri, start), (other, end) = cells.place(start), cells.place(end)
+            content = cells.contents[uri]
+            lines, end = self.lines_in(content), end if other == uri else len(content)
+        return types.Location(uri, types.Range(types.Position(*lines.position(start)), types.Position(*lines.position(end))))
 
-    def location(self, place: Place) -> types.Location:
-        """A place in a file."""
-        return types.Location(self.uri_of(place.file), self.range_of(place.file, place.start, place.end))
+    def offset(self, path: str, uri: str, position: types.Position) -> int:
+        """The offset in a file of a position in it, or in a cell of it."""
+        cells = self.cells_of(path)
+        if cells is None:
+            return self.lines_of(path).offset(position.line, position.character)
+        return cells.offset(uri, self.lines_in(cells.contents[uri]).offset(position.line, position.character))
 
     def diagnostic(self, each: Diagnostic) -> types.Diagnostic:
         """The result object of a finding."""
         raised = f"raises {each.exception}" if each.exception else None
         remedy = f"help: {each.help}" if each.help else None
         return types.Diagnostic(
-            range=self.range_of(each.place.file, each.place.start, each.place.end),
+            range=self.location(each.place.file, each.place.start, each.place.end).range,
             message="\n".join(text for text in (each.message, raised, each.note, remedy) if text),
             severity=SEVERITIES[each.severity],
             code=each.code,
             code_description=page_link(each.code),
             source="cfglint",
-            related_information=[types.DiagnosticRelatedInformation(self.location(place), text) for place, text in each.related],
+            related_information=[
+                types.DiagnosticRelatedInformation(self.location(place.file, place.start, place.end), text) for place, text in each.related
+            ],
         )
 
     def edit(self, fix: Fix) -> types.WorkspaceEdit:
         """The edits of a fix."""
         changes: dict[str, list[types.TextEdit]] = {}
         for each in fix.edits:
-            text_edit = types.TextEdit(self.range_of(each.file, each.start, each.end), each.text)
-            changes.setdefault(self.uri_of(each.file), []).append(text_edit)
+            place = self.location(each.file, each.start, each.end)
+            text = each.text if self.cells_of(each.file) is None else unescaped(each.text)
+            changes.setdefault(place.uri, []).append(types.TextEdit(place.range, text))
         return types.WorkspaceEdit(changes)
 
-    def replacement(self, path: str, text: str) -> types.TextEdit:
-        """The shortest single edit that turns a file's content into another."""
-        before = self.lines_of(path).text
-        start = 0
-        while start < min(len(before), len(text)) and before[start] == text[start]:
-            start += 1
-        tail = 0
-        while tail < min(len(before), len(text)) - start and before[-1 - tail] == text[-1 - tail]:
-            tail += 1
-        return types.TextEdit(self.range_of(path, start, len(before) - tail), text[start : len(text) - tail])
+    def replacements(self, path: str, text: str) -> dict[str, list[types.TextEdit]]:
+        """The edits that turn a file's content into another, by URI: that of the file, or those of its cells."""
+        cells = self.cells_of(path)
+        if cells is None:
+            return {self.uri_of(path): [replacement(self.lines_of(path), text)]}
+        return {uri: [replacement(self.lines_in(cells.contents[uri]), each)] for uri, each in cells.changed(text).items()}
 
     # Requests
 
@@ -199,8 +235,9 @@ class ConfigServer(LanguageServer):
         path = self.path_of(uri)
         found: list[types.CodeAction] = []
         for each in self.findings_in(path):
-            place = self.range_of(each.place.file, each.place.start, each.place.end)
-            if each.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not share_line(place, asked):
+            place = self.location(each.place.file, each.place.start, each.place.end)
+            is_asked = share_line(place.range, asked) and (path is None or self.cells_of(path) is None or place.uri == uri)
+            if each.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not is_asked:
                 continue
             title = each.fix.title if each.fix.safe else f"{each.fix.title} (changes what the run computes)"
             shown = [self.diagnostic(each)]
@@ -225,7 +262,7 @@ class ConfigServer(LanguageServer):
                 continue
             done = apply_fixes(run, suppress=lambda after: self.files.suppress(path, after))
             if done.texts:
-                changes = {self.uri_of(name): [self.replacement(name, text)] for name, text in done.texts.items()}
+                changes = {uri: edits for name, text in done.texts.items() for uri, edits in self.replacements(name, text).items()}
                 return [types.CodeAction("Apply all safe fixes of cfglint", FIX_ALL, edit=types.WorkspaceEdit(changes))]
         return []
 
@@ -234,10 +271,10 @@ class ConfigServer(LanguageServer):
         self.check_now()
         path = self.path_of(uri)
         for run, document, kind in self.files.runs_of(path) if path is not None else []:
-            found = answers.hover(run, document, kind, self.lines_of(document.path).offset(position.line, position.character))
+            found = answers.hover(run, document, kind, self.offset(document.path, uri, position))
             if found is not None:
                 text, start, end = found
-                return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), self.range_of(document.path, start, end))
+                return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), self.location(document.path, start, end).range)
         return None
 
     def definitions(self, uri: str, position: types.Position) -> list[types.Location]:
@@ -245,9 +282,9 @@ class ConfigServer(LanguageServer):
         self.check_now()
         path = self.path_of(uri)
         for run, document, _ in self.files.runs_of(path) if path is not None else []:
-            found = answers.definitions(run, document, self.lines_of(document.path).offset(position.line, position.character))
+            found = answers.definitions(run, document, self.offset(document.path, uri, position))
             if found:
-                return [types.Location(self.uri_of(file), self.range_of(file, start, end)) for file, start, end in found]
+                return [self.location(*place) for place in found]
         return []
 
     def complete(self, uri: str, position: types.Position) -> list[types.CompletionItem]:
@@ -267,7 +304,7 @@ class ConfigServer(LanguageServer):
                 detail=each.detail,
                 documentation=each.documentation or None,
                 filter_text=each.text,
-                text_edit=types.TextEdit(self.range_of(path, each.start, offset), each.text),
+                text_edit=types.TextEdit(self.location(path, each.start, offset).range, each.text),
             )
             for each in answers.completions(run, lines.text, kind, syntax, offset)
         ]
@@ -289,10 +326,23 @@ class ConfigServer(LanguageServer):
         found: dict[str, types.CodeLens] = {}
         for run, document, _ in self.files.runs_of(path) if path is not None else []:
             lens = answers.batch_lens(run, document)
-            if lens is not None:
-                place = self.range_of(document.path, lens[0], lens[0])
-                found.setdefault(f"{place.start.line} {lens[1]}", types.CodeLens(place, types.Command(lens[1], "")))
+            place = self.location(document.path, lens[0], lens[0]) if lens is not None else None
+            if lens is not None and place is not None and (self.cells_of(document.path) is None or place.uri == uri):
+                found.setdefault(f"{place.range.start.line} {lens[1]}", types.CodeLens(place.range, types.Command(lens[1], "")))
         return list(found.values())
+
+
+def replacement(lines: Lines, text: str) -> types.TextEdit:
+    """The shortest single edit that turns a content into another."""
+    before = lines.text
+    start = 0
+    while start < min(len(before), len(text)) and before[start] == text[start]:
+        start += 1
+    tail = 0
+    while tail < min(len(before), len(text)) - start and before[-1 - tail] == text[-1 - tail]:
+        tail += 1
+    first, last = lines.position(start), lines.position(len(before) - tail)
+    return types.TextEdit(types.Range(types.Position(*first), types.Position(*last)), text[start : len(text) - tail])
 
 
 def page_link(code: str) -> types.CodeDescription | None:
@@ -353,6 +403,18 @@ def add_notifications(server: ConfigServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(server: ConfigServer, params: types.DidCloseTextDocumentParams) -> None:
         server.drop(params.text_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def opened_notebook(server: ConfigServer, params: types.DidOpenNotebookDocumentParams) -> None:
+        server.take_notebook(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def changed_notebook(server: ConfigServer, params: types.DidChangeNotebookDocumentParams) -> None:
+        server.take_notebook(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def closed_notebook(server: ConfigServer, params: types.DidCloseNotebookDocumentParams) -> None:
+        server.drop(params.notebook_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def watched(server: ConfigServer, _: types.DidChangeWatchedFilesParams) -> None:

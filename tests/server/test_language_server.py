@@ -340,3 +340,36 @@ def test_a_program_that_trains_nothing(editor):
     editor.open("other.py", "print(1)\n")
     editor.open("train.py", PROGRAM.replace('cfg["bf16"]', "True"))
     assert {each["code"] for each in editor.findings("train.py")} == {"KEY202", "PRC200"}
+
+
+def test_cells_of_a_notebook(editor):
+    """The findings, edits and lenses of a notebook are those of its cells, at their lines."""
+    cells = [editor.uri("t.ipynb") + f"#{number}" for number in range(3)]
+    texts = [
+        "# Train",
+        "from transformers import TrainingArguments\n",
+        'size = 4\nargs = TrainingArguments("é",\n  evaluation_strategy="no", output="x")\n',
+    ]
+    items = [{"uri": uri, "languageId": "python", "version": 1, "text": text} for uri, text in zip(cells, texts, strict=True)]
+    kinds = [{"kind": 1 + bool(number), "document": uri} for number, uri in enumerate(cells)]
+    notebook = {"uri": editor.uri("t.ipynb"), "notebookType": "jupyter-notebook", "version": 1, "cells": kinds}
+    editor.tell("notebookDocument/didOpen", {"notebookDocument": notebook, "cellTextDocuments": items})
+    found = dict(editor.publication() for _ in cells)
+    assert [found[uri] for uri in cells[:2]] == [[], []]
+    removed = next(each for each in found[cells[2]] if "evaluation_strategy" in each["message"])
+    assert removed["range"] == {"start": {"line": 2, "character": 2}, "end": {"line": 2, "character": 21}}
+
+    place = {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 9}}
+    asked = {"textDocument": {"uri": cells[2]}, "range": place, "context": {"diagnostics": [], "only": ["quickfix"]}}
+    edits = [each["edit"]["changes"] for each in editor.ask("textDocument/codeAction", asked)]
+    assert {cells[2]: [{"range": removed["range"], "newText": "eval_strategy"}]} in edits
+    position = {"line": 2, "character": 4}
+    assert (
+        removed["code"] in editor.ask("textDocument/hover", {"textDocument": {"uri": cells[2]}, "position": position})["contents"]["value"]
+    )
+
+    change = {
+        "cells": {"textContent": [{"document": {"uri": cells[2], "version": 2}, "changes": [{"text": 'args = TrainingArguments("o")\n'}]}]}
+    }
+    editor.tell("notebookDocument/didChange", {"notebookDocument": {"uri": editor.uri("t.ipynb"), "version": 2}, "change": change})
+    assert editor.publication() == (cells[2], [])

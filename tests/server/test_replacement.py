@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from cases import each_case
@@ -28,7 +26,6 @@ server = pytest.importorskip("cfglint.server.language_server")
     ],
 )
 def test_replacement(before, after, edit):
-    place = SimpleNamespace(lines_of=lambda path: Lines(before), range_of=lambda path, *span: tuple(map(Lines(before).position, span)))
-    [cls] = [each for each in vars(server).values() if isinstance(each, type) and "replacement" in vars(each)]
-    found = cls.replacement(place, "x", after)
-    assert (*found.range, found.new_text) == edit
+    found = server.replacement(Lines(before), after)
+    start, end = found.range.start, found.range.end
+    assert ((start.line, start.character), (end.line, end.character), found.new_text) == edit

@@ -8,6 +8,7 @@ from cfglint.frameworks.history import History, holds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from cfglint.frameworks.versions import Version
 
@@ -19,17 +20,11 @@ SAGEMAKER_FILE = "sagemaker"  # the section of the top level of a file for SageM
 _learned: dict[Version, dict[str, list[str]]] = {}  # release whose source was read -> Enum -> its values
 
 
-def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
-    from pathlib import Path
-
+def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.accelerate.source_fields import learned
-    from cfglint.source.python.package import SourceError
 
-    try:
-        found, _learned[release] = learned(Path(folder), opens)
-    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
-        return False
+    found, _learned[release] = learned(folder, opens)
     HISTORY.learn(release, found)
     return True
 

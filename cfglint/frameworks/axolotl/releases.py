@@ -10,6 +10,7 @@ from cfglint.frameworks.versions import dotted, parse_version
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from cfglint.frameworks.history import Fields, Row
     from cfglint.frameworks.versions import Version
@@ -33,17 +34,11 @@ BUILT_IN_PLUGINS = Releases((0, 20, 0))
 REQUIRED_PLUGINS = Releases((0, 21, 0))  # a plugin that cannot be imported ends the run; it was ignored before
 
 
-def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
-    from pathlib import Path
-
+def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.axolotl.source_fields import learned
-    from cfglint.source.python.package import SourceError
 
-    try:
-        HISTORY.learn(release, learned(Path(folder), opens))
-    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
-        return False
+    HISTORY.learn(release, learned(folder, opens))
     return True
 
 

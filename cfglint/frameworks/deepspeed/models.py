@@ -18,6 +18,7 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path as Folder
     from typing import Any
 
     from cfglint.findings.setting import Setting
@@ -131,17 +132,11 @@ def reading_of(version: Version) -> Reading:
     return EarlierReading()
 
 
-def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of the models of an unmodelled release from its source in a folder; false if it is not understood."""
-    from pathlib import Path
-
+def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of the models of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.deepspeed.source_fields import learned
-    from cfglint.source.python.package import SourceError
 
-    try:
-        MODEL_HISTORY.learn(release, learned(Path(folder), opens))
-    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
-        return False
+    MODEL_HISTORY.learn(release, learned(folder, opens))
     forget()
     return True
 

@@ -13,6 +13,7 @@ from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from cfglint.frameworks.versions import Version
     from cfglint.source.values import ConfigTable, ConfigValue
@@ -66,17 +67,11 @@ _defaults: dict[Version, ConfigTable] = {}
 _learned_choices: dict[Version, dict[str, tuple[str, ...]]] = {}
 
 
-def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
-    from pathlib import Path
-
+def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.huggingface.source_fields import learned
-    from cfglint.source.python.package import SourceError
 
-    try:
-        found, _learned_choices[release] = learned(Path(folder), opens)
-    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
-        return False
+    found, _learned_choices[release] = learned(folder, opens)
     HISTORY.learn(release, {SECTION: found})
     _defaults.pop(release, None)
     for name, fact in found.items():

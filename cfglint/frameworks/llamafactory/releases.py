@@ -8,6 +8,7 @@ from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES, RELEASES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Any
 
     from cfglint.frameworks.history import Fields
@@ -20,17 +21,11 @@ CHOICES, REQUIRED = UNTIL + 1, UNTIL + 2
 HISTORY = History(FIELDS)
 
 
-def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
-    from pathlib import Path
-
+def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.llamafactory.source_fields import learned
-    from cfglint.source.python.package import SourceError
 
-    try:
-        found = learned(Path(folder), opens, {})
-    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
-        return False
+    found = learned(folder, opens, {})
     known = HISTORY.fields(ARGUMENTS, RELEASES[-1])
     for name, fact in found[ARGUMENTS].items():
         wider = known.get(name)  # a class may take more than its annotation says, which only the tables know

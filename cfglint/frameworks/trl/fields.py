@@ -17,6 +17,7 @@ from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.versions import Version
@@ -100,17 +101,11 @@ def fields(release: Version, trainers: tuple[str, ...], transformers: Version) -
     return _fields[key]
 
 
-def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
-    from pathlib import Path
-
+def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.trl.source_fields import DATASET_SECTION, learned
-    from cfglint.source.python.package import SourceError
 
-    try:
-        found = learned(Path(folder), opens)
-    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
-        return False
+    found = learned(folder, opens)
     ENTRY.learn(release, {DATASET_SECTION: found.pop(DATASET_SECTION, {})})
     HISTORY.learn(release, found)
     _fields.clear()

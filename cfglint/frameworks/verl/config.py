@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Rule
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.verl.checks import FailedCheck
+    from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.verl.search_path import Location
     from cfglint.source.document import Document, Node
     from cfglint.source.hydra.defaults_list import Repository
@@ -77,7 +77,7 @@ class VerlConfig(Config):
             self.facts = self.outside_with(OWN_COPY)
         self.tree = ComposedConfig(self.values, self.facts, self.version)
         self.sizes = Sizes(self.tree)
-        self._failing: list[FailedCheck] | None = None
+        self._failing: list[Refusal] | None = None
 
     def _composed(self) -> ConfigMapping:
         if not self.command.is_command:
@@ -181,14 +181,14 @@ class VerlConfig(Config):
         """Whether another trainer may run; the code of a copy of verl is compared with the checks."""
         return not self.has_read_copy and super().may_build_own_trainer()
 
-    def is_raised(self, failed: FailedCheck) -> bool | None:
+    def is_raised(self, failed: Refusal) -> bool | None:
         """Whether verl has a failing check, by the code of the project's copy; None if that does not tell."""
         if self.copy is None or not self.is_own:
             return True
         value = self.value(failed.key)
-        if failed.code == CHOICES and isinstance(value, str) and self.copy.names(value):
+        if failed.kind == CHOICES and isinstance(value, str) and self.copy.names(value):
             return False
-        if (failed.code, failed.exception) in OF_ENGINE_WORKERS and not self.copy.has_engine_workers:
+        if (failed.kind, failed.exception) in OF_ENGINE_WORKERS and not self.copy.has_engine_workers:
             return False
         return self.copy.raises(failed.exception)
 
@@ -205,13 +205,13 @@ class VerlConfig(Config):
         return self.tree.value(key, default)
 
     @property
-    def failing(self) -> list[FailedCheck]:
+    def failing(self) -> list[Refusal]:
         """The failing checks, in the order in which a run reaches them."""
         if self._failing is None:
             self._failing = [each for each in self.failed() if self.is_raised(each) is not False]
         return self._failing
 
-    def failed(self) -> list[FailedCheck]:
+    def failed(self) -> list[Refusal]:
         """The checks of the release that fail."""
         from cfglint.frameworks.verl.checks import failed
 

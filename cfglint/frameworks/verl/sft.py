@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.chosen_sizes import ChosenSizes
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
-from cfglint.frameworks.verl.checks import INIT, STEP, FailedCheck
+from cfglint.frameworks.verl.checks import INIT, STEP
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.sizes import BATCH
 
@@ -93,7 +94,7 @@ class SftConfig(VerlConfig):
         """None: the launcher starts the processes."""
         return None
 
-    def failed(self) -> list[FailedCheck]:
+    def failed(self) -> list[Refusal]:
         """The failing checks."""
         return [*checks(sizes_of(self))] if self.values else []
 
@@ -164,7 +165,7 @@ def derived(name: str, value: int | None, because: str) -> Setting:
     return Setting((name,), value, DERIVED, because=because)
 
 
-def checks(sizes: SftSizes) -> Iterator[FailedCheck]:
+def checks(sizes: SftSizes) -> Iterator[Refusal]:
     """The failing checks of an SFT run, in their order."""
     parallel, tree = sizes.data_parallel, sizes.tree
     rows, micro = sizes.batch, sizes.micro
@@ -172,24 +173,24 @@ def checks(sizes: SftSizes) -> Iterator[FailedCheck]:
         if tree.value("data.chat_template") is not None and isinstance(tree.value("data.chat_template"), str):
             message = "`data.chat_template` is not supported yet"
             text = "ValueError: Apply Chat template from config is not supported yet."
-            yield FailedCheck("VRL031", "data.chat_template", message, text, INIT, "remove `data.chat_template`")
+            yield Refusal("VRL031", ("data.chat_template",), message, text, ("remove `data.chat_template`",), INIT)
         if rows and parallel and rows % parallel:
             message = f"`{BATCH}` is {rows}, not a multiple of the {parallel} data-parallel ranks"
             text = f"AssertionError: Global batch size {rows} is not divisible by dp size {parallel}"
-            yield FailedCheck("VRL032", BATCH, message, text, INIT, f"set `{BATCH}` to a multiple of {parallel}")
+            yield Refusal("VRL032", (BATCH,), message, text, (f"set `{BATCH}` to a multiple of {parallel}",), INIT)
             return
         if (sizes.sequence_parallel or 1) > 1 and tree.is_true("use_remove_padding") is False:
             message = f"`{sizes.parallel_key}` above 1 requires `use_remove_padding=True`"
             text = "AssertionError: Sequence parallel is only supported when remove_padding is enabled"
-            yield FailedCheck("VRL020", sizes.parallel_key, message, text, INIT, "set `use_remove_padding=True`")
+            yield Refusal("VRL020", (sizes.parallel_key,), message, text, ("set `use_remove_padding=True`",), INIT)
     if sizes.per_rank and micro and micro > 0 and sizes.per_rank % micro and (not sizes.on_engine or tree.since(0, 7, 1)):
         message = f"`{MICRO}` is {micro}, which does not divide the {sizes.per_rank} rows of a step on each GPU"
         text = "AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu"
         stage = STEP if sizes.on_engine else INIT
-        yield FailedCheck(
-            "VRL032", MICRO, message, text if sizes.on_engine else "AssertionError", stage, f"set `{MICRO}` to a divisor", (BATCH,)
+        yield Refusal(
+            "VRL032", (MICRO, BATCH), message, text if sizes.on_engine else "AssertionError", (f"set `{MICRO}` to a divisor",), stage
         )
     if sizes.per_rank == 0:
         message = f"`{BATCH}` is {rows}, less than one row for each of the {parallel} data-parallel ranks"
         text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"
-        yield FailedCheck("VRL032", BATCH, message, text, INIT, f"set `{BATCH}` to a multiple of {parallel}")
+        yield Refusal("VRL032", (BATCH,), message, text, (f"set `{BATCH}` to a multiple of {parallel}",), INIT)

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.verl.checks import FailedCheck
+    from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.verl.config import VerlConfig
 
 NODES, PER_NODE = "trainer.nnodes", "trainer.n_gpus_per_node"
@@ -87,7 +87,7 @@ class TargetSearch:
         self._config = config
         self._layout = layout
         self._max_micro = max_micro
-        self._known = {each.code for each in config.failing}
+        self._known = {each.kind for each in config.failing}
 
     def at(self, batch: int) -> dict[str, int] | str:
         """The values for a batch of prompts, or why there are none."""
@@ -118,20 +118,20 @@ class TargetSearch:
                 found[key] = max(size * gpus // sizes.gpus, 1)
         return found
 
-    def _failing(self, values: dict[str, int]) -> FailedCheck | None:
+    def _failing(self, values: dict[str, int]) -> Refusal | None:
         """The first failing check about these sizes."""
         tree = self._config.tree.replaced(values)
-        return next((each for each in failed(tree, Sizes(tree)) if each.code in OF_SIZES), None)
+        return next((each for each in failed(tree, Sizes(tree)) if each.kind in OF_SIZES), None)
 
-    def _change(self, values: dict[str, int], check: FailedCheck) -> bool:
+    def _change(self, values: dict[str, int], check: Refusal) -> bool:
         """Reduce the size that a check is about; false if it cannot be."""
-        keys = (check.key, *check.related)
+        keys = check.keys
         for key in keys:
-            if check.code in (*OF_MICRO, "VRL024") and key in (*MICROS, *GLOBAL_MICROS) and values.get(key, 0) > 1:
+            if check.kind in (*OF_MICRO, "VRL024") and key in (*MICROS, *GLOBAL_MICROS) and values.get(key, 0) > 1:
                 values[key] -= 1
                 return True
         for key in keys:
-            if check.code in OF_MINI and key in (MINI, CRITIC_MINI) and key in values:
+            if check.kind in OF_MINI and key in (MINI, CRITIC_MINI) and key in values:
                 smaller = [each for each in divisors(values[BATCH]) if each < values[key]]
                 if smaller:
                     values[key] = max(smaller)

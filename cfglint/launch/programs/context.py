@@ -42,6 +42,10 @@ class Context:
         read = with_texts(self.read, texts)
         return Context(self.words, self.is_open, self.environment, self.gpus, read, self.folders, self.main, self.spelled)
 
+    def with_words(self, words: tuple[str, ...]) -> Context:
+        """The same with the words of another line."""
+        return Context(words, self.is_open, self.environment, self.gpus, self.read, self.folders, self.main, words)
+
     def content(self, path: str) -> tuple[str, str] | None:
         """(path, content) of a file that the program opens; None if it is not found, or its folder is not certain."""
         anchored = path.startswith(PROJECT)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 
+from cfglint.frameworks import fields_of_class, kind_of_class
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     ITEMS,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000  # characters of a string, items of a list
 LARGEST = 10**15
+PARAMETERS = (".signature.parameters", ".__dataclass_fields__")  # the names under which a program asks what a class accepts
 MOST_TURNS = 64  # turns of a loop or of a comprehension
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -373,6 +376,8 @@ class Expressions:
             return left.data in inside if isinstance(left.data, str) else None
         if not isinstance(left.data, PLAIN):
             return None
+        if isinstance(inside, External) and inside.name.endswith(PARAMETERS):
+            return is_parameter(inside.name, left.data)
         if isinstance(inside, Mapping):
             return True if left.data in inside.items else None if inside.is_open else False
         if isinstance(inside, Sequence):
@@ -476,6 +481,9 @@ class Expressions:
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
         found: list[Value] = []
         inside = Frame(frame.module, frame)
+        asked = self.evaluate(node.generators[0].iter, frame) if shown(node.elt) == f"{shown(node.generators[0].target)}.name" else NONE
+        if isinstance(asked.data, External) and asked.data.name.endswith(PARAMETERS):
+            return asked
         for turn in self._turns(node.generators, inside):
             if not turn:
                 return unknown()
@@ -488,14 +496,17 @@ class Expressions:
         mapping = Mapping()
         inside = Frame(frame.module, frame)
         for turn in self._turns(node.generators, inside):
+            if turn is None:
+                mapping.slots[OPEN] = True
+                continue
             key = self.evaluate(node.key, inside) if turn else unknown()
             if not isinstance(key.data, PLAIN):
                 return Value(Mapping({OPEN: True}))
             mapping.slots[key.data] = self.evaluate(node.value, inside)
         return Value(mapping)
 
-    def _turns(self, generators: list[ast.comprehension], frame: Frame) -> Iterator[bool]:
-        """The turns of a comprehension; False for one that cannot be evaluated."""
+    def _turns(self, generators: list[ast.comprehension], frame: Frame) -> Iterator[bool | None]:
+        """The turns of a comprehension; False for what cannot be evaluated, None for a turn whose condition is unknown."""
         if not generators:
             yield True
             return
@@ -507,10 +518,11 @@ class Expressions:
         for each in items:
             self.assign(first.target, each, frame)
             conditions = [self.holds(test, frame) for test in first.ifs]
+            if False in conditions:
+                continue
             if None in conditions:
-                yield False
-                return
-            if all(conditions):
+                yield None
+            else:
                 yield from self._turns(generators[1:], frame)
 
     def iterated(self, value: Value) -> list[Value] | None:
@@ -588,6 +600,16 @@ class Expressions:
                 self.write(data.slots, "items", tuple(items))
             else:
                 self.write(data.slots, OPEN, True)
+
+
+def is_parameter(name: str, key: object) -> bool | None:
+    """Whether a framework's class has a parameter in every release, by the name of its parameters; None if only some releases have it."""
+    for mark in PARAMETERS:
+        name = name.removesuffix(mark)
+    if key in FIELDS and FIELDS[key][2:] == ((), ()):
+        return True
+    last = name.rpartition(".")[2]
+    return False if kind_of_class(last) and key not in FIELDS and key not in fields_of_class(last) else None
 
 
 def calculated(operation: ast.operator, one: Any, other: Any) -> Value:

@@ -32,7 +32,7 @@ def find(line: LaunchLine, project: Project) -> Found | None:
     folder = project.real(normal(line.folder)) if line.folder is not None else None
     path, package = line.program_path, ""
     if line.module and folder is not None:
-        path, package = module_file(name, [folder, project.root], project)
+        path, package = module_file(name, [folder, project.root, os.path.join(project.root, "src")], project)
     if path is None or not path.endswith(".py"):
         return None
     start = folder if line.module else os.path.dirname(path)

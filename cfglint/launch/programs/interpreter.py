@@ -50,6 +50,7 @@ NOWHERE = ast.Pass()
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
 MOST_FUNCTIONS = 1024  # of which is known whether they are generators
 DEEPEST = 30  # calls within calls
+MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 EXITS = ("sys.exit", "exit", "quit", "os._exit")
 REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
@@ -112,6 +113,7 @@ class Interpreter(Expressions):
         self.environment = Mapping()  # the variables that the program sets
         self.hydra_folder = NONE
         self.argv: Value | None = None
+        self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
 
     # -- what `ProgramEvaluation` adds
 
@@ -569,7 +571,8 @@ class Interpreter(Expressions):
 
     def run_function(self, function: Function, given: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """Evaluate the call of a function of the program."""
-        if len(self.active) >= DEEPEST or self.active.count(function.node) > 1 or is_generator(function.node):
+        most = MOST_RECURSIVE if all(each.known for each in (*given, *named.values())) else 1
+        if len(self.active) >= DEEPEST or self.active.count(function.node) > most or is_generator(function.node):
             for each in (*given, *named.values()):
                 self.opened(each)
             return unknown(f"`{getattr(function.node, 'name', 'lambda')}()` is not evaluated")

@@ -10,6 +10,7 @@ import os
 import posixpath
 
 from cfglint.launch.programs import accelerators, config_files, line_parsers
+from cfglint.launch.programs.expressions import PARAMETERS
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     NONE,
@@ -88,6 +89,10 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         return Value(run.context.gpus) if run.context.gpus is not None else unknown("the number of GPUs is unknown")
     if name in TRUE_HERE or name in FALSE_HERE:
         return Value(name in TRUE_HERE)
+    if name == "inspect.signature" and given and isinstance(given[0].data, External):
+        return Value(External(given[0].data.name.removesuffix(".__init__") + ".signature"))
+    if name.endswith(f"{PARAMETERS[0]}.keys"):
+        return Value(External(name.removesuffix(".keys")))
     if name == "torch.cuda.get_device_capability":
         return wrapped((9, 0))
     if name in ("sys.exit", "os._exit"):
@@ -206,6 +211,8 @@ def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         mapping.slots.update({OPEN if key is None else key: value for key, value in named.items()})
         return Value(mapping)
     items = run.iterated(given[0]) if given else []
+    if given and isinstance(given[0].data, External) and given[0].data.name.endswith(PARAMETERS):
+        return given[0]
     if items is None:
         return unknown()
     if name == "sorted":
@@ -336,6 +343,8 @@ def of_path(run: Interpreter, name: str, given: Given) -> Value:
         return Value(posixpath.join(*texts))
     if name in ("abspath", "realpath", "normpath", "expanduser"):
         return Value(anchored(run, first)) if name in ("abspath", "realpath") else Value(first)
+    if name == "expandvars":
+        return given[0] if "$" not in first else unknown("it depends on the environment")
     if name == "dirname":
         return Value(posixpath.dirname(first) or ("\0" if first.startswith("\0") else ""))
     if name == "basename":
@@ -400,6 +409,8 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
         return given[0] if given and name == "Field" and given[0].data is not Ellipsis else unknown("it has no default")
     first = given[0].data if given else None
     made_of = first if isinstance(first, Class) else first.made_of if isinstance(first, Instance) else None
+    if name == "fields" and isinstance(first, External):
+        return Value(External(first.name + PARAMETERS[1]))
     if name == "fields" and made_of is not None:
         return dataclass_fields(run, made_of)
     if name in ("asdict", "vars") and isinstance(first, Instance):

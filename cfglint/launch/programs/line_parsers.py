@@ -119,8 +119,9 @@ def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named
         parser.commands[given[0].data] = child = LineParser()
         return Value(child)
     if name in ("parse_args", "parse_known_args"):
-        result = parsed(run, parser, words_of(run, given, named))
-        return result if name == "parse_args" else Value(Sequence([result, unknown()], "tuple"))
+        words, is_open = words_of(run, given, named)
+        result, rest = parsed(run, parser, words, is_open)
+        return result if name == "parse_args" else Value(Sequence([result, rest], "tuple"))
     return unknown()
 
 
@@ -146,17 +147,18 @@ def add(run: Interpreter, parser: LineParser, given: Given, named: Named) -> Non
     parser.arguments.append(ParserArgument(name, options, named))
 
 
-def parsed(run: Interpreter, parser: LineParser, line: tuple[Words, bool]) -> Value:
-    """The object that `parse_args` returns."""
+def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) -> tuple[Value, Value]:
+    """(the object that `parse_args` returns, the words that are left)."""
     from cfglint.launch.programs.word_assignment import assigned
 
-    words, is_open = line
     data = Instance()
     if parser.is_open:
         data.slots[OPEN] = True
-    given, chosen, unclear = assigned(parser, words)
+    given, chosen, unclear, rest = assigned(parser, words)
     if unclear:  # it may be any options, those that are given included
         given = {}
+    if parser.commands and not words:
+        run.commands = (*parser.commands,)
     parts = [parser] if chosen is None else [parser, parser.commands[chosen]]
     if parser.command_name:
         data.slots[parser.command_name] = Value(chosen) if chosen is not None else unknown()
@@ -172,7 +174,8 @@ def parsed(run: Interpreter, parser: LineParser, line: tuple[Words, bool]) -> Va
     for child in parser.commands.values() if chosen is None else ():
         for argument in child.arguments:
             data.slots.setdefault(argument.name, unknown("it is an argument of a subcommand"))
-    return Value(data)
+    left = Sequence([Value(each) if each is not None else unknown() for each in rest])
+    return Value(data), Value(left) if not is_open and not unclear and not parser.is_open else unknown()
 
 
 def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None] | None, parser: LineParser, is_open: bool) -> Value:
@@ -378,7 +381,7 @@ def of_options(run: Interpreter, function: Function) -> Named:
             long = next((each for each in options if each.startswith("--")), options[0])
             dest = next((each for each in names if not each.startswith("-")), long.lstrip("-").replace("-", "_"))
             parser.arguments.append(ParserArgument(dest, options, settings))
-    result = parsed(run, parser, (run.context.words, run.context.is_open)).data
+    result = parsed(run, parser, run.context.words, run.context.is_open)[0].data
     for name, value in result.slots.items():
         if name is not OPEN:
             found[name] = Value(value.data, value.node, value.module, value.reason)

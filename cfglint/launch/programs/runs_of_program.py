@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.modules import Modules, ProgramModule
 
 MOST = 32  # evaluations of one program that are remembered
+MOST_COMMANDS = 8  # subcommands of a program whose line is not known
 MOST_STEPS = 8 * STEPS  # of all evaluations of one program
 
 
@@ -44,13 +45,12 @@ class Evaluated:
     """
 
     def __init__(self, modules: Modules, main: ProgramModule, context: Context, budget: Budget) -> None:
-        self.complete = True
         self._budget = budget
         evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-        try:
-            evaluation.run_main(main)
-        except (Exhausted, RecursionError):
-            self.complete = False
+        self.complete = ran(evaluation, main)
+        if 0 < len(evaluation.commands) <= MOST_COMMANDS:
+            others = [ProgramEvaluation(modules, Budget(STEPS, budget), context.with_words((each,))) for each in evaluation.commands]
+            add_commands(evaluation, [each for each in others if ran(each, main)])
         self.made = evaluation.made
         self.trainers = evaluation.trainers
         self.engines = evaluation.engines
@@ -72,6 +72,29 @@ class Evaluated:
         if found is None:
             found = self._alone[call.call] = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
         return found
+
+
+def ran(evaluation: ProgramEvaluation, main: ProgramModule) -> bool:
+    """Evaluate a program; whether that came to the end."""
+    try:
+        evaluation.run_main(main)
+    except (Exhausted, RecursionError):
+        return False
+    return True
+
+
+def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluation]) -> None:
+    """Add what the subcommands of a program make, each of which may be the one that a line names."""
+    for which in ("made", "trainers", "engines", "accelerators"):
+        found: dict[ast.Call, MadeCall] = {}
+        for each in of_commands:
+            for call, made in getattr(each, which).items():
+                if call in found:
+                    found[call].add(made)
+                else:
+                    found[call] = made
+        getattr(evaluation, which).update(found)
+    evaluation.stores.update(*(each.stores for each in of_commands))
 
 
 def scope_around(call: ast.AST, module: ProgramModule, modules: Modules) -> Scope:

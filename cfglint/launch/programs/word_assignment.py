@@ -38,20 +38,25 @@ class Taken(argparse.Action):
         setattr(namespace, self.dest, [*before, *(each for each in words if each is not None)])
 
 
-def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[str, list[str | None]], str | None, bool]:
-    """(the words of each argument, the subcommand, whether an unknown word may be an option).
+def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[str, list[str | None]], str | None, bool, list[str | None]]:
+    """(the words of each argument, the subcommand, whether an unknown word may be an option, the words that are left).
 
     An option that the parser does not have takes the next word with it.
     """
     try:
         found, rest = filled(WordParser(**PLAIN), parser).parse_known_args([UNKNOWN if each is None else each for each in words])
     except (LineRefused, argparse.ArgumentError, IndexError, ValueError):  # the last two for options that argparse cannot have
-        return {}, None, True
+        return {}, None, True, []
     command = vars(found).pop(COMMAND, None)
-    taken = {name: [None if each == UNKNOWN else each for each in given] for name, given in vars(found).items()}
+    taken = {name: with_unknown(given) for name, given in vars(found).items()}
     alone = (word == UNKNOWN and ("=" in before or before[:1] != "-") for before, word in zip(["", *rest], rest, strict=False))
     positional = (each.name for each in parser.arguments if each.is_positional)
-    return taken, command, any(alone) or any(None in taken.get(name, ()) for name in positional)
+    return taken, command, any(alone) or any(None in taken.get(name, ()) for name in positional), with_unknown(rest)
+
+
+def with_unknown(words: list[str]) -> list[str | None]:
+    """The words with None for unknown ones."""
+    return [None if each == UNKNOWN else each for each in words]
 
 
 def filled(real: WordParser, parser: LineParser) -> WordParser:

@@ -8,6 +8,7 @@ from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.launch.programs.runs_of_program import Evaluations
 from cfglint.source.budget import Budget
 
 IMPORTS = "import argparse, json, os, sys, yaml\nfrom transformers import HfArgumentParser, TrainingArguments\n"
@@ -127,6 +128,50 @@ def test_a_subcommand():
     code += "train.add_argument('--rows', type=int, default=3)\nargs = parser.parse_args()\n"
     assert value(code, "args.rows if args.what == 'train' else 1", ["train", "--rows", "5"]) == 5
     assert value(code, "args.rows", []) is None
+
+
+@pytest.mark.parametrize("call", ["args.call(args)", "if args.what == 'train':\n    train(args)\n"])
+def test_a_subcommand_that_no_line_names(call):
+    code = f"{IMPORTS}\ndef train(args):{BUILT.format('args.rows').replace(chr(10), chr(10) + '    ')}\n"
+    code += "parser = argparse.ArgumentParser()\nsub = parser.add_subparsers(dest='what', required=True)\n"
+    code += "one = sub.add_parser('train')\none.add_argument('--rows', type=int, default=3)\none.set_defaults(call=train)\n"
+    code += f"sub.add_parser('show').set_defaults(call=print)\nargs = parser.parse_args()\n{call}\n"
+    modules = Modules(["."], {"train.py": code}.get)
+    [made] = Evaluations(modules, modules.module_of("train.py")).under(Context()).made.values()
+    assert (made.arguments["per_device_train_batch_size"][1].data, made.conditions) == (3, ())
+
+
+REST = "parser = argparse.ArgumentParser()\nargs, rest = parser.parse_known_args()\nnames = dict(zip(rest[::2], rest[1::2]))\n"
+
+
+@pytest.mark.parametrize(("words", "expected"), [((), 1), (("--rows", "5"), 5), (("--rows", None), None), ((None,), None)])
+def test_words_that_a_parser_leaves(words, expected):
+    assert value(REST, "int(names.get('--rows', 1))", words) == expected
+
+
+def test_a_function_that_goes_through_a_config():
+    copy = "def copied(each):\n    if isinstance(each, dict):\n        return {key: copied(inner) for key, inner in each.items()}\n"
+    config = {"a": {"b": {"c": {"d": 6}}}}
+    assert value(f"{copy}    return each\nconfig = copied({config})", "config['a']['b']['c']['d']") == 6
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        "inspect.signature(TrainingArguments.__init__).parameters",
+        "list(inspect.signature(TrainingArguments).parameters.keys())",
+        "TrainingArguments.__dataclass_fields__",
+        "{each.name for each in dataclasses.fields(TrainingArguments)}",
+    ],
+)
+def test_keywords_that_a_class_accepts(accepted):
+    """A name that only some releases accept may be left out; one that none accepts certainly is."""
+    given = "{'per_device_train_batch_size': 3, 'own': 1, 'warmup_ratio': 0.1}"
+    code = f"import dataclasses, inspect\nnames = {accepted}\nkept = {{key: each for key, each in {given}.items() if key in names}}\n"
+    assert value(code, "kept['per_device_train_batch_size']") == 3
+    assert value(code, "2 if 'own' in names else 5") == 5
+    assert value(code, "kept.get('warmup_ratio', 1)") is None
+    assert value("size = os.path.expandvars('4')\n", "int(size)") == 4
 
 
 DATACLASS = "from dataclasses import dataclass\n@dataclass\nclass Own:\n    rows: int = 3\n    big: bool = False\n"

@@ -42,8 +42,6 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     in the `parallelism_config`, but no `fsdp_plugin` was provided``; `RuntimeError: Mesh should not be bigger than default
     world size 4, but found 8 ranks!`.
 
-    Fix: make dp_replicate x dp_shard x tp x cp x sp equal to `num_processes`.
-
     Source: accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011; 1.14.0 utils/fsdp_utils.py (fsdp2_prepare_model).
     """
     sizes = {name: config.axis(name) for name in AXES}

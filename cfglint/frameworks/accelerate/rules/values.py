@@ -165,8 +165,6 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     `num_machines` is compared with 1 and divides `num_processes`; the sizes of context and sequence parallelism are
     compared with 1; `deepspeed_config` has to be a mapping, before accelerate 1.5 `fsdp_config` and the other blocks too.
 
-    Fix: write a number without quotes, or a mapping.
-
     Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024.
     """
     if not config.local or not config.values or config.is_on_tpu:

@@ -77,8 +77,6 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
 
     These are `ao_adamw_4bit` and `ao_adamw_8bit` from 0.12.0 on, and `dion` without `dion_lr`.
 
-    Fix: use `adamw_torch_8bit` or `adamw_torch_4bit`, the names of torchao's optimizers in transformers; for `dion` set `dion_lr`.
-
     Source: axolotl 0.21.0 core/builders/base.py:345-525.
     """
     if not config.parsed or config.model is None:
@@ -231,8 +229,6 @@ def dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
 )
 def infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
     """`num_epochs` is not finite, so that axolotl cannot compute the number of steps.
-
-    Fix: use a number of epochs; for a run of a fixed length, a large one together with `max_steps`.
 
     Source: axolotl 0.21.0 utils/trainer.py:536, 557; utils/data/sft.py:124 computes it for `max_steps` as well.
     """

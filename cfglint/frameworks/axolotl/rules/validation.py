@@ -50,18 +50,14 @@ def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
     for refusal in config.refusals:
         if refusal.kind != topic:
             continue
-        first, *others = [config.place(path) for path in refusal.paths] or [config.place(())]
-        absent = not first.written and (topic, first.name) in NEEDS_KEYS and not config.facts.complete
-        yield Finding(
-            first,
-            refusal.message,
-            related=[each for each in others if each.written],
-            exception=refusal.exception,
-            fails_at=refusal.fails_at,
+        places = [config.place(path) for path in refusal.paths or [()]]
+        absent = not places[0].written and (topic, places[0].name) in NEEDS_KEYS and not config.facts.complete
+        yield refusal.finding(
+            places,
+            config.values,
             severity="warning" if absent else None,
             fix=migrated(config, refusal) if topic in (FSDP, REMOVED) else None,
             on_key=topic == REMOVED,
-            help=refusal.help_for(config.values),
         )
 
 

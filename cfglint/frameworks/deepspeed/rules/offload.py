@@ -141,8 +141,6 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     It copies learning rate, betas, eps, weight decay and amsgrad from the optimizer; the fused and the other
     optimizers do not have all of them.
 
-    Fix: use `Adam` or `AdamW` without `torch_adam`, offloaded to the CPU; or set `"super_offload": false`.
-
     Source: deepspeed 0.19.8 runtime/superoffload/superoffload_stage3.py:47-56.
     """
     section, optimizer = config.zero["offload_optimizer"], config.optimizer

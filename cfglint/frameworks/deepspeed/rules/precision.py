@@ -93,8 +93,6 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     The three keys require stage 1, 2 or 3, and are checked even where fp16 or bf16 is off.
     `bf16_optimizer_states` requires `bf16_master_weights_and_grads`.
 
-    Fix: use stage 1, 2 or 3, or remove the key.
-
     Source: deepspeed 0.19.8 runtime/config.py:702-714.
     """
     if config.version < BF16_MASTER:
@@ -247,8 +245,6 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Without ZeRO, gradients are accumulated in the model's own type. bf16 without an optimizer supports fp32
     and bf16.
-
-    Fix: write `fp32` or the model's own type, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1799-1811, 2323, runtime/bf16_optimizer.py:71.
     """

@@ -48,8 +48,6 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed has WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle and LRRangeTest; any other name is
     looked up in `torch.optim.lr_scheduler`. Without an optimizer the section is ignored.
 
-    Fix: use one of these names, spelled like this.
-
     Source: deepspeed 0.19.8 runtime/engine.py:1922-1932.
     """
     section = config.values.get("scheduler")
@@ -332,8 +330,6 @@ def has_betas(config: DeepSpeedConfig) -> bool:
 )
 def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A `scheduler` section without an optimizer is ignored.
-
-    Fix: add an `optimizer` section, or pass an optimizer to `deepspeed.initialize`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:681-690.
     """

@@ -69,8 +69,6 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Before 0.14.1 the name is bfp16, not bf16.
 
-    Fix: use fp16, bf16 or fp32, or remove the key.
-
     Source: deepspeed 0.19.8 runtime/config.py:217-230, 0.14.0 runtime/config.py:250-264.
     """
     allowed = COMMUNICATION if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
@@ -150,8 +148,6 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     `tag_validation` is warn, ignore or fail; `parallel_write.pipeline_stage` is true or false;
     `writer.type` is mock, python or fast; `writer.data_parallel` is replica, socket or machine. Case does not
     matter.
-
-    Fix: use one of the values above.
 
     Source: deepspeed 0.19.8 runtime/config.py:387-406, runtime/model_checkpointing/config.py:23-65.
     """
@@ -278,8 +274,6 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The data type is checked even where autocast is off. Modules are full names, such as
     `torch.nn.Linear`.
-
-    Fix: use `bfloat16` or `float16`, and names such as `torch.nn.Linear`.
 
     Source: deepspeed 0.19.8 runtime/config.py:184-206.
     """
@@ -412,8 +406,6 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`optimizer.type` is not a string, or `optimizer.params` is not an object.
-
-    Fix: write `{"type": "AdamW", "params": {"lr": 2e-5}}`.
 
     Source: deepspeed 0.19.8 runtime/config.py:519, 723.
     """

@@ -103,8 +103,6 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
 def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     """ZenFlow at stage 1 or 2 without an offloaded optimizer, or its own offload without overlapped communication.
 
-    Fix: set `"offload_optimizer": {"device": "cpu"}` and `"overlap_comm": true`.
-
     Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:75, 116, runtime/zenflow/engine_stage3.py:104.
     """
     section = zenflow(config)
@@ -153,8 +151,6 @@ def zenflow_optimizer_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     At stage 1 and 2 ZenFlow passes `optimizer.params` unchanged to torch's AdamW, which has no parameters
     `torch_adam`, `adam_w_mode` or `bias_correction`. Without `params` it fails too.
-
-    Fix: use only `lr`, `betas`, `eps`, `weight_decay` and `amsgrad` under `params`.
 
     Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:81.
     """

@@ -334,9 +334,6 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     stage 3 at all.
     `zero_quantized_gradients` requires reduce-scatter and is incompatible with Muon.
 
-    Fix: set `"reduce_scatter": false` for Muon; for quantized gradients leave `reduce_scatter` on and use
-    another optimizer.
-
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:360-363, 390.
     """
     optimizer = config.optimizer

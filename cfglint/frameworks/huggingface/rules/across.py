@@ -113,8 +113,6 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
 
     Under `deepspeed --autotuning` the autotuner writes the section into the configs of its experiments.
 
-    Fix: add the section, for example `"zero_optimization": {"stage": 2}`.
-
     Source: accelerate 1.15.0 utils/dataclasses.py:1276; deepspeed 0.19.8 autotuning/autotuner.py (model_info_profile_run).
     """
     line = config.facts.launch.line

@@ -509,8 +509,6 @@ def inline_json(config: TrainerConfig) -> Iterator[Finding]:
 
     The mapping fields accept JSON strings too, for use on the command line.
 
-    Run-time error: `json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes`.
-
     Source: transformers 5.23.0 training_args.py:1525-1531.
     """
     for name, error in config.arguments.unparsed.items():

@@ -231,9 +231,6 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     `auto_wrap_policy` is case-sensitive. Accepted booleans are true, false, yes, no, on, off, 1 and 0, also as
     strings. With FSDP2 `reshard_after_forward` is a boolean; with FSDP1 it is the name of a sharding strategy.
 
-    Run-time error: ``ValueError: `auto_wrap_policy` must be one of ['TRANSFORMER_BASED_WRAP', 'SIZE_BASED_WRAP',
-    'NO_WRAP']``, `ValueError: invalid truth value full_shard`, `KeyError: 'FULL'` (state_dict_type).
-
     Fix: use one of the values in the message.
 
     Source: transformers 5.23.0 training_args.py:2775-2888 (from 5.10), 4.42.4 training_args.py:1798-1900, 4.40.2
@@ -404,8 +401,6 @@ def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
 )
 def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
     """Activation checkpointing is enabled both in `fsdp_config` and in the training arguments.
-
-    Fix: keep `fsdp_config.activation_checkpointing` and remove the training argument.
 
     Source: transformers 5.23.0 trainer.py:878-884, 4.42.4 trainer.py:4622.
     """

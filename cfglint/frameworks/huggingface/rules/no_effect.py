@@ -34,8 +34,6 @@ def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
     Every batch is split across the processes, but the Trainer still prints the size times the number of processes as
     "Total train batch size".
 
-    Fix: multiply `per_device_train_batch_size` by the number of processes, or remove `split_batches`.
-
     Source: accelerate 1.15.0 data_loader.py:170-184, transformers 5.23.0 trainer.py:2572.
     """
     world = config.world_size
@@ -266,8 +264,6 @@ def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
 )
 def per_gpu_size_wins(config: TrainerConfig) -> Iterator[Finding]:
     """The deprecated `per_gpu_train_batch_size` overrides `per_device_train_batch_size`.
-
-    Fix: keep `per_device_train_batch_size`; 5.0.0 removed the old name.
 
     Source: transformers 4.57.6 training_args.py:2188-2192.
     """

@@ -76,8 +76,6 @@ def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
 def bf16_with_apex(config: TrainerConfig) -> Iterator[Finding]:
     """apex does not support bf16.
 
-    Fix: remove `half_precision_backend` (and `fp16_backend`); both were removed in 5.0.0.
-
     Source: transformers 4.42.4 training_args.py:1616, 4.57.6 training_args.py:1757.
     """
     args = config.arguments

@@ -160,8 +160,6 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
 def epochs_overridden(config: TrainerConfig) -> Iterator[Finding]:
     """`num_train_epochs` is overridden by `max_steps`.
 
-    Fix: remove one of them; with `max_steps: -1` the epochs determine the length.
-
     Source: transformers 5.23.0 trainer.py:2500-2532.
     """
     limit = config.arguments["max_steps"]

@@ -110,8 +110,6 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
 
     With a `gradient_accumulation_steps` of 1, `num_steps` replaces it from 5.0 on.
 
-    Fix: keep `gradient_accumulation_steps`.
-
     Source: transformers 5.23.0 trainer.py:813-823, 4.42.4 trainer.py:4556.
     """
     own = config.arguments["gradient_accumulation_steps"]

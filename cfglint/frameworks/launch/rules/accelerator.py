@@ -68,8 +68,6 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
     The program is read as a syntax tree; only literals are checked. Arguments of releases before 0.20 are not reported.
     `dispatch_batches`, `even_batches` and `use_seedable_sampler` moved to `DataLoaderConfiguration` in accelerate 1.0.
 
-    Fix: correct the name, or use one of the precisions.
-
     Source: accelerate 1.15.0 accelerator.py:274-301, 312-317, 540-545.
     """
     call = config.accelerator

@@ -205,8 +205,6 @@ def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
 
     Only `--multi_gpu`, `--use_deepspeed` or `--use_fsdp` override the file's type.
 
-    Fix: pass `--multi_gpu`, or change `distributed_type` in the file.
-
     Source: accelerate 1.15.0 commands/launch.py (launch_command, simple_launcher).
     """
     return problems(config, "LCH007")
@@ -443,8 +441,6 @@ def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
     `torchrun --nproc_per_node` accepts an integer above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
     `deepspeed` and `accelerate launch` accept integers. A value such as `false` or `2.0` is refused before anything starts,
     and so is an empty variable.
-
-    Fix: write the number of GPUs to use on each machine, or of machines.
 
     Source: torch 2.13.0 distributed/run.py (determine_local_world_size, parse_min_max_nnodes) and
     distributed/elastic/agent/server/api.py:107 (WorkerSpec), deepspeed 0.19.8 launcher/runner.py (parse_args), accelerate 1.15.0

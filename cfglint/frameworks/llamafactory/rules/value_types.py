@@ -51,8 +51,6 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Run-time error: `AttributeError: 'list' object has no attribute 'split'`, `TypeError: '>' not supported between
     instances of 'str' and 'float'` (val_size), `ValueError: invalid literal for int() with base 10: 'true'` (use_galore).
 
-    Fix: use a number without quotes; names separated by commas in one string.
-
     Source: the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189.
     """
     if not config.parsed:

@@ -70,8 +70,6 @@ def indivisible_sizes(config: MegatronSwiftConfig) -> Iterator[Finding]:
 def conflict(config: MegatronSwiftConfig) -> Iterator[Finding]:
     """Two arguments exclude each other, or one needs another.
 
-    Fix: remove one of the two, or set the one that the message names.
-
     Source: ms-swift 4.6.0 megatron/arguments/megatron_args.py:849-953.
     """
     return failing(config, "SWM003")

@@ -313,11 +313,6 @@ def deepspeed_value(config: NeoXConfig) -> Iterator[Finding]:
     boolean; `checkpoint.tag_validation` must be Ignore, Warn or Fail, `checkpoint.parallel_write.pipeline_stage`
     a boolean, and `sparse_attention.mode` one of five values.
 
-    Run-time errors: `NotImplementedError: Given sparsity mode, x, has not been implemented yet!`, `KeyError:
-    'enabled'`, `ElasticityConfigError: Elasticity config missing
-    max_train_batch_size`, `TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'`,
-    `DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value`.
-
     Fix: set the key that the message names.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125,

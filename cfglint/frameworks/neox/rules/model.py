@@ -51,10 +51,6 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     The workers print one line and exit **with status 0**, so a job scheduler records a success.
     `pipe_parallel_size: 1` enables the pipeline engine with one stage; 0 disables it.
 
-    Run-time text: `ZeRO stage 2/3 and the PipelineModule are incompatible, please set 'pipe_parallel_size' to
-    0 instead`, `ZeRO stage 2/3 and pipeline paralleism are not supported simultaneously`, `ZeRO stage 2/3
-    and model paralleism are not currently supported simultaneously`.
-
     Source: gpt-neox (May 2026) megatron/training.py:876-893.
     """
     stage, pipe, tensor = config.derived.worker_zero_stage, config.derived.pipe, config.derived.tensor
@@ -285,8 +281,6 @@ def sparse_attention_broken(config: NeoXConfig) -> Iterator[Finding]:
 
     Layers of the kinds `local`, `sparse_fixed`, `sparse_variable`, `bigbird` and `bslongformer` call a class
     of DeeperSpeed with an argument that was removed there.
-
-    Fix: use `global` or `flash` layers; set `sliding_window_width` for a local window.
 
     Source: gpt-neox (May 2026) megatron/model/utils.py:356; DeeperSpeed 91d1c55
     deepspeed/ops/sparse_attention/sparse_self_attention.py.
@@ -521,8 +515,6 @@ def output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
 
     null and other cases pass the type check. The workers print one line and exit **with status 0**. The key
     is used only with `no_weight_tying`.
-
-    Run-time text: `ERROR: Output layer parallelism over the hidden dim is currently broken`.
 
     Fix: set `output_layer_parallelism: column`.
 

@@ -202,9 +202,6 @@ def optimizer_missing(config: NeoXConfig) -> Iterator[Finding]:
     The default that the launcher prints is never built. The workers print one line and exit **with
     status 0**.
 
-    Run-time text: `ERROR: Optimizer is None. Either set the optimizer dict in your config (if training) or
-    set no_load_optim in your config (if inference)`.
-
     Source: gpt-neox (May 2026) megatron/training.py:966-970.
     """
     if config.argument("optimizer") is None and not config.argument("no_load_optim"):

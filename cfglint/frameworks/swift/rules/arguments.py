@@ -72,8 +72,6 @@ def unknown_argument(config: CommandConfig) -> Iterator[Finding]:
     The parser accepts abbreviations of one argument (`--lora_r 16`), and refuses all that is left over once everything else has been
     checked. `train_type` became `tuner_type` in 4.0: each release refuses the other's name.
 
-    Fix: use the name of the argument; quote a value that has spaces.
-
     Source: ms-swift 4.6.0 pipelines/base.py:37-41.
     """
     if config.own("ignore_args_error"):
@@ -141,8 +139,6 @@ def further(config: CommandConfig, refused: RefusedWords) -> Finding:
 )
 def invalid_argument(config: CommandConfig) -> Iterator[Finding]:
     """The words of an argument are not of its type or not among its choices, or an abbreviation has several meanings.
-
-    Fix: write a value of the type, or one of the choices in the exception, or the whole name.
 
     Source: transformers 5.19.0 hf_argparser.py:158-260; CPython argparse.py.
     """

@@ -58,8 +58,6 @@ def several_gpus_per_process() -> None:
     set, exported or before the command; without it there is one process, however many GPUs are visible. The visible GPUs have to be a
     multiple of the processes.
 
-    Fix: `NPROC_PER_NODE` with the number of visible GPUs.
-
     Source: ms-swift 4.6.0 cli/main.py:30 and 73, utils/env.py:64-76, arguments/sft_args.py:255 and 290, trainers/arguments.py:278,
     arguments/rlhf_args.py:542.
     """
@@ -160,8 +158,6 @@ def arguments_conflict() -> None:
 def preference_training() -> None:
     """The kind of preference training does not support an argument.
 
-    Fix: remove the argument, or use the kind that the message names.
-
     Source: ms-swift 4.6.0 arguments/rlhf_args.py:299, 323-365, 405-417, 545-569, 715-730, 749-773.
     """
 
@@ -247,8 +243,6 @@ def unregistered_name() -> None:
 )
 def value_out_of_range() -> None:
     """A value is outside the range that ms-swift accepts, or missing.
-
-    Fix: a fraction below 1, or `--warmup_steps` for a number of steps; a number of classes; a name, or JSON with a `factor`.
 
     Source: ms-swift 4.6.0 trainers/arguments.py:233, model/model_meta.py:319, arguments/base_args/model_args.py:144-179.
     """

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.findings.rule import ExampleFacts
+    from cfglint.findings.rule import ExampleFacts, Finding
     from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
     from cfglint.frameworks.swift.config import SwiftConfig
@@ -25,12 +23,4 @@ def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Fi
     """The failing checks of a rule."""
     for each in config.failing:
         if each.kind == code:
-            first, *others = [config.setting(*path) for path in each.paths] or [config.devices_setting]
-            yield Finding(
-                first,
-                each.message,
-                related=[setting for setting in others if setting.written],
-                exception=each.exception,
-                fails_at=each.fails_at,
-                help=each.help_for(config.values),
-            )
+            yield each.finding([config.setting(*path) for path in each.paths] or [config.devices_setting], config.values)

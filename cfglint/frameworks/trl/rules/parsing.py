@@ -225,8 +225,6 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
 def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and (from 1.8) fraction.
 
-    Fix: write a mapping with `path` for each data set.
-
     Source: trl 1.16.0 scripts/utils.py:38-73, 131-136.
     """
     entries = config.arguments["datasets"]

@@ -48,8 +48,6 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     `exo_pair` requires `label_smoothing` above 0; `f_divergence_type` other than reverse_kl is valid for sigmoid, sigmoid_norm,
     hinge, ipo, exo_pair, robust, discopop and sft; `use_weighting` is not there for aot and aot_unpaired.
 
-    Fix: another loss, or without the option.
-
     Source: trl 1.16.0 trainer/dpo_trainer.py:808-834; 0.17.0 trainer/dpo_trainer.py:424.
     """
     if not config.only("dpo"):

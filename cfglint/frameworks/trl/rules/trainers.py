@@ -344,8 +344,6 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
 
     A reward model (`reward_model_name_or_path`) is one more function. A script that builds its functions itself is not judged.
 
-    Fix: as many weights as functions.
-
     Source: trl 1.16.0 trainer/grpo_trainer.py:567-575, scripts/grpo.py:90-118.
     """
     args = config.arguments
@@ -452,8 +450,6 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
     """A list of one name becomes a string, which PEFT takes as a pattern for the complete name of a module.
 
     No module has the complete name `q_proj`: those of a model are named `model.layers.0.self_attn.q_proj`.
-
-    Fix: write a pattern, `lora_target_modules: .*q_proj`, or name two modules.
 
     Source: trl 1.16.0 trainer/model_config.py:177-178, 0.9.6 trainer/model_config.py; peft 0.19.1 tuners/tuners_utils.py
     (check_target_module_exists).

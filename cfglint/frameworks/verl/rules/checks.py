@@ -34,16 +34,8 @@ def check_of(
 def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
     """The failing checks of a rule."""
     for each in config.failing:
-        if each.code == code:
-            yield Finding(
-                config.setting(each.key),
-                each.message,
-                related=[setting for setting in map(config.setting, each.related) if setting.written],
-                exception=each.exception,
-                fails_at=each.stage,
-                severity=ERROR if config.is_raised(each) else WARNING,
-                help=each.help,
-            )
+        if each.kind == code:
+            yield each.finding(map(config.setting, each.keys), config.values, severity=ERROR if config.is_raised(each) else WARNING)
 
 
 @check_of(
@@ -62,8 +54,6 @@ def size_not_an_integer() -> None:
     """A batch size, a number of samples or of GPUs is not an integer.
 
     `1e3` is a float, and nothing behind `=` is an empty string.
-
-    Fix: write digits, without quotes.
 
     Source: hydra-core 1.3.8 grammar/OverrideLexer.g4; verl 0.9.1 utils/config.py:115; torch utils/data/sampler.py (BatchSampler).
     """
@@ -125,8 +115,6 @@ def indivisible_megatron_sizes() -> None:
     """The GPUs do not divide into groups of tensor x pipeline x context, or expert tensor x expert x pipeline, parallel size.
 
     `expert_tensor_parallel_size` is `tensor_model_parallel_size` where it is null. Virtual pipeline stages require a pipeline.
-
-    Fix: choose sizes whose product divides the number of GPUs.
 
     Source: verl 0.9.1 utils/config.py:117-128; megatron-core 0.12.1 core/parallel_state.py:630-702.
     """
@@ -254,8 +242,6 @@ def padding_with_sequence_parallelism() -> None:
 )
 def refused_sampling() -> None:
     """Validation that samples needs a temperature above 0, and vLLM accepts LoRA ranks up to 512.
-
-    Fix: raise the temperature, or set `val_kwargs.do_sample=False`; choose a smaller rank.
 
     Source: verl 0.9.1 utils/config.py:200-217.
     """
@@ -444,8 +430,6 @@ def indivisible_sft_batch() -> None:
     """The batch of an SFT trainer does not divide among the data-parallel ranks, or on each of them into micro batches.
 
     The trainer on engines (`verl.trainer.sft_trainer`) rounds the rows of a rank down, and packs them by tokens by default.
-
-    Fix: set `data.train_batch_size` to a multiple of the ranks x `data.micro_batch_size_per_gpu`.
 
     Source: verl 0.5.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz), 0.9.1 workers/engine/utils.py (prepare_micro_batches).
     """

@@ -58,8 +58,6 @@ def likely(config: VerlConfig, key: str) -> str | None:
 def invalid_override(config: VerlConfig) -> Iterator[Finding]:
     """A word of the line is not an override that Hydra's grammar accepts, or names several values.
 
-    Fix: write `key=value`, without dashes; quote a value that has `=`, `#` or `,`.
-
     Source: hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal).
     """
     for each in config.refused:
@@ -192,8 +190,6 @@ def existing_key(config: VerlConfig) -> Iterator[Finding]:
 )
 def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
     """A value refers with `${...}` to a key that the config does not have.
-
-    Fix: name an existing key; for a variable of the shell, use double quotes, so that the shell replaces it.
 
     Source: verl 0.9.1 trainer/main_ppo.py (OmegaConf.resolve); omegaconf 2.3.1 base.py.
     """

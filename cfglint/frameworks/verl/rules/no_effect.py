@@ -103,8 +103,6 @@ def single_sample_group(config: VerlConfig) -> Iterator[Finding]:
 def unused_setting(config: VerlConfig) -> Iterator[Finding]:
     """A setting is of a part that the run does not use: KL loss or penalty, reference policy, critic, fixed micro batches.
 
-    Fix: remove it, or switch on what it belongs to.
-
     Source: verl 0.9.1 trainer/ppo/utils.py (need_reference_policy, need_critic), workers/config/actor.py.
     """
     if config.refused or not config.has_rollout:  # a misspelt key may be the one that uses it

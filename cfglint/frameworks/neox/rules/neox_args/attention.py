@@ -53,10 +53,6 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
     It is a list of types, one per layer, or a list of `[[types], count]`, where `all` repeats the types over
     all layers; their number must divide the number of layers. Types are case-sensitive.
 
-    Run-time errors: `AssertionError: Length of attention config list must equal num_layers`,
-    `AssertionError: Attention type bogus not recognized`, `AssertionError: Number of layers (5) is not
-    divisible by the length of pattern`, `IndexError: list index out of range`.
-
     Fix: write for example `[[["flash"], "all"]]` or `[[["global"], 24]]`.
 
     Source: gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103.

@@ -64,8 +64,6 @@ def data_paths(config: NeoXConfig) -> Iterator[Finding]:
     `valid_data_paths` and `test_data_paths`. The number of weights, if any, must equal the number of paths. Labels require
     `train_data_paths`.
 
-    Fix: use either `data_path` or all three lists of paths.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361.
     """
     names = [f"{split}_data_paths" for split in SPLITS]
