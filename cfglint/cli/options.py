@@ -501,7 +501,7 @@ def skipped_files(stats: ScanStats) -> list[str]:
     parts: list[str] = []
     for name, number in sorted(stats.related_tools.items()):
         parts.append(f"{counted(number, name + ' file')} skipped (no checks for this kind)")
-    parts += stats.outside
+    parts += [f"{release}{instead}" for release, instead in stats.outside.items()]
     for name, number in sorted(stats.unmodelled.items()):
         parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
     if stats.templates:

@@ -149,8 +149,9 @@ class LoadedRun:
     def _origin(self, package: str, target: dict[str, str]) -> str:
         """The source of one version, with what was requested if that is not modelled."""
         facts = self.configs[0].facts if self.configs else self.facts
-        source = self.given.target_from.get(package, "--target" if package in self.given.target else "")
         requested = facts.outside.get(package)
+        is_given = package in self.given.target and package not in self.given.outside
+        source = self.given.target_from.get(package, "--target" if is_given else "")
         if requested and requested != target[package]:
             return f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
         if source or (package not in facts.target and RELEASES.get(package, target[package]) == target[package]):

@@ -10,6 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.run.checked import CheckedRun
 
+ONLY_KEYS = " only the keys are known"
+OWN_FILES = ": its own config files and checks are read"
+
 
 class ScanStats(Record):
     """The examined files, by result."""
@@ -30,7 +33,7 @@ class ScanStats(Record):
     foreign: dict[str, None] = {}  # files that were found or named by others, and not read because they are outside the project
     readers: dict[str, None] = {}  # the places of the runs that read a named file and were looked for
     unsearched: int = 0  # the number of files that were searched for the runs of a named file, if there are more
-    outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
+    outside: dict[str, str] = {}  # releases that are not modelled, with what is checked instead
     targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
     @property
@@ -60,17 +63,22 @@ class ScanStats(Record):
         for package, version in outside.items():
             source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
-                self.outside[f"of {package} {version} only the keys are known"] = None
+                self.give_outside(f"of {package} {version}", ONLY_KEYS)
             elif package in run.decided_alone:
-                self.outside[f"{package} {version}{source}: its own config files and checks are read"] = None
+                self.give_outside(f"{package} {version}{source}", OWN_FILES)
             elif version:
-                self.outside[f"{package} {version}{source} is not modelled, {run.target[package]} is checked instead"] = None
+                self.give_outside(f"{package} {version}{source}", f" is not modelled, {run.target[package]} is checked instead")
 
     def give_version(self, version: str, source: str) -> None:
         """Count a source of a version, once."""
         sources = self.targets.setdefault(version, [])
         if source not in sources:
             sources.append(source)
+
+    def give_outside(self, release: str, instead: str) -> None:
+        """Say what is checked in the place of a release that is not modelled; files of the project itself come first."""
+        if self.outside.get(release) != OWN_FILES:
+            self.outside[release] = instead
 
     def add(self, other: ScanStats) -> None:
         """Add the counts of further files."""
@@ -91,7 +99,8 @@ class ScanStats(Record):
         self.readers.update(other.readers)
         self.unsearched = max(self.unsearched, other.unsearched)
         self.foreign.update(other.foreign)
-        self.outside.update(other.outside)
+        for release, instead in other.outside.items():
+            self.give_outside(release, instead)
         for name, number in other.unmodelled.items():
             self.unmodelled[name] = self.unmodelled.get(name, 0) + number
         for name, number in other.related_tools.items():
