@@ -332,6 +332,22 @@ def test_a_required_argument_without_a_line_is_unknown():
     assert value(code, "args.rows", ["--rows", "5"]) == 5
 
 
+@pytest.mark.parametrize(
+    ("needed", "words", "expected"),
+    [
+        ("'--data', required=True", (), None),
+        ("'data'", (), None),
+        ("'data', nargs='?'", (), 8),
+        ("'--data', required=True", ("--data", "x"), 8),
+    ],
+)
+def test_an_option_without_a_default_is_unknown_if_the_line_is_missing(needed, words, expected):
+    """A line that has to give other arguments may give this one, too."""
+    code = f"parser = argparse.ArgumentParser()\nparser.add_argument({needed})\nparser.add_argument('--rows', type=int)\n"
+    found = value(code + "args = parser.parse_args()", "8 if args.rows is None else args.rows", words)
+    assert found == expected
+
+
 OWN_ARGUMENTS = """
 from dataclasses import dataclass
 from trl import TrlParser
