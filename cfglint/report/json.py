@@ -9,7 +9,7 @@ from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
     from cfglint.findings.entries import FindingEntry, FixEntry, PlaceEntry
@@ -21,9 +21,18 @@ def render(outcomes: list[Outcome]) -> str:
 
     Each entry is encoded by itself: all of them as values, and the pieces of their text, take several times the memory of the text.
     """
-    runs = ", ".join(line_of(outcome.entry())[:-1] for outcome in outcomes)
-    found = ", ".join(line_of(entry(each))[:-1] for outcome in outcomes for each in outcome.diagnostics if not each.suppressed)
-    return f'{{"cfglint": {line_of(__version__)[:-1]}, "runs": [{runs}], "diagnostics": [{found}]}}\n'
+    pieces = [f'{{"cfglint": {line_of(__version__)[:-1]}, "runs": [']
+    pieces += separated(outcome.entry() for outcome in outcomes)
+    pieces.append('], "diagnostics": [')
+    pieces += separated(entry(each) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed)
+    pieces.append("]}\n")
+    return "".join(pieces)
+
+
+def separated(entries: Iterable[object]) -> Iterator[str]:
+    """The items of a list as JSON, with what separates them."""
+    for number, each in enumerate(entries):
+        yield f"{', ' if number else ''}{line_of(each)[:-1]}"
 
 
 def dumps(report: Mapping[str, ConfigValue]) -> str:
