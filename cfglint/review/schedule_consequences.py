@@ -39,6 +39,8 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
     """The change of an unknown number of steps, for the same data."""
     epochs = [number(side.line("epochs")) for side in (old, new)]
     times = growth(old, new)
+    prompts = prompts_growth(old, new)
+    times = times / prompts if times and prompts else None
     if not epochs[0] or not epochs[1] or not times or old.run.facts.num_examples != new.run.facts.num_examples:
         return []
     factor = epochs[1] / epochs[0] / times
@@ -53,6 +55,14 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
         text = f"warm-up stays {steps[1]:,} steps, {approximate_ratio(1 / factor)} as a fraction of the run"
         found.append(Consequence("warmup", text, steps[1], steps[1], 1 / factor))
     return found
+
+
+def prompts_growth(old: Side, new: Side) -> float | None:
+    """The factor by which the completions of one prompt grew: an epoch has a sample for each; 1 without them, None if it is unknown."""
+    before, after = (side.line("generations") for side in (old, new))
+    if before == after:
+        return 1
+    return after / before if isinstance(before, int) and isinstance(after, int) and before else None
 
 
 def samples(old: Side, new: Side) -> list[Consequence]:
