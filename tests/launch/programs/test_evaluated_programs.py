@@ -363,3 +363,19 @@ def test_the_parser_of_trl_converts_the_strings_of_a_file():
     files = {"own.yaml": "rate: 1e-6\nrows: '8'\n"}
     found = [value(OWN_ARGUMENTS, each, ("--config", "own.yaml"), files) for each in ("own.rate", "own.rows")]
     assert found == [1e-6, 8]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "for each in unknown():\n        if each:\n            if other(each):\n                break",
+        "if unknown():\n        print()\n    else:\n        print('no data')\n        return False",
+        "if not unknown():\n        print('no data')\n        return",
+    ],
+)
+def test_what_does_not_decide_whether_a_call_is_made(before):
+    """A `break` ends its loop only, and a branch that reports that something is missing trains nothing."""
+    code = f"{IMPORTS}\ndef main():\n    {before}\n    TrainingArguments('out')\nmain()\n"
+    modules = Modules(["."], {"train.py": code}.get)
+    [made] = Evaluations(modules, modules.module_of("train.py")).under(Context()).made.values()
+    assert made.conditions == ()
