@@ -92,23 +92,18 @@ class Finding(Record):
     for_any_parser: bool = False
 
 
-class Example:
+class Example(Record):
     """A file, or a run of several files, in which a rule must find something.
 
     `at` is the JSON pointer of a finding, `exception` the beginning of its exception, `message` a part of its message.
     `facts` override those of the rule's `example`.
     """
 
-    __slots__ = ("at", "exception", "facts", "message", "text")
-
-    def __init__(
-        self, text: Text, at: str | None = None, exception: str | None = None, message: str | None = None, facts: ExampleFacts | None = None
-    ) -> None:
-        self.text = text
-        self.at = at
-        self.exception = exception
-        self.message = message
-        self.facts: ExampleFacts = facts or {}
+    text: Text
+    at: str | None = None
+    exception: str | None = None
+    message: str | None = None
+    facts: ExampleFacts = {}
 
 
 class Rule:
@@ -122,30 +117,6 @@ class Rule:
     `about` is the subject of the findings. `certainty`: whether an error stays one although other arguments of the launch are unknown;
     the subject decides it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
     """
-
-    __slots__ = (
-        "about",
-        "bad",
-        "bad_examples",
-        "by_version",
-        "certainty",
-        "check",
-        "code",
-        "example",
-        "fails_at",
-        "fixed",
-        "good",
-        "kinds",
-        "name",
-        "old_names",
-        "on_construction",
-        "own_releases",
-        "raises",
-        "releases",
-        "scope",
-        "severity",
-        "when_partial",
-    )
 
     def __init__(
         self,
