@@ -324,7 +324,8 @@ def _why_chosen(problem: SplitProblem, split: Split) -> list[str]:
     else:
         samples = split.micro_batch * split.accumulation
         busy = " and keeps the pipeline busy" if stages > 1 and filled(problem, split.pair) else ""
-        reasons = [f"{split.micro_batch} is the largest micro batch up to {problem.cap} that divides {samples}{busy}"]
+        limit = "allowed" if split.micro_batch == problem.cap else f"up to {problem.cap} that divides {samples}{busy}"
+        reasons = [f"{split.micro_batch} is the largest micro batch {limit}"]
     if stages > 1:
         reasons.append(f"{split.accumulation} micro batches in {stages} pipeline stages: {bubble(problem, split.pair):.0%} bubble")
     return reasons

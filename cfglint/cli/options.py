@@ -395,7 +395,7 @@ def discovery_of(
 def one_run(arguments: Namespace, project: Configuration, complete: bool, known: dict[str, int] | None = None) -> CheckedRun:
     """Load the paths as one run. `known` are facts from other sources, used where no flag is given; UsageError names what is missing."""
     if not arguments.paths and not arguments.args:
-        raise UsageError("PATH is missing: pass the files of one run, or --args")
+        arguments.paths = only_run(arguments, project)
     declared = run_of(arguments, project)
     facts = facts_of(arguments, project, complete) if declared is None else facts_of_declared(declared, arguments, project)
     for name, value in (known or {}).items():
@@ -421,6 +421,19 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
     elif discovery.others_of_line:
         warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; {LISTED}")
     return run
+
+
+def only_run(arguments: Namespace, project: Configuration) -> list[str]:
+    """The paths of the only run of the project, for a command line without any; UsageError names the runs if there are several."""
+    if len(project.runs) == 1:
+        return project.runs[0].files
+    from cfglint.run.scan_stats import ScanStats
+
+    places = dict.fromkeys(run.written_at for _, run in runs_of(arguments, project, ScanStats()))
+    if len(places) != 1:
+        which = f"PATH is missing; the runs here are {first_few(places)}" if places else "PATH is missing, and there is no run here"
+        raise UsageError(f"{which}: pass the files of one run, or --args")
+    return [*places]
 
 
 def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:

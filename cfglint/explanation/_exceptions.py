@@ -81,7 +81,6 @@ BAT003 TypeError: unsupported operand type(s) for //: 'str' and 'int'
 BAT004 AssertionError: Gradient accumulation steps: 0 has to be greater than 0
 BAT004 AssertionError: Micro batch size per gpu: 0 has to be greater than 0
 BAT004 ZeroDivisionError: integer division or modulo by zero
-BAT005 AssertionError: (global_num_gpus / pp_size / mp_size) [1.5] must be a whole number
 BAT005 AssertionError: [ERROR] NeoXArgs.calculate_derived() (global_num_gpus / pp_size) / mp_size [(6 / 1) / 4] must be a whole number
 BAT008 ElasticityConfigError: One or more batch related parameters were found in your ds_config
 BAT008 ElasticityIncompatibleWorldSize: World size (8) is not valid with the current list of valid GPU counts: [1, 2, 3]

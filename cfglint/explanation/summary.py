@@ -28,6 +28,8 @@ LAYOUT = (
     ("context parallel", "context_parallel"),
     ("sequence parallel", "sequence_parallel"),
 )
+ENGINES = ("deepspeed", "accelerate", "launch")  # kinds that parse no arguments of a program
+ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", "deepscale_config"}
 
 
 class RunSummary:
@@ -58,6 +60,16 @@ class RunSummary:
             self._add_memory()
         self._use_filled()
         self.items.sort(key=lambda item: GROUPS.index(item.group))
+
+    @property
+    def left_open(self) -> str:
+        """What is said of a run without errors instead of the claim that it starts: its trainer or its program is not known."""
+        from cfglint.rewrite.retarget import is_filled_elsewhere
+
+        if is_filled_elsewhere(self.run):
+            return "No errors found in this file; a trainer fills in its batch sizes"
+        program = unchecked_program(self.run)
+        return f"No errors found; the arguments of {program} are not checked, as its parser is not known" if program else ""
 
     def _add_memory(self) -> None:
         """The memory of the run where the model's shape is known, and the flags that are missing."""
@@ -185,13 +197,22 @@ def table(account: RunSummary) -> SummaryEntry:
     }
 
 
+def unchecked_program(run: CheckedRun) -> str:
+    """The program of a launch line whose arguments no framework parses as far as is known; empty if one does, or it has none."""
+    line, words = run.launch.line, {*run.documents[0].words} - ENGINE_ARGUMENTS
+    if line is None or line.program is None or run.launch.parser is not None or not words:
+        return ""
+    return line.program.string if run.configs and run.configs[0].kind in ENGINES else ""
+
+
 def diagram_context(account: RunSummary) -> ReportContext:
     """The values that diagrams of the run need."""
     run = account.run
     texts = {document.path: document.text for document in run.documents}
     asked = run.facts.model is not None or run.facts.gpu_memory is not None
     memory = account.memory.drawn() if asked and account.memory is not None else None
-    return ReportContext(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.complete, memory)
+    settings = [entry(item) for item in account.items]
+    return ReportContext(texts, settings, account.marks, account.assumed, run.facts.complete, memory, account.left_open)
 
 
 def outcome_with_context(account: RunSummary) -> Outcome:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change
 
+    FoundKey = tuple[str, int, str, str, str, str]
+
 ERROR: Severity = "error"
 WARNING: Severity = "warning"
 INFO: Severity = "info"
@@ -26,6 +28,7 @@ BASELINE = "baseline"
 CONFIGURATION = "configuration"
 
 OTHER = "other"  # the kind of a file that is not modelled
+OF_CALLER = "only when {} starts the script, not when it is started alone"
 
 
 LONGEST = 1000  # maximum number of characters of a message that quotes values
@@ -146,7 +149,8 @@ class ReportContext(Record):
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
-    `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
+    `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB. `left_open`: what is
+    said of a run without errors instead of the claim that it starts.
     """
 
     texts: dict[str, str]
@@ -155,6 +159,7 @@ class ReportContext(Record):
     assumed: list[str]
     complete: bool
     memory: MemoryDrawing | None = None
+    left_open: str = ""
 
 
 class Outcome(Record):
@@ -215,13 +220,36 @@ class Outcome(Record):
 
 
 def drop_repeated_findings(found: list[Outcome]) -> None:
-    """Leave out findings that are already reported for another run: a file in several runs has the same mistakes in each of them."""
-    seen: set[tuple[str, int, str, str, str, str]] = set()
+    """Leave out findings that are already reported for another run: a file in several runs has the same mistakes in each of them. One
+    that a launch line has only with the variables and arguments of a caller names the caller.
+    """
+    runs: dict[FoundKey, list[Outcome]] = {}
     for outcome in found:
-        kept = []
+        kept: list[Diagnostic] = []
         for each in outcome.diagnostics:
-            place = (each.place.file, each.place.start, each.code, each.key, each.severity, each.message)
-            if each.code == INTERNAL or place not in seen:
+            same = runs.setdefault(repeated_key(each), [])
+            if each.code == INTERNAL or not same:
                 kept.append(each)
-            seen.add(place)
+            same.append(outcome)
         outcome.diagnostics[:] = kept
+    alone = {place_of_launch(each) for each in found if caller_of(each) is None}
+    for outcome in found:
+        caller = caller_of(outcome)
+        for each in outcome.diagnostics if caller is not None and place_of_launch(outcome) in alone else ():
+            if all(map(caller_of, runs[repeated_key(each)])):
+                each.note = f"{each.note}; {OF_CALLER.format(caller)}" if each.note else OF_CALLER.format(caller)
+
+
+def repeated_key(found: Diagnostic) -> FoundKey:
+    """What the same finding has in every run."""
+    return found.place.file, found.place.start, found.code, found.key, found.severity, found.message
+
+
+def place_of_launch(outcome: Outcome) -> tuple[str, int] | None:
+    """The line that starts a run; None for a run that no line starts."""
+    return (outcome.launch["file"], outcome.launch["line"]) if outcome.launch is not None else None
+
+
+def caller_of(outcome: Outcome) -> str | None:
+    """The place of the line that calls the script of a launch; None if none does."""
+    return outcome.launch["called_from"] if outcome.launch is not None else None

@@ -107,13 +107,18 @@ class Example(Record):
 
 
 class Rule:
-    """A check and what it predicts.
+    """A check and what it predicts: the decorator of the check, which registers it.
 
+    Empty `kinds` means the framework in whose folder the check is defined; every kind elsewhere.
+    `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
+    find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
+    an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
     fix is safe only if the release is specified. `old_names` are accepted wherever names are.
     `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
-    rule runs in these only. `own_releases`: the decorator declares them; the others are generated from the sources.
+    rule runs in these only. `own_releases`: the decorator declares them; the others are generated from the sources
+    (`tools/rule_ranges.py`).
     `about` is the subject of the findings. `certainty`: whether an error stays one although other arguments of the launch are unknown;
     the subject decides it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
     """
@@ -123,19 +128,19 @@ class Rule:
         code: str,
         name: str,
         severity: Severity,
-        kinds: tuple[Kind, ...],
-        fails_at: Stage | None,
-        raises: str | None,
-        when_partial: WhenPartial,
-        bad: Text | tuple[Text | Example, ...],
-        good: Text,
-        fixed: str | None,
-        example: ExampleFacts,
-        check: Check,
+        *,
+        kinds: tuple[Kind, ...] = (),
+        fails_at: Stage | None = None,
+        raises: str | None = None,
+        when_partial: WhenPartial = KEEP,
+        bad: Text | tuple[Text | Example, ...] = "",
+        good: Text = "",
+        fixed: str | None = None,
+        example: ExampleFacts | None = None,
         scope: Scope = CONFIG,
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
-        releases: tuple[Releases, ...] = (),
+        releases: Releases | tuple[Releases, ...] = (),
         about: Subject = COMBINATION,
         certainty: Certainty | None = None,
         on_construction: bool = False,
@@ -152,16 +157,22 @@ class Rule:
         self.bad = self.bad_examples[0].text if self.bad_examples else ""
         self.good = good
         self.fixed = fixed
-        self.example = example
-        self.check = check
+        self.example: ExampleFacts = example or {}
         self.scope = scope
         self.by_version = by_version
         self.old_names = old_names
         self.own_releases = bool(releases)
-        self.releases = releases or tuple(generated(code))
+        self.releases = (releases if isinstance(releases, tuple) else (releases,)) or tuple(generated(code))
         self.about = about
         self.on_construction = on_construction
-        self.certainty = certainty or ("always" if self.about in CERTAIN_SUBJECTS else "if-complete")
+        self.certainty = certainty or ("always" if about in CERTAIN_SUBJECTS else "if-complete")
+
+    def __call__(self, check: Check) -> Check:
+        """Register a check as the rule."""
+        self.check = check
+        self.kinds = self.kinds or own_kinds(check)
+        RULES.append(self)
+        return check
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -216,66 +227,7 @@ def rule_of(check: Check, code: str, name: str, severity: Severity, **details: A
     return register
 
 
-def rule(
-    code: str,
-    name: str,
-    severity: Severity,
-    *,
-    kinds: tuple[Kind, ...] = (),
-    fails_at: Stage | None = None,
-    raises: str | None = None,
-    when_partial: WhenPartial = KEEP,
-    bad: Text | tuple[Text | Example, ...] = "",
-    good: Text = "",
-    fixed: str | None = None,
-    example: ExampleFacts | None = None,
-    scope: Scope = CONFIG,
-    by_version: bool = False,
-    old_names: tuple[str, ...] = (),
-    releases: Releases | tuple[Releases, ...] = (),
-    about: Subject = COMBINATION,
-    certainty: Certainty | None = None,
-    on_construction: bool = False,
-) -> Callable[[Check], Check]:
-    """Register a check as a rule. Empty `kinds` means the framework in whose folder the check is defined; every kind elsewhere.
-
-    `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
-    find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
-    an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
-    `releases` are those of the framework that have the check, if its source does not tell (`tools/rule_ranges.py`); several if its
-    variants have different ones.
-    `about` decides the `certainty` that is not given. The decorators below are this one for the frequent subjects.
-    """
-
-    def register(check: Check) -> Check:
-        RULES.append(
-            Rule(
-                code,
-                name,
-                severity,
-                kinds or own_kinds(check),
-                fails_at,
-                raises,
-                when_partial,
-                bad,
-                good,
-                fixed,
-                example or {},
-                check,
-                scope,
-                by_version,
-                old_names,
-                releases if isinstance(releases, tuple) else (releases,),
-                about,
-                certainty,
-                on_construction,
-            )
-        )
-        return check
-
-    return register
-
-
+rule = Rule  # for the frequent subjects:
 batch_rule = partial(rule, about=BATCH)
 value_rule = partial(rule, about=VALUE)
 launch_rule = partial(rule, about=LAUNCH)

@@ -347,8 +347,9 @@ def micro_batch_bound(config: Config) -> MicroBatchBound | None:
         return MicroBatchBound(found.surely, FITS)
     size = found.possibly or 1
     fit = CLOSE if found.possibly or found.estimate.classification == CLASS_C else DOES_NOT_FIT
-    needed = estimate(found.model.shape, changed(found.inputs.settings, micro_batch=size)).total
-    return MicroBatchBound(size, fit, found.remedy, in_words(fit, needed / GIB, found.available))
+    inputs = found.inputs.with_micro_batch(size)
+    needed = estimate(found.model.shape, inputs.settings).total
+    return MicroBatchBound(size, fit, changed(found, inputs=inputs).remedy, in_words(fit, needed / GIB, found.available))
 
 
 def missing_for(config: Config) -> list[str]:

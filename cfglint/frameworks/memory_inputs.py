@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import Record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,3 +40,8 @@ class Inputs(Record):
     def known(self) -> bool:
         """Whether the activations can be computed."""
         return self.rows_known and self.micro_known
+
+    def with_micro_batch(self, size: int) -> Inputs:
+        """The inputs with another micro batch."""
+        settings, *others = (changed(each, micro_batch=size) for each in (self.settings, *self.alternatives))
+        return changed(self, settings=settings, alternatives=tuple(others))

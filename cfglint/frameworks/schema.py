@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.similar_keys import Candidate, Spelling, near, plain
+from cfglint.frameworks.similar_keys import Candidate, near, plain, spelled
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.record import Record
 
@@ -286,7 +286,7 @@ class Schema:
 
     def _search(self, section: tuple[str, ...], key: str) -> list[Candidate]:
         if section not in self._names and self.keys(section):
-            self._names[section] = [((*section, name), Spelling(name)) for name in self.keys(section)]
+            self._names[section] = [((*section, name), spelled(name)) for name in self.keys(section)]
         found = near(key, self._names.get(section, []))
         found += [Candidate(home, 0) for home in self.homes(key) or self.homes(plain(key)) if home[:-1] != section]
         return found or [each for each in near(key, self._everywhere()) if each.path[:-1] != section]
@@ -295,7 +295,7 @@ class Schema:
         """The first path of every key."""
         if not self._others:
             self.homes("")
-            self._others = [(homes[0], Spelling(name)) for name, homes in (self._homes or {}).items()]
+            self._others = [(homes[0], spelled(name)) for name, homes in (self._homes or {}).items()]
         return self._others
 
     def _properties(self, path: Path) -> dict[str, Raw]:

@@ -67,6 +67,16 @@ class Spelling:
         self.reach = 2 * (1 + len(self.plain) // 8)
 
 
+_spellings: dict[str, Spelling] = {}
+
+
+def spelled(key: str) -> Spelling:
+    """The spelling of a key that a framework has; it is made once, because many unknown keys are compared with the same ones."""
+    if key not in _spellings:
+        _spellings[key] = Spelling(key)
+    return _spellings[key]
+
+
 def distance(written: str, intended: str) -> int | None:
     """The number of typos between two keys; None if there are too many for a suggestion.
 

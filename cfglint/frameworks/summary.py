@@ -64,6 +64,11 @@ class Summary(Record):
             self.marks[name] = kept
 
 
+def one_gpu_each(world: int | None) -> str:
+    """The assumption about the processes of a launch: `8 GPUs are 8 processes with one GPU each`."""
+    return "1 GPU is 1 process" if world == 1 else f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each"
+
+
 def nodes(facts: LaunchFacts) -> str:
     """The nodes that are assumed: with H100 cards unless a card is given."""
     return "8xH100 nodes" if facts.gpu_memory is None else "nodes of 8 GPUs"

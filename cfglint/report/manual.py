@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import IGNORE_COMMENT
 from cfglint.frameworks import framework, kinds
 from cfglint.report.links import anchor, rule_uri
 from cfglint.rules.engine import releases_of
@@ -93,7 +94,7 @@ def page(rule: Rule, form: str = "text", width: int | None = None) -> str:
 
 def can_be_ignored(rule: Rule) -> bool:
     """Whether a comment suppresses a finding of the rule: not one about such comments, and not in a file that no parser reads."""
-    return rule.code[:3] != "SUP" and rule.fails_at != "load"
+    return rule.about != IGNORE_COMMENT and rule.fails_at != "load"
 
 
 def accepting(rule: Rule) -> str:

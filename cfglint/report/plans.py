@@ -115,7 +115,7 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
 
     `quoted` escapes a place, which contains the name of a file.
     """
-    lines = other_splits(plan_table["plans"])
+    lines = [*other_splits(plan_table["plans"]), *remedies(plan_table["plans"])]
     if plan_table["pace"]:
         lines += ["", f"Hours: {plan_table['pace']}."]
     if not plan_table["advice"]:
@@ -143,6 +143,17 @@ def other_splits(plans: list[PlanEntry]) -> list[str]:
             more = ", ..." if len(others) > MOST_SPLITS else ""
             lines.append(f"  {plan['gpus']}: {', '.join(listed)}{more}{largest(plan.get('memory'))}")
     return ["", "Other splits that work (GPUs: micro batch x accumulation):", *lines] if lines else []
+
+
+def remedies(plans: list[PlanEntry]) -> list[str]:
+    """The changes that together make a plan fit into memory that does not surely fit."""
+    lines: list[str] = []
+    for plan in plans:
+        found = plan.get("memory")
+        if found is not None and found["would_fit"] is not None:
+            changes = found["would_fit"]
+            lines.append(f"  {plan['gpus']}: {' + '.join(changes['changes'])} ({changes['peak_gib']:.1f} GiB)")
+    return ["", "Changes that make it fit (GPUs: changes):", *lines] if lines else []
 
 
 def largest(found: MemoryEntry | None) -> str:

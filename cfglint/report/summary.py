@@ -34,8 +34,6 @@ WIDTH = 80  # columns without a terminal
 LABEL = 20
 VALUE = 14
 MOST_ERRORS = 3
-ENGINES = ("deepspeed", "accelerate", "launch")  # kinds that parse no arguments of a program
-ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", "deepscale_config"}
 BLANK = ("", "", "")
 
 LOG_LABELS = (
@@ -90,14 +88,6 @@ def lines(account: RunSummary) -> list[Paragraph]:
     return lines
 
 
-def unchecked_program(run: CheckedRun) -> str:
-    """The program of a launch line whose arguments no framework parses as far as is known; empty if one does, or it has none."""
-    line, words = run.launch.line, {*run.documents[0].words} - ENGINE_ARGUMENTS
-    if line is None or line.program is None or run.launch.parser is not None or not words:
-        return ""
-    return line.program.string if run.configs and run.configs[0].kind in ENGINES else ""
-
-
 def of_what(run: CheckedRun) -> list[Paragraph]:
     """The files of the run, framework and versions."""
     sources = run.target_from
@@ -108,19 +98,12 @@ def of_what(run: CheckedRun) -> list[Paragraph]:
 
 def verdict(account: RunSummary) -> list[Paragraph]:
     """Whether the run starts, with the first errors."""
-    from cfglint.rewrite.retarget import is_filled_elsewhere
-
     run = account.run
     if not account.errors:
-        starts = "It would start" if run.facts.complete else "No errors found: this run should start"
-        program = unchecked_program(run)
-        if program:
-            starts = f"No errors found; the arguments of {program} are not checked, as its parser is not known"
+        starts = account.left_open or ("It would start" if run.facts.complete else "No errors found: this run should start")
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
-        if is_filled_elsewhere(run):
-            starts = "No errors found in this file; a trainer fills in its batch sizes"
-        elif account.memory is not None and account.memory.verdict is not None:
+        if account.memory is not None and account.memory.verdict is not None:
             starts = with_memory(starts, account.memory)
         if run.verdict is None:
             starts = f"Whether it would start is not known{why_unknown(run)}"

@@ -13,14 +13,14 @@ from cfglint.source.document import MAPPING, SEQUENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.releases import Releases
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.base import Config, Framework
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.source.document import Document, Node
 
@@ -42,6 +42,8 @@ OF_RELEASE = (KEY, LAUNCHER_CONFIG)  # the keys are those of a release, also whe
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
 _by_kind: dict[str, list[Rule]] = {}
+_by_release: dict[tuple[Any, ...], list[Rule]] = {}  # (kind, release of each of the packages asked) -> rules
+_packages_asked: dict[str, list[str]] = {}
 
 
 def rules_for(kind: str) -> list[Rule]:
@@ -61,6 +63,23 @@ def rules_for(kind: str) -> list[Rule]:
     return _by_kind[kind]
 
 
+def rules_of(config: Config) -> list[Rule]:
+    """The rules for a config whose checks its releases have, in the order of `rules_for`."""
+    kind, packages = config.kind, packages_asked(config.framework)
+    key = (kind, *[config.facts.version(package, RELEASES[package]) for package in packages])
+    if key not in _by_release:
+        _by_release[key] = [rule for rule in rules_for(kind) if not rule.releases or has_check(rule, config)]
+    return _by_release[key]
+
+
+def packages_asked(own: Framework[Any]) -> list[str]:
+    """The packages whose release decides which rules for configs of a framework run: all that `has_check` asks for."""
+    if own.kind not in _packages_asked:
+        asked = dict.fromkeys(package for rule in rules_for(own.kind) for package, _ in releases_of(rule))
+        _packages_asked[own.kind] = [package for package in asked if package in own.packages() or not own.package]
+    return _packages_asked[own.kind]
+
+
 def load_shared() -> None:
     """Import the modules of the rules for all kinds, which registers them."""
     from cfglint.rules import batch, files, forks, scalars, syntax  # noqa: F401
@@ -68,15 +87,13 @@ def load_shared() -> None:
 
 def inspect(config: Config, code: str = "") -> list[Diagnostic]:
     """Every diagnostic of a config, in the order of the rules; with `code` those of one rule."""
-    return apply([each for each in rules_for(config.kind) if not code or each.code == code], config, config)
+    return apply([each for each in rules_of(config) if not code or each.code == code], config, config)
 
 
 def apply(rules: list[Rule], subject: Config | CheckableRun, config: Config) -> list[Diagnostic]:
     """The diagnostics of some rules about a subject: a config, or the run whose consumer is `config`."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
-        if rule.releases and not has_check(rule, config):
-            continue
         try:
             for finding in rule.check(subject):
                 diagnostic = to_diagnostic(rule, finding, config)

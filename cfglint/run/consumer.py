@@ -28,8 +28,8 @@ TRAINERS_OWN = frozenset(
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
 
 
-def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, kinds: list[str]) -> None:
-    """Decide whose parser takes the arguments, or the file that they name."""
+def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, kinds: list[str], *, is_built: bool) -> None:
+    """Decide whose parser takes the arguments, or the file that they name; `is_built`: the program builds them, so their kind is known."""
     names, launcher = trainer_names(command), launcher_of(line)
     fed = fed_by(launch)
     if is_trainer(fed):  # it opens the files that its arguments name
@@ -37,7 +37,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         return
     own_parser = has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line))
     consumer = program_kind(launch)
-    if consumer:
+    if consumer and not is_built:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
     file_kind = consumer_among(kinds)
     if file_kind and not launcher.has_own_parser:

@@ -119,9 +119,9 @@ class Discovery:
     def _readers(self, known: list[str]) -> list[str]:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
         named = [path for path in known if path in self.named and line_of(path)[1] is None]
-        roots = dict.fromkeys(map(self._root, named))
+        roots = dict.fromkeys(map(self.root_of, named))
         left = {*map(os.path.abspath, known)}
-        around = [path for root in roots for path in self._around(root) if os.path.abspath(path) not in left]
+        around = [path for root in roots for path in self.around(root) if os.path.abspath(path) not in left]
         if not around:
             return []
         from cfglint.run.readers import Readers
@@ -130,7 +130,7 @@ class Discovery:
         self.readers.update(found)
         return found
 
-    def _root(self, path: str) -> str:
+    def root_of(self, path: str) -> str:
         """The top of the project of a file, spelled like its path."""
         root = self.source.root(path)
         if os.path.isabs(path):
@@ -175,8 +175,7 @@ class Discovery:
             elif self._reads_lines and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.section:
-                found_in_folder = path if path not in self.named else None
-                yield from ((index, run, found_in_folder) for run in self.built_in(path))
+                yield from ((index, run, path) for run in self.built_in(path))
             else:
                 yield from self._runs_of(index, path)
         except Exception as error:
@@ -355,7 +354,7 @@ class Discovery:
                     continue
                 yield path
 
-    def _around(self, root: str) -> Iterator[str]:
+    def around(self, root: str) -> Iterator[str]:
         """The files of a project that can name another one, up to a limit that is reported."""
         left = MOST_FILES
         for path in self._below(root, []):

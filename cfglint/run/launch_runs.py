@@ -260,7 +260,7 @@ class LaunchReader:
 
     def choose_consumer(self, line: LaunchLine, launch: Launch, kinds: list[str], built: BuiltArguments | None) -> None:
         """Decide whose parser takes the arguments if a program may build them in code and the user may give them with --args."""
-        choose_consumer(launch, *line_and_command(launch), kinds)
+        choose_consumer(launch, *line_and_command(launch), kinds, is_built=built is not None)
         if built is not None and built.kind == "deepspeed":
             launch.consumer, launch.is_main, launch.guessed = "deepspeed", False, False
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):

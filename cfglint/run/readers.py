@@ -20,10 +20,8 @@ MOST_READERS = 20  # files of one round whose own readers are searched for: a na
 _imports: dict[str, Pattern[bytes]] = {}  # what recognises the import of a module
 
 
-class Mentions:
-    """Looks for names in files; what is known of a file on disk is kept until the file changes, as an editor asks often."""
-
-    largest = LARGEST
+class Readers:
+    """Searches files for the names of others; what is known of a file on disk is kept until it changes, as an editor asks often."""
 
     def __init__(self, source: FileSource) -> None:
         self.source = source
@@ -38,7 +36,7 @@ class Mentions:
             state = os.stat(path)
         except OSError:
             return False
-        if state.st_size > self.largest:
+        if state.st_size > LARGEST:
             return False
         known = self.known.setdefault((path, state.st_mtime_ns, state.st_size), {})
         unknown = [name for name in names if name not in known]
@@ -53,10 +51,6 @@ class Mentions:
             return self.source.read_bytes(path)
         except files.FileProblem:
             return b""
-
-
-class Readers(Mentions):
-    """Searches the files of a project for the names of others."""
 
     def of(self, named: Iterable[str], searched: Iterable[str]) -> list[str]:
         """Those of some files that mention one of the named ones, directly or by a file that does."""

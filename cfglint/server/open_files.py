@@ -102,6 +102,8 @@ class OpenFiles:
         """
         affected = self._affected(changed)
         self.problems = []
+        if changed is None:
+            self.neighbours.listed.clear()
         self.runs = [each for each in self.runs if affected is not None and not each.files & affected]
         for settings, paths in self._by_configuration(affected).items():
             project = self._configuration(settings)
@@ -190,7 +192,9 @@ class OpenFiles:
     def _runs(self, project: Configuration, paths: list[str]) -> list[OpenRun]:
         """The declared runs that contain one of the files, and the runs of the other files."""
         paths = [path for path in paths if not is_one_of(path, project.exclude)]
-        naming = self.neighbours.naming(paths)
+        discovery = Discovery(self.facts(project, None), source=self.buffers)
+        discovery.kinds, discovery.exclude = project.kinds, project.exclude
+        naming = self.neighbours.naming(paths, discovery, project.path)
         left = {self.buffers.identity(path): path for path in paths}
         asked = {*left}
         runs: list[OpenRun] = []
@@ -204,9 +208,7 @@ class OpenFiles:
         wanted = [*left.values()]
         if not wanted:
             return runs
-        searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path) and not is_one_of(path, project.exclude))]
-        discovery = Discovery(self.facts(project, None), source=self.buffers)
-        discovery.kinds = project.kinds
+        searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path))]
         found = sorted(discovery.each([*filter(self._may_have_runs, searched)]), key=lambda pair: pair[0])
         self.problems += [f"{path}: {reason}" for path, reason in discovery.stats.unchecked.items()]
         for _, run in found:

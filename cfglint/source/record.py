@@ -16,6 +16,9 @@ else:
         return lambda function: function
 
 
+MANY = 50  # records of a class after which its constructor is written for its fields: a clean file makes fewer of each
+
+
 class RecordType(type):
     """The type of records: the annotated fields of the class body become slots, and the values in it their defaults."""
 
@@ -34,8 +37,33 @@ class RecordType(type):
         names += own
         defaults.update({field: body.pop(field) for field in names if field in body})
         fresh = [field for field, value in defaults.items() if isinstance(value, (list, dict, set))]
-        body.update(__slots__=(*body.get("__slots__", ()), *own), __fields__=names, __defaults__=defaults, __fresh__=fresh)
+        body.update(__slots__=(*body.get("__slots__", ()), *own), __fields__=names, __defaults__=defaults, __fresh__=fresh, __made__=0)
+        body["__init__"] = construct  # its own, because that of its base may be one that was written for the fields of the base
         return type.__new__(cls, name, bases, body)
+
+
+def construct(self: Any, *values: Any, **named: Any) -> None:
+    """The constructor of every record class, until so many are made that one written for its fields pays."""
+    cls = type(self)
+    cls.__made__ += 1
+    names, defaults = cls.__fields__, cls.__defaults__
+    if cls.__made__ == MANY and defaults.keys() == {*names[len(names) - len(defaults) :]}:  # no field without a default after one with it
+        cls.__init__ = written_for(cls)
+    if named or len(values) != len(names):
+        values = completed(cls, values, named)
+    for name, value in zip(names, values, strict=True):
+        setattr(self, name, value)
+
+
+def written_for(cls: Any) -> Any:
+    """A constructor that assigns the fields of a class one by one, several times as fast as `construct`."""
+    defaults = cls.__defaults__
+    parameters = [f"{name}=__defaults__[{name!r}]" if name in defaults else name for name in cls.__fields__]
+    copied = {name: f"{name}.copy() if {name} is __defaults__[{name!r}] else " for name in cls.__fresh__}
+    lines = [f" self.{name} = {copied.get(name, '')}{name}" for name in cls.__fields__]
+    scope = {"__defaults__": defaults}
+    exec(f"def __init__(self, {', '.join(parameters)}):\n" + "\n".join(lines), scope)  # only names of fields, which are code of cfglint
+    return scope["__init__"]
 
 
 @dataclass_transform(kw_only_default=False)
@@ -46,13 +74,6 @@ class Record(metaclass=RecordType):
     """
 
     if not TYPE_CHECKING:
-
-        def __init__(self, *values: Any, **named: Any) -> None:
-            names = self.__fields__
-            if named or len(values) != len(names):
-                values = completed(type(self), values, named)
-            for name, value in zip(names, values, strict=True):
-                setattr(self, name, value)
 
         def __eq__(self, other: object) -> bool:
             return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in self.__fields__)

@@ -277,6 +277,14 @@ def test_fix_says_where_the_micro_batch_that_it_writes_does_not_fit(more, said, 
     assert said in " ".join(capsys.readouterr().err.split())
 
 
+def test_fix_and_plan_offer_the_same_changes_for_the_micro_batch_that_they_choose(capsys, folder):
+    path = named(folder, per_device_train_batch_size=16, max_length=4096)
+    main(["fix", path, "--gpus", "8", "--global-batch", "256", "--diff", *CARD])
+    assert "ZeRO stage 3 or FSDP would fit: 48.4 GiB" in " ".join(capsys.readouterr().err.split())
+    main(["plan", path, "--gpus", "8", "--global-batch", "256", *CARD])
+    assert "Changes that make it fit (GPUs: changes):\n  8: ZeRO stage 3 or FSDP (48.4 GiB)" in capsys.readouterr().out
+
+
 @each_case(
     ("card", "first", "headline"),
     [

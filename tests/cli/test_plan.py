@@ -234,6 +234,18 @@ def test_a_file_with_open_batch_sizes_is_not_said_to_start(filled, capsys):
     printed = capsys.readouterr()
     assert printed.out.startswith("No errors found in this file; a trainer fills in its batch sizes.")
     assert "`cfglint explain train.sh:1` shows them" in printed.err
+    main(["explain", "ds.json", "--gpus", "8", "--format", "html"])
+    page = capsys.readouterr().out
+    assert "No errors found in this file; a trainer fills in its batch sizes" in page
+    assert "Should start" not in page
+
+
+def test_the_only_run_of_a_folder_needs_no_path(filled, capsys):
+    assert main(["plan", "--gpus", "8"]) == main(["explain"]) == 0
+    assert "train.sh" in capsys.readouterr().out
+    (filled / "other.sh").write_text(SCRIPT)
+    assert main(["explain"]) == 2
+    assert "PATH is missing; the runs here are other.sh:1, train.sh:1: pass" in capsys.readouterr().err
 
 
 def test_a_given_current_gpu_count_is_not_asked_for_again(tmp_path, monkeypatch, capsys):

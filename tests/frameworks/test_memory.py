@@ -140,9 +140,19 @@ def test_trl_by_release(memory):
 def test_trl_on_pairs_takes_two_rows_and_a_reference(memory):
     files = {"train.yaml": TRAINER + "beta: 0.1\nmax_length: 1024\n"}
     found = memory(files, kind="trl", trainer="dpo", target={"trl": "1.16.0"})
-    assert (found.inputs.settings.micro_batch, found.inputs.settings.reference_model) == (4, True)
+    assert (found.inputs.settings.tokens, found.inputs.settings.reference_model) == (2 * 2 * 1024, True)
     assert found.estimate.classification == "C"
     assert memory(files, kind="trl", trainer="grpo", target={"trl": "1.16.0"}) is None
+
+
+def test_the_largest_micro_batch_of_pairs_counts_pairs(memory):
+    def of(micro):
+        text = TRAINER.replace("batch_size: 2", f"batch_size: {micro}") + "beta: 0.1\nmax_length: 1024\n"
+        return memory({"train.yaml": text}, kind="trl", trainer="dpo", target={"trl": "1.16.0"}, card=79.2)
+
+    surely = of(2).surely
+    assert surely
+    assert (of(surely).verdict, of(surely + 1).verdict) == ("fits", "close")
 
 
 LLAMAFACTORY = """\

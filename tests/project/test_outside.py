@@ -300,7 +300,7 @@ OPENERS = {
     "review/branch.py": "checks with `leads_out`",
     "source/git.py": "objects of git, and files in the repository after links",
     "run/discovery.py": "the content of a document that was read before",
-    "run/readers.py": "files of a project that `Discovery` has found there, or that `server/neighbours.py` has checked with `leads_out`",
+    "run/readers.py": "files of a project that `Discovery` has found there",
     "source/edited_source.py": "what the source that it edits reads",
     "source/file_source.py": "paths of the command line, and those that `References`, `Project` and `Discovery` have checked",
     "run/program_scan.py": "files of a folder; a link is checked with `leads_out`",

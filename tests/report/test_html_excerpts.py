@@ -106,7 +106,9 @@ class TestRulePages:
                 stands
             """
 
-        page = rules.page(Rule("XYZ001", "name", "error", (), None, None, "keep", "bad", "", None, {}, check))
+        rule = Rule("XYZ001", "name", "error", bad="bad")
+        rule.check = check
+        page = rules.page(rule)
         assert page.summary == "What it finds, <code>in</code> short."
         assert page.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre>"
         assert page.examples == [("Fails", "bad")]

@@ -7,10 +7,10 @@ import pytest
 from cfglint.findings._rule_releases import RULE_RELEASES
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import RULES, Rule
-from cfglint.frameworks import modelled_releases
+from cfglint.frameworks import framework, modelled_releases
 from cfglint.frameworks.versions import parse_version
 from cfglint.rules.catalogue import every_rule
-from cfglint.rules.engine import has_check
+from cfglint.rules.engine import has_check, rules_for, rules_of
 from cfglint.run.allowed_releases import ends_of_check
 from examples import launch_of, run_of
 
@@ -54,7 +54,7 @@ def found(rule, folder, package, release):
 
 def test_a_check_of_a_package_that_another_one_takes_the_place_of_is_not_limited():
     """GPT-NeoX runs its own DeepSpeed, of which no release is asked."""
-    rule = Rule("BAT999", "x", "error", (), None, None, "keep", "", "", None, {}, lambda _: (), releases=())
+    rule = Rule("BAT999", "x", "error")
     rule.releases = (Releases((), (0, 9, 0), package="deepspeed"),)
     deepspeed = launch_of("deepspeed", {"ds.json": '{"train_batch_size": 8}'}, "", {}).configs[0]
     neox = launch_of("neox", {"a.yml": "train_batch_size: 8\n"}, "", {}).configs[0]
@@ -64,7 +64,7 @@ def test_a_check_of_a_package_that_another_one_takes_the_place_of_is_not_limited
 
 def test_the_ends_of_a_check_are_asked_for():
     """TRL 0.13.0 to 0.18.2 has no such check, whatever the other probes between the ends hit."""
-    rule = Rule("TRL999", "x", "error", ("trl",), None, None, "keep", "", "", None, {}, lambda _: ())
+    rule = Rule("TRL999", "x", "error", kinds=("trl",))
     rule.releases = (Releases((), (0, 13, 0)), Releases((0, 19, 0)))
     RULES.append(rule)
     try:
@@ -72,3 +72,11 @@ def test_the_ends_of_a_check_are_asked_for():
         assert ends_of_check("TRL999", "transformers") == set()
     finally:
         RULES.remove(rule)
+
+
+@pytest.mark.parametrize("kind", ["deepspeed", "huggingface", "trl", "axolotl", "accelerate", "neox"])
+def test_the_kept_rules_of_a_release_are_those_that_have_their_check_in_it(kind):
+    package = framework(kind).package
+    for release in (modelled_releases(package)[0], modelled_releases(package)[-1]) * 2:
+        config = launch_of(kind, {"a.yml": "a: 1\n"}, "", {"target": {package: release}}).configs[0]
+        assert rules_of(config) == [rule for rule in rules_for(config.kind) if not rule.releases or has_check(rule, config)]

@@ -80,7 +80,9 @@ def test_a_config_that_hydra_composes(tmp_path, monkeypatch, capsys):
     (tmp_path / "conf" / "more").mkdir()
     (tmp_path / "conf" / "more" / "rows.yaml").write_text("# @package _global_\nrows: 8\n")
     (tmp_path / "train.py").write_text(HYDRA)
-    (tmp_path / "run.sh").write_text("deepspeed --num_gpus 2 train.py lr=$(date) more=rows.yaml\n")
     monkeypatch.chdir(tmp_path)
+    main(["check", "train.py", "--gpus", "2", "--format", "json"])
+    assert [run["resolved"]["global_batch"] for run in json.loads(capsys.readouterr().out)["runs"]] == [8]
+    (tmp_path / "run.sh").write_text("deepspeed --num_gpus 2 train.py lr=$(date) more=rows.yaml\n")
     main(["check", "train.py", "run.sh", "--gpus", "2", "--format", "json"])
-    assert [run["resolved"]["global_batch"] for run in json.loads(capsys.readouterr().out)["runs"]] == [8, 16]
+    assert [run["resolved"]["global_batch"] for run in json.loads(capsys.readouterr().out)["runs"]] == [16]

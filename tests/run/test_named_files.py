@@ -6,8 +6,11 @@ import json
 
 import pytest
 
+import cfglint
 from cases import each_case
 from cfglint.cli import main
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.server.open_files import OpenFiles
 
 DS = """\
 {
@@ -29,6 +32,15 @@ def build(rate):
     return Trainer(None, args=TrainingArguments(output_dir="out", learning_rate=rate, lr_scheduler_type="cosin"))
 """
 CALLS = "import sys\n\nfrom trainers import build\n\nbuild(float(sys.argv[1])).train()\n"
+OWN_DEFAULT = """\
+import argparse
+from transformers import TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--max_steps", type=int, default=50)
+args = parser.parse_args()
+TrainingArguments(output_dir="out", num_train_epochs=3, max_steps=args.max_steps, lr_scheduler_type="cosin")
+"""
 TRL_PROGRAM = "from trl import SFTConfig, TrlParser\n[arguments] = TrlParser(SFTConfig).parse_args_and_config()\n"
 
 
@@ -37,7 +49,7 @@ def project(tmp_path, monkeypatch):
     def lay_out(files):
         (tmp_path / ".git").mkdir(exist_ok=True)
         for name, text in files.items():
-            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
         monkeypatch.chdir(tmp_path)
         return tmp_path
@@ -53,6 +65,17 @@ def checked(capsys):
         return status, json.loads(shown.out), shown.err
 
     return run
+
+
+def of_diagnostic(found):
+    return found.code, found.severity, found.place.line
+
+
+def in_editor(name):
+    with open(name, encoding="utf-8") as file:
+        files = OpenFiles(lambda configuration, declared: LaunchFacts())
+        files.buffers.put(name, file.read())
+    return files.check()[name]
 
 
 def found_in(report, name):
@@ -74,6 +97,12 @@ def found_in(report, name):
             "RUN001",
         ),
         ({"trainers.py": BUILDS, "train.py": CALLS, "run.sh": "torchrun train.py 2e-5\n"}, "trainers.py", "HFT003"),
+        ({"train.py": OWN_DEFAULT, "run.sh": "torchrun train.py --max_steps -1\n"}, "train.py", "HFT003"),
+        (
+            {"conf/ds.json": DS, "train.py": PROGRAM, "scripts/old/run.sh": LINE},
+            "conf/ds.json",
+            "RUN001",
+        ),
     ],
 )
 def test_a_named_file_has_the_findings_of_the_folder(project, checked, files, name, code):
@@ -82,6 +111,8 @@ def test_a_named_file_has_the_findings_of_the_folder(project, checked, files, na
     assert code in [each[0] for each in folder]
     for spelled in (name, f"./{name}", str(top / name)):
         assert found_in(checked(spelled)[1], name) == folder
+    assert sorted(map(of_diagnostic, cfglint.check(name).diagnostics)) == folder
+    assert sorted(map(of_diagnostic, in_editor(name))) == folder
     for path in files:
         (top / path).unlink()
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 
 BUILT = """
@@ -97,3 +98,42 @@ def test_the_branches_of_a_condition_are_alternatives_of_one_run(tmp_path, monke
     assert "1 file checked; no findings" in capsys.readouterr().err
     main(["check", ".", "--format", "json"])
     assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+
+
+def found_in(project, monkeypatch, capsys, release):
+    """The codes and lines of the findings of a folder with a release of TRL."""
+    monkeypatch.chdir(project)
+    main(["check", ".", "--target", f"trl=={release}", "--format", "json"])
+    return [(each["code"], each["line"]) for each in json.loads(capsys.readouterr().out)["diagnostics"]]
+
+
+OLD_PPO = "from trl import PPOConfig\nconfig = PPOConfig(model_name='x', batch_size=4, ppo_epochs=1)\n"
+
+
+@each_case(
+    ("release", "expected"),
+    [("0.9.6", []), ("0.16.1", [("TRL010", 2), ("TRL010", 2)]), ("1.16.0", [("KEY207", 1)])],
+)
+def test_the_keys_of_a_class_that_the_release_does_not_have_are_not_judged(tmp_path, monkeypatch, capsys, release, expected):
+    (tmp_path / "train.py").write_text(OLD_PPO)
+    (tmp_path / "run.sh").write_text("python train.py\n")
+    assert found_in(tmp_path, monkeypatch, capsys, release) == expected
+
+
+def test_a_key_that_only_other_classes_had_is_unknown_in_a_call(tmp_path, monkeypatch, capsys):
+    (tmp_path / "train.py").write_text("from trl import GRPOConfig\nargs = GRPOConfig('o', mini_batch_size=1)\n")
+    assert found_in(tmp_path, monkeypatch, capsys, "1.16.0") == [("TRL010", 2)]
+
+
+def test_a_built_config_keeps_its_kind_beside_a_parser_of_other_arguments(tmp_path, monkeypatch, capsys):
+    (tmp_path / "arguments.py").write_text(
+        "from transformers import HfArgumentParser, TrainingArguments\n"
+        "def parsed():\n    return HfArgumentParser((TrainingArguments,)).parse_args_into_dataclasses()\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "from arguments import parsed\nfrom trl import PPOConfig\n"
+        "def main():\n    (args,) = parsed()\n    config = PPOConfig(model_name=args.run_name, ppo_epochs=1)\n"
+        "main()\n"
+    )
+    (tmp_path / "run.sh").write_text("python train.py --output_dir o\n")
+    assert found_in(tmp_path, monkeypatch, capsys, "1.16.0") == [("KEY207", 2)]

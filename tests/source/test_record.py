@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.source.record import Record, changed
+from cfglint.source.record import MANY, Record, changed, construct
 
 
 class Point(Record):
@@ -58,3 +58,37 @@ def test_a_record_has_no_other_attributes_and_no_hash():
 def test_a_record_shows_its_fields_unless_it_says_otherwise():
     assert repr(Point(1)) == "Point(x=1, y=2)"
     assert repr(Named("a")) == "<a>"
+
+
+def test_a_class_of_which_many_records_are_made_gets_a_faster_constructor_that_does_the_same():
+    class Base(Record):
+        x: int
+        names: list[str] = []
+
+    class Of(Base):
+        y: int = 2
+        defaults: list[str] = []
+
+    for _ in range(MANY):
+        Base(1)
+        Of(1)
+    assert Base.__init__ is not Of.__init__ is not construct
+    assert Of(1) == Of(x=1, names=[], y=2) == Of(1, [], 2, []) != Of(1, y=3)
+    Base(1).names.append("b")
+    assert Base(1).names == []
+    for given, named in [((), {}), ((1, [], 3, [], 5), {}), ((1,), {"x": 1}), ((1,), {"z": 1})]:
+        with pytest.raises(TypeError):
+            Of(*given, **named)
+
+
+def test_a_class_that_extends_one_with_the_faster_constructor_has_one_of_its_own():
+    class Base(Record):
+        x: int
+
+    for _ in range(MANY):
+        Base(1)
+
+    class Of(Base):
+        y: int
+
+    assert Of(1, 2).y == 2

@@ -83,7 +83,7 @@ class TrainingStep:
         self.saved *= run.in_flight
         self.final_norm = layer.final_norm() * tokens if run.loss != LOSS_NONE else 0
         self.loss_forward, self.loss_backward = bytes_of_loss(shape, run, widths.products)
-        self.mask = run.micro_batch * run.sequence**2 * (1 + widths.products) if run.attention == MASKED else 0
+        self.mask = tokens * run.sequence * (1 + widths.products) if run.attention == MASKED else 0
         # Autocast caches a 16-bit copy of every fp32 weight that it casts, until its context ends.
         self.casts = bool(run.autocast) and widths.weights == 4 and run.sharded != FSDP
         self.layer_cast = 2 * shape.matrix_weights if self.casts else 0

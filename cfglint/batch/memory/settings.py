@@ -69,14 +69,16 @@ class Fsdp(Record):
 class Settings(Record):
     """The settings of one run that determine the memory of each rank.
 
-    `loaded` is the dtype of the weights, `autocast` that of mixed precision or None. `ranks` is the number of data-parallel ranks.
-    `strategy` is NONE, DDP, FSDP or ZERO. `quantization` is NONE, NF4, NF4_DOUBLE or INT8, and `kbit_fp32` tells whether norms,
-    embeddings and head were cast to fp32 (`prepare_model_for_kbit_training`). `fused_kernels`: norms and activations are Liger's.
-    `residual` overrides the bytes per element of the residual stream. `reference_model`: a frozen copy of the model is held as well.
-    `own_code`: the code of the trainer or of the model is not among the code that the estimate was derived from.
+    `rows_per_sample` is 2 for preference pairs. `loaded` is the dtype of the weights, `autocast` that of mixed precision or None.
+    `ranks` is the number of data-parallel ranks. `strategy` is NONE, DDP, FSDP or ZERO. `quantization` is NONE, NF4, NF4_DOUBLE or
+    INT8, and `kbit_fp32` tells whether norms, embeddings and head were cast to fp32 (`prepare_model_for_kbit_training`).
+    `fused_kernels`: norms and activations are Liger's. `residual` overrides the bytes per element of the residual stream.
+    `reference_model`: a frozen copy of the model is held as well. `own_code`: the code of the trainer or of the model is not among the
+    code that the estimate was derived from.
     """
 
     micro_batch: int = 1
+    rows_per_sample: int = 1
     sequence: int = 2048
     loaded: str = BF16
     autocast: str | None = None
@@ -104,7 +106,7 @@ class Settings(Record):
     @property
     def tokens(self) -> int:
         """Tokens of a micro batch."""
-        return self.micro_batch * self.sequence
+        return self.micro_batch * self.rows_per_sample * self.sequence
 
     @property
     def sharded(self) -> str:

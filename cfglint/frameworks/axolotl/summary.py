@@ -7,7 +7,7 @@ from __future__ import annotations
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.batch import counted, numbers, planned, streams
 from cfglint.frameworks.huggingface.summary import filled
-from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, Summary, nodes
+from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ def precision(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> N
 
 def assumed(config: AxolotlConfig, summary: Summary) -> None:
     """Add the assumptions about the launch."""
-    world = config.facts.gpus
-    summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by `axolotl train`")
+    summary.assumed.append(f"{one_gpu_each(config.facts.gpus)}, started by `axolotl train`")
     summary.assumed.append(
         f"{nodes(config.facts)} (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file"
     )

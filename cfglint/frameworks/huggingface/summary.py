@@ -8,7 +8,7 @@ from cfglint.batch import steps as arithmetic
 from cfglint.findings.setting import AUTO, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
-from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes
+from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def assumed(config: TrainerConfig, summary: Summary) -> None:
     if world == 1 and not config.uses_deepspeed:
         summary.assumed.append("1 GPU means a plain start, without a launcher")
     else:
-        summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by a launcher")
+        summary.assumed.append(f"{one_gpu_each(world)}, started by a launcher")
     summary.assumed.append(f"{nodes(config.facts)} (bf16 and tf32 work), optional packages are installed, {config.evaluation_assumed}")
     if config.deepspeed is not None and config.deepspeed.assumed_sizes():
         summary.assumed.append('the model has hidden size 4096, where "auto" sizes depend on it')

@@ -53,7 +53,7 @@ class LlamaFactoryMemory(TrainerMemory):
         """The settings with the pairs of rows and the reference model of preference training."""
         stage = self.config.stage
         if stage in PAIRS:
-            settings = changed(settings, micro_batch=2 * settings.micro_batch)
+            settings = changed(settings, rows_per_sample=2)
         return changed(settings, reference_model=stage in {"dpo", "kto"} and settings.lora is None, own_code=True)
 
     @property

@@ -51,7 +51,7 @@ class SwiftMemory(TrainerMemory):
         """The settings with the pairs of rows and the reference model of preference training."""
         trainer = self.config.trainer
         if trainer in PAIRS:
-            settings = changed(settings, micro_batch=2 * settings.micro_batch)
+            settings = changed(settings, rows_per_sample=2)
         return changed(settings, reference_model=trainer in REFERENCE and settings.lora is None, own_code=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.accelerate.launcher_options import is_option
+from cfglint.frameworks.history import holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
@@ -38,7 +39,8 @@ class TrlConfig(TrainerConfig):
     """The config of a TRL trainer, from its files.
 
     `trainers` are those that the file may be for; one of them if it is specified or the keys determine it. `values` holds the
-    strings after the parser's casts; strings that it refuses are in `refused`.
+    strings after the parser's casts; strings that it refuses are in `refused`. `lacks_class`: code builds the arguments with a class
+    that the release does not have, or not where the code imports it, so that its keys are not known.
     """
 
     framework: Framework[Any] = FRAMEWORK
@@ -49,7 +51,9 @@ class TrlConfig(TrainerConfig):
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.trl_version)
+        self.lacks_class = any(each.is_call for each in documents) and lacks_class(facts, self.trl_version)
         if facts.launch.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
+            self.lacks_class = True
             facts = facts.replace(strict_keys=False, trainer=None, launch=changed(facts.launch, guessed=True, program=None))
         self.refused: list[UncastString] = []
         self.env: ConfigValue = {}
@@ -175,3 +179,11 @@ class TrlConfig(TrainerConfig):
     def loaded(self) -> tuple[int | None, ConfigValue]:
         """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
         return FRAMEWORK.loaded(self)
+
+
+def lacks_class(facts: LaunchFacts, release: Version) -> bool:
+    """Whether a release does not have the class that the program builds in the module from which the program imports it."""
+    name = facts.launch.program.arguments if facts.launch.program is not None else ""
+    made = facts.launch.code.imports if facts.launch.code is not None else ()
+    imported = (FRAMEWORK.importable(each.module, name) for each in made if each.package == PACKAGE and name in each.names)
+    return any(spans and not any(holds(*span, release) for span in spans) for spans in imported)

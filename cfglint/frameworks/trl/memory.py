@@ -53,7 +53,7 @@ class TrlMemory(TrainerMemory):
         if config.facts.is_known(PACKAGE) and config.trl_version >= FUSED_HEAD and config.only(SFT) and not self.liger():
             settings = changed(settings, loss=LOSS_CHUNKED)
         if config.only(*PAIRS):
-            settings = changed(settings, micro_batch=2 * settings.micro_batch)
+            settings = changed(settings, rows_per_sample=2)
         if config.only(*REFERENCE) and settings.lora is None:
             settings = changed(settings, reference_model=not self.value("precompute_ref_log_probs"))
         if settings.lora is not None and self.since_first and not self.adapters_stay_fp32(settings):

@@ -184,7 +184,7 @@ def answer(outcome: Outcome) -> str:
     """Whether the run would start; unknown where it probably does not fit into memory."""
     if outcome.verdict != "accept":
         return NO if outcome.verdict == "reject" else UNKNOWN
-    return NO if exceeds_memory(outcome) else UNKNOWN if probably_fits(outcome) is False else YES
+    return NO if exceeds_memory(outcome) else UNKNOWN if probably_fits(outcome) is False or left_open(outcome) else YES
 
 
 def verdict(outcome: Outcome) -> str:
@@ -197,7 +197,12 @@ def verdict(outcome: Outcome) -> str:
     if exceeds_memory(outcome):
         return "Would run out of GPU memory"
     fits = {True: ", and probably fits into GPU memory", False: ", but probably does not fit into GPU memory", None: ""}
-    return f"Should start{fits[probably_fits(outcome)]}"
+    return (left_open(outcome) or "Should start") + fits[probably_fits(outcome)]
+
+
+def left_open(outcome: Outcome) -> str:
+    """What is said of a run without errors instead of the claim that it starts; empty if nothing is."""
+    return outcome.context.left_open if outcome.context is not None else ""
 
 
 def probably_fits(outcome: Outcome) -> bool | None:

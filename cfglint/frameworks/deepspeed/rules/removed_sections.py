@@ -121,6 +121,9 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
     Each part is an object with `different_groups`, whose groups have `params` with the part's own keys, and
     `shared_parameters` with a known method. The section exists up to DeepSpeed 0.19.6.
 
+    Run-time errors: `KeyError: 'different_groups'`, `AttributeError: 'bool' object has no attribute 'keys'`,
+    `AssertionError: Invalid row pruning method. Supported types: [l1, topk]`.
+
     Fix: remove the part, or complete it.
 
     Source: deepspeed 0.18.9 compression/config.py.

@@ -90,6 +90,10 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
 
     `dataloader_persistent_workers` and `dataloader_multiprocessing_context` require workers.
 
+    Run-time error: `ValueError: persistent_workers option needs num_workers > 0`, `ValueError:
+    multiprocessing_context can only be used with multi-process loading (num_workers > 0)`, `ValueError:
+    num_workers option should be non-negative`.
+
     Source: torch 2.13 utils/data/dataloader.py, transformers 5.23.0 trainer.py:1018-1051.
     """
     args = config.arguments

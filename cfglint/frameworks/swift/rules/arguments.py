@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
-from cfglint.frameworks.similar_keys import Spelling, near
+from cfglint.frameworks.similar_keys import near, spelled
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
 from cfglint.frameworks.swift.parser import INVALID, LEFT
@@ -105,7 +105,7 @@ def unknown(config: CommandConfig, refused: RefusedWords) -> Finding:
 
 def nearest(config: CommandConfig, name: str) -> str:
     """The argument that a name is one typo away from; empty if there is none."""
-    found = near(name, [((each,), Spelling(each)) for each in config.known])
+    found = near(name, [((each,), spelled(each)) for each in config.known])
     return found[0].name if found else ""
 
 

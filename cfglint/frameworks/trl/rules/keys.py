@@ -80,7 +80,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check; 0.12.2 commands/cli_utils.py:193.
     """
     known = config.arguments.fields.types
-    for key, value in config.values.items():
+    for key, value in () if config.lacks_class else config.values.items():
         if not isinstance(key, str) or key in known or is_removed(key, config) or config.is_argument(key):
             continue
         if config.hands_on and (key == LAUNCHER_FILE or is_option(key)):
@@ -161,9 +161,12 @@ def removed_in(key: str, config: TrlConfig) -> list[Version]:
 
 
 def deciding_classes(key: str, config: TrlConfig) -> tuple[str, ...]:
-    """The classes whose releases decide about a key: that of the run if it is known and ever had the key, else all that ever had it."""
+    """The classes whose releases decide about a key: that of the run if it is known and ever had the key, else all that ever had it;
+    for a call none but its own.
+    """
     having = tuple(HISTORY.sections_with(key))
-    return config.trainers if len(config.trainers) == 1 and config.trainers[0] in having else having
+    is_decided = len(config.trainers) == 1 and (config.trainers[0] in having or config.documents[0].is_call)
+    return config.trainers if is_decided else having
 
 
 def when_removed(key: str, config: TrlConfig) -> str:
@@ -226,7 +229,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
     Source: the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.0 to 5.23.0.
     """
     known = config.arguments.fields.types
-    for key, value in config.values.items():
+    for key, value in () if config.lacks_class else config.values.items():
         if not isinstance(key, str) or key in known or not is_removed(key, config) or config.is_argument(key):
             continue
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):

@@ -167,6 +167,9 @@ def preference_conflict(config: TrlConfig) -> tuple[str, str] | None:
 def liger_with_preference_option(config: TrlConfig) -> Iterator[Finding]:
     """Liger's DPO and KTO losses do not support an option: another loss, `precompute_ref_log_probs`, LoRA.
 
+    Run-time error: `ValueError: Liger DPO loss does not support precomputing reference log probabilities.`, `NotImplementedError:
+    Liger DPO loss is not implemented for PEFT models.`
+
     Source: trl 1.4.0 trainer/dpo_trainer.py, experimental/kto/kto_trainer.py; 0.24.0 trainer/dpo_trainer.py, trainer/kto_trainer.py.
     """
     if not config.only("dpo", "kto") or len(config.trainers) != 1 or not enabled(config):

@@ -192,7 +192,7 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
 
     Source: transformers 4.46.3 training_args.py:796, hf_argparser.py.
     """
-    if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete:
+    if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete and not config.lacks_class:
         yield Finding(
             config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
         )

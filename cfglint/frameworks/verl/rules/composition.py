@@ -107,6 +107,8 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
     Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config.
     """
     unknown = [each for each in config.refused if each.override is not None and each.override.sign != ADD and not has_several(each)]
+    missing = tuple(f"{each.override.key}." for each in unknown if each.override is not None and each.options)
+    unknown = [each for each in unknown if each.override is None or not each.override.key.startswith(missing)]  # keys of a missing option
     stated = config.is_own or config.facts.is_known(config.package)
     if len(unknown) >= FORK_KEYS and not stated:
         names = ", ".join(f"`{each.text.partition('=')[0]}`" for each in unknown[:SHOWN])
