@@ -28,11 +28,27 @@ class MissingFileError(CfglintError, FileNotFoundError):
 
 
 class Texts(FileSource):
-    """Files whose content was passed by the caller, each known by the name that it was passed with."""
+    """Files whose content was passed by the caller, which take precedence over files on disk."""
+
+    def __init__(self, given: dict[str, str]) -> None:
+        super().__init__()
+        self.given = given
+
+    def is_file(self, path: str) -> bool:
+        """Whether the content was passed, or the file exists on disk."""
+        return path in self.given or super().is_file(path)
+
+    def is_given(self, path: str) -> bool:
+        """Whether the content of this file was passed."""
+        return path in self.given
 
     def identity(self, path: str) -> str:
         """The identity of a file: its path, if its content was passed."""
-        return path if path in self.texts else super().identity(path)
+        return path if path in self.given else super().identity(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
+        return (self.given[path], False) if path in self.given else super().read(path)
 
 
 def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Configuration) -> tuple[list[CheckedRun], list[str]]:
