@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from asked_release import ask, asked_by
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -85,6 +87,13 @@ def newest_releases(request, monkeypatch):
     """Tests of what a framework does ask its newest release, where they name no other; `tests/run` tests what others change."""
     if request.path.relative_to(ROOT / "tests").parts[0] in ("rules", "frameworks", "launch"):
         monkeypatch.setattr("cfglint.run.allowed_releases.open_packages", lambda _: {})
+
+
+@pytest.fixture(autouse=True)
+def asked_release(request, monkeypatch):
+    """A test that a newer release of a framework changed asks the release that it was written for."""
+    for package, release in asked_by(request.node.nodeid).items():
+        ask(package, release, monkeypatch)
 
 
 class Transcript:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import re
 from inspect import cleandoc
+from pathlib import Path
 
 import pytest
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.findings import _example_findings
 from cfglint.findings.example_findings import recorded
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
@@ -38,8 +42,8 @@ def takes_remedies(rule):
     return "\n\nFix: " not in cleandoc(rule.check.__doc__)
 
 
-def test_what_the_examples_say_is_current(root, findings, updating):
-    """Before the pages, which show it: exceptions of errors, but for those of which `raises` says it all, and remedies."""
+def of_examples(findings):
+    """What the pages take from the examples: exceptions of errors, but for those of which `raises` says it all, and remedies."""
     above, of_rules = findings
     exceptions, remedies = [], []
     for rule, found in of_rules:
@@ -48,10 +52,22 @@ def test_what_the_examples_say_is_current(root, findings, updating):
             exceptions.append((rule.code, raised))
         if takes_remedies(rule):
             remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", each.help) for each in found if each.help))))
-    path, now = root / "cfglint" / "findings" / "_example_findings.py", recorded(exceptions, remedies)
+    return recorded(exceptions, remedies)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def written_first(updating, request):
+    """The record of the examples, before any page of it is written."""
     if updating:
-        path.write_text(now, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == now
+        path = Path(_example_findings.__file__)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_text(of_examples(request.getfixturevalue("findings")), encoding="utf-8")
+        fresh.replace(path)
+        importlib.reload(_example_findings)
+
+
+def test_what_the_examples_say_is_current(findings):
+    assert Path(_example_findings.__file__).read_text(encoding="utf-8") == of_examples(findings)
 
 
 def test_the_index_is_current(root, updating):

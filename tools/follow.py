@@ -175,15 +175,36 @@ def follow(options: argparse.Namespace, scratch: Path) -> int:
     history, changed = compared_checks(given, options.neighbour, scratch)
     report_trainers(given)
     needs = [*report_checks(given, changed)]
+    report_removed(given)
     if not options.check:
         needs += written(given, history)
         if given.is_newest:
-            pinned(given)
+            report_pinned(given, "examples of rules")
         if given.is_newest and not options.no_records:
             records()
+            needs += report_pinned(given, "tests", "--tests")
     print("\nneeds a hand:" if needs else "\nnothing needs a hand")
     print("".join(f"  {line}\n" for line in needs), end="")
     return 1 if needs else 0
+
+
+def report_removed(given: Following) -> None:
+    """Print the removed fields that cfglint's own code reads by name, and that no field is known to replace."""
+    kept = {name for section in given.facts.sections.values() for name in section}
+    before = given.others[given.neighbour].sections
+    removed = {name for section in before.values() for name in section} - kept - given.renamed.keys()
+    lines = [f"{name}: {', '.join(found)}" for name in sorted(removed) if (found := read_in(name, given.target.parent))]
+    if lines and given.is_newest:
+        print(
+            f"\nremoved fields that cfglint reads by name: if another one replaces it, add it to {schema_merge.RENAMES.relative_to(ROOT)}:"
+        )
+        print("".join(f"  {line}\n" for line in lines), end="")
+
+
+def read_in(name: str, folder: Path) -> list[str]:
+    """The modules of a framework that have a string with the name of a field."""
+    modules = (path for path in sorted(folder.rglob("*.py")) if not path.name.startswith("_"))
+    return [str(path.relative_to(ROOT)) for path in modules if f'"{name}"' in path.read_text(encoding="utf-8")]
 
 
 def report_trainers(given: Following) -> None:
@@ -319,7 +340,8 @@ def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
 
 
 def take_into_schema(given: Following) -> list[str]:
-    """Write notes, schema and what names the newest release; what the notes lack."""
+    """Write notes, schema, renamed fields and what names the newest release; what the notes lack."""
+    schema_merge.RENAMES.write_text(renames(given), encoding="utf-8")
     notes, schema = schema_merge.NOTES / f"{given.kind}.json", schema_merge.SCHEMAS / f"{given.kind}.json"
     definitions = given.schema.definitions(given.tree) if hasattr(given.schema, "definitions") else {}
     text, said = follow_notes.updated(
@@ -339,14 +361,27 @@ def take_into_schema(given: Following) -> list[str]:
     return [f"tools/notes/{given.kind}.json: {line}" for line in done.stderr.splitlines()] if done.returncode else []
 
 
-def pinned(given: Following) -> None:
-    """Let the rules whose examples the release takes away run in the release before it; in a process that has the new tables."""
+def renames(given: Following) -> str:
+    """The text of the renamed fields with those of the release; what is written there of a field stays."""
+    kept = {name for section in given.facts.sections.values() for name in section}
+    found: dict[str, dict[str, list[str]]] = json.loads(schema_merge.RENAMES.read_text(encoding="utf-8"))
+    names = {old: [new, given.name] for old, new in given.renamed.items() if old not in kept}
+    if names or given.package in found:
+        found[given.package] = {**names, **found.get(given.package, {})}
+    return json.dumps(found, indent=1, sort_keys=True) + "\n"
+
+
+def report_pinned(given: Following, what: str, *options: str) -> list[str]:
+    """Let examples of rules or tests that the release changes ask the release before it, in a process that has the new tables; what
+    needs a hand.
+    """
     tool, before = ROOT / "tools" / "example_releases.py", ".".join(map(str, given.neighbour))
-    command = [sys.executable, str(tool), given.package, before, given.name]
+    command = [sys.executable, str(tool), given.package, before, given.name, *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    lines = (done.stdout if done.returncode == 0 else done.stderr[-SHOWN:]).splitlines()
-    print("\nexamples of rules:" if lines else "\nexamples of rules: no change")
+    lines = [*done.stdout.splitlines(), *done.stderr[-SHOWN:].splitlines()]
+    print(f"\n{what}:" if lines else f"\n{what}: no change")
     print("".join(f"  {line}\n" for line in lines), end="")
+    return [line for line in lines if line.endswith(": fails")]
 
 
 def records() -> None:

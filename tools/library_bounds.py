@@ -1,4 +1,4 @@
-"""The newest version of a library that a release of a package accepts."""
+"""The newest and the oldest version of a library that a release of a package accepts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 UPPER = ("<", "<=", "==", "~=")
+LOWER = (">", ">=", "==", "~=")
 ALWAYS = "9999"
 
 
@@ -29,3 +30,9 @@ def newest_accepted(wanted: Sequence[Requirement], published: Mapping[str, str],
         if not each.is_prerelease and all(each in requirement.specifier for requirement in (bounded or wanted)[:1])
     ]
     return str(max(accepted))
+
+
+def oldest_accepted(wanted: Sequence[Requirement]) -> str:
+    """The lower bound of the requirements of a release; empty if there is none."""
+    bounds = [part.version for each in wanted for part in each.specifier if part.operator in LOWER]
+    return str(max(map(Version, bounds))) if bounds else ""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PACKAGE = "llamafactory"
 OLDEST = (0, 7, 1)  # the first release of the index
 LIBRARIES = ("transformers", "deepspeed")  # whose newest accepted release is kept
+SINCE = "transformers>="  # whose oldest accepted release is kept as well
 # Bounds that only the source tree states, not the wheel (requirements/deepspeed.txt).
 BOUNDS: dict[tuple[str, Release], str] = {("deepspeed", (0, 9, 5)): "deepspeed<=0.18.4"}
 
@@ -48,6 +49,7 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
     """What the tables have of a release, from its unpacked wheel and the days of the releases."""
     tree = find(path)
     libraries = {library: newest_accepted(library, version, tree, dates) for library in LIBRARIES}
+    libraries[SINCE] = library_bounds.oldest_accepted([each for each in requirements(tree) if each.name == LIBRARIES[0]])
     return Facts({ARGUMENTS: arguments(tree, noted()), TEMPLATES: templates(tree)}, values=libraries)
 
 
@@ -56,7 +58,7 @@ def known(tables: Any) -> dict[Release, Facts]:
     return {
         version: Facts(
             sections_at(version, tables.FIELDS, {}),
-            values={library: value_at(version, tables.LIBRARIES[library]) for library in LIBRARIES},
+            values={library: value_at(version, tables.LIBRARIES[library]) for library in (*LIBRARIES, SINCE)},
         )
         for version in tables.RELEASES
     }
@@ -64,7 +66,7 @@ def known(tables: Any) -> dict[Release, Facts]:
 
 def text(found: Mapping[Release, Facts]) -> str:
     """The text of `cfglint/frameworks/llamafactory/_tables.py` by the facts of its releases."""
-    libraries = {library: steps({version: each.values[library] for version, each in found.items()}) for library in LIBRARIES}
+    libraries = {library: steps({version: each.values[library] for version, each in found.items()}) for library in (*LIBRARIES, SINCE)}
     return written(tuple(sorted(found)), rows({version: each.sections for version, each in found.items()}), libraries)
 
 

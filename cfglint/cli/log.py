@@ -11,7 +11,9 @@ from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
 from cfglint.cli.single_report import add_report_options, the_report, write_text
 from cfglint.cli.terminal import columns
+from cfglint.explanation import failure_parser
 from cfglint.explanation.log_file import Log, compare
+from cfglint.findings.wording import counted
 from cfglint.report import render_log
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source import files
@@ -62,7 +64,9 @@ def nothing_in(path: str) -> str:
     """Why a file is not explained."""
     if os.path.isfile(path) and Log(path).is_empty:
         return "the log is empty: the program wrote nothing, or its output went elsewhere (standard error, the log of another rank)"
-    return "no banner of a training and no failure in it"
+    steps = failure_parser.read(Log(path).lines()).steps if os.path.isfile(path) else []
+    logged = f"; the last of {counted(len(steps), 'logged step')} is in line {steps[-1]}" if steps else ""
+    return f"no banner of a training and no failure in it{logged}"
 
 
 def log_among(arguments: Namespace) -> Log | None:

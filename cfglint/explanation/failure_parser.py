@@ -19,9 +19,10 @@ FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|Fil
 BOXED_FRAME = re.compile(r"^│ (\S+?\.py):(\d+) in (\S+)")
 RAISED = re.compile(r"^((?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Warning|Failure|Violation)): ?(.*)$")
 RAISED_IN_TRACEBACK = re.compile(r"^((?:\w+\.)*[A-Za-z_]\w*)(?:: (.*))?$")
-REFUSED = re.compile(r"^(?:usage: .*)?(\S+(?:\.py| <command> \[<args>\]|torchrun|deepspeed|accelerate)?): error: (.*)$")
+REFUSED = re.compile(r"^(?:usage: .*)?(?!srun:|slurmstepd)([^\s:]+(?: <command> \[<args>\])?): error: (.*)$")
 STARTS = "Traceback (most recent call last)"
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+LOGGING_ERROR, LAST_OF_LOGGING_ERROR = "--- Logging error ---", "Arguments: "  # a message that the logging module cannot format
 IGNORED = ("Exception ignored in", "Error in sys.excepthook", "Exception in thread")
 CONTINUED = 12  # lines of a message after its first
 LOGGED = re.compile(
@@ -40,7 +41,11 @@ TIMED_OUT_RANK = re.compile(r"\[(?:[^\]]*)?Rank (\d+)\]")
 DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)")
 DEAD_RANK = re.compile(r"\brank *: *(\d+)")
 LOCAL_RANK = re.compile(r"local_rank: (\d+)")
-KILLED = re.compile(r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9")
+KILLED = re.compile(
+    r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9"
+    r"|: line \d+: +\d+ (?:Killed|Bus error)\b"
+)
+CANCELLED = re.compile(r"error: \*\*\* (JOB|STEP) \S+ ON \S+ CANCELLED AT [\d:T-]+(?: DUE TO ([A-Z ]*[A-Z]))?")
 
 
 class StackFrame(Record):
@@ -52,13 +57,17 @@ class StackFrame(Record):
 
 
 class Raised(Record):
-    """An exception that a log shows: its line, its rank if the line says it, its class and message, and the frames of its traceback."""
+    """An exception that a log shows: its line, its rank if the line says it, its class and message, and the frames of its traceback.
+
+    `after` is the exception that was being handled when it was raised.
+    """
 
     line: int
     rank: int | None
     name: str
     message: str
     frames: list[StackFrame]
+    after: Raised | None = None
 
     @property
     def text(self) -> str:
@@ -92,6 +101,7 @@ class Events:
         self.timeouts: list[Timeout] = []
         self.dead: list[Dead] = []
         self.killed: list[tuple[int, str]] = []
+        self.cancelled: tuple[int, str] | None = None  # by Slurm: the line and the reason
         self.not_numbers: list[int] = []
         self.overflows: list[int] = []
         self.scales: list[float] = []
@@ -99,7 +109,7 @@ class Events:
         self.lines = 0
 
     def __bool__(self) -> bool:
-        return bool(self.raised or self.timeouts or self.dead or self.killed or self.not_numbers or self.overflows)
+        return bool(self.raised or self.timeouts or self.dead or self.killed or self.not_numbers or self.overflows or self.cancelled)
 
 
 class _Traceback:
@@ -109,6 +119,9 @@ class _Traceback:
         self.frames: list[StackFrame] = []
         self.open = False
         self.ended: Raised | None = None
+        self.last: Raised | None = None
+        self.chained = False  # whether the next exception follows from the last one
+        self.logging = False  # whether the lines are those of a message that cannot be formatted, which ends nothing
         self.continued = 0
 
 
@@ -135,6 +148,11 @@ def rank_of(text: str) -> tuple[int | None, str]:
 
 def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | None, text: str) -> None:
     """Take a line as a part of a traceback or of the message that ends it."""
+    if reader.logging or text.startswith(LOGGING_ERROR):
+        reader.logging = not text.startswith(LAST_OF_LOGGING_ERROR)
+        return
+    if text.startswith(CHAINED):
+        reader.chained = True
     if STARTS in text:
         reader.open, reader.frames, reader.ended = True, [], None
         return
@@ -147,7 +165,8 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         return
     found = exception_in(text, reader.open)
     if found is not None:
-        reader.ended = Raised(number, rank, *found, reader.frames)
+        reader.ended = Raised(number, rank, *found, reader.frames, reader.last if reader.chained else None)
+        reader.last, reader.chained = reader.ended, False
         reader.frames, reader.open, reader.continued = [], False, 0
         events.raised.append(reader.ended)
     elif reader.ended is not None:
@@ -165,7 +184,7 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
     if refused:
         return "SystemExit", f"2 (error: {refused.group(2)})"
     other = RAISED_IN_TRACEBACK.match(text) if in_traceback and text[:1].isalpha() else None
-    return (other.group(1), other.group(2) or "") if other else None
+    return (other.group(1), other.group(2) or "") if other and other.group(1) != "error" else None
 
 
 def go_on(reader: _Traceback, text: str) -> None:
@@ -191,6 +210,9 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     killed = KILLED.search(text) if "ill" in text or "KILL" in text or "-9" in text else None
     if killed:
         events.killed.append((number, killed.group(1) or "SIGKILL"))
+    cancelled = CANCELLED.search(text) if "CANCELLED AT" in text else None
+    if cancelled and (events.cancelled is None or cancelled.group(2)):
+        events.cancelled = number, (cancelled.group(2) or "").lower()
     if "exitcode" in text or "exits with" in text:
         take_dead(events, number, text)
 

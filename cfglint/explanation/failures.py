@@ -10,7 +10,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from cfglint.explanation.failure_parser import Dead, Events, Raised
 
@@ -118,6 +118,19 @@ REMEDIES_OF_OTHERS = tuple(
             r"'TrainingArguments' object has no attribute",
             "pass the trainer the configuration class of its own, such as DPOConfig for DPOTrainer, in the place of TrainingArguments",
         ),
+        (r"^ModuleNotFoundError: No module named '\w+'", "install the package in the environment of the run, or correct `PYTHONPATH`"),
+        (
+            r"\b40[13] Client Error|gated repo",
+            "use a token of the Hub that may read the model or data set (`hf auth login`, `HF_TOKEN`), and accept its licence",
+        ),
+        (
+            r"outgoing traffic has been disabled",
+            "download the model or data set before the run, or unset `HF_HUB_OFFLINE`",
+        ),
+        (
+            r"Torch not compiled with CUDA|CUDA is required but not available|Found no NVIDIA driver",
+            "install a torch that is built for CUDA, and check that `nvidia-smi` shows the GPUs",
+        ),
         (r"No space left on device", "free disk space, or the shared memory (/dev/shm) that data loader workers use"),
     )
 )
@@ -153,7 +166,8 @@ def cause(events: Events) -> Failure | None:
     raised = first_raised(events)
     dead = next((each for each in events.dead if each.code in SIGNALS), None)
     if raised is not None:
-        return with_consequences(of_memory(raised) if MEMORY.search(raised.text) else of_exception(raised), events)
+        memory = next((each for each in handled_by(raised) if MEMORY.search(each.text)), None)
+        return with_consequences(of_memory(memory) if memory is not None else of_exception(raised), events)
     if dead is not None:
         summary = f"{process(dead.rank)} {SIGNALS[dead.code]}"
         return with_consequences(Failure(KILLED, dead.line, summary, [], SIGNAL_REMEDIES[dead.code], rank=dead.rank), events)
@@ -163,10 +177,22 @@ def cause(events: Events) -> Failure | None:
         return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
     if events.timeouts:
         return of_timeouts(events)
+    if events.cancelled is not None:
+        return of_slurm(*events.cancelled)
     if events.dead and not events.raised:
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     return of_exception(following[0], follows=True) if following else None
+
+
+def of_slurm(line: int, reason: str) -> Failure:
+    """A job that Slurm cancelled, which a person may have asked for."""
+    remedies = {
+        "time limit": "ask for more time (`#SBATCH --time`), or save checkpoints more often and continue from the last one",
+        "preemption": "continue from the last checkpoint (`#SBATCH --requeue`)",
+    }
+    summary = f"Slurm cancelled the job: {reason}" if reason else "Slurm cancelled the job; without a reason it is `scancel`"
+    return Failure(KILLED, line, summary, [], remedies.get(reason, ""))
 
 
 def of_status(dead: Dead) -> Failure:
@@ -187,6 +213,8 @@ def signal_name(number: int) -> str:
 def first_raised(events: Events) -> Raised | None:
     """The first exception that ended the run: not one of a launcher or of the communication, and none after which steps were logged."""
     own = [each for each in events.raised if not FOLLOWING.search(each.text) and not LEAST_SCALE.search(each.text)]
+    handled = [each.after for each in own]
+    own = [each for each in own if not any(each is other for other in handled)]
     last_step = events.steps[-1] if events.steps else 0
     return next((each for each in own if each.line > last_step), own[-1] if own else None)
 
@@ -262,16 +290,18 @@ def phase_at(function: str, file: str) -> str:
 
 def of_exception(raised: Raised, *, follows: bool = False) -> Failure:
     """An exception, the rules that predict it, and where it was raised."""
-    rules = rules_of(raised.text, [frame.file for frame in raised.frames])
+    rules = predicting(raised)
     details = []
     if raised.frames:
         last = raised.frames[-1]
-        details.append(f"raised in `{last.function}` ({last.file}:{last.line})")
+        details.append(f"raised in `{last.function}` ({last.file}:{last.line})" if last.function else f"raised at {last.file}:{last.line}")
         own = next(
             (frame for frame in reversed(raised.frames) if "site-packages" not in frame.file and "dist-packages" not in frame.file), None
         )
         if own is not None and own is not last:
             details.append(f"called from {own.file}:{own.line}")
+    if raised.after is not None:
+        details.append(f"it was raised while this was handled: {shortened(raised.after.text)}")
     remedy = ""
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
@@ -281,6 +311,20 @@ def of_exception(raised: Raised, *, follows: bool = False) -> Failure:
         details.append("it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause")
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
     return Failure(EXCEPTION, raised.line, f"{who} {shortened(raised.text)}", details, remedy, shortened(raised.text), rules, raised.rank)
+
+
+def handled_by(raised: Raised) -> Iterator[Raised]:
+    """An exception, and those that were being handled when it was raised."""
+    found: Raised | None = raised
+    while found is not None:
+        yield found
+        found = found.after
+
+
+def predicting(raised: Raised) -> list[str]:
+    """The rules that predict an exception, else those that predict one that was being handled."""
+    rules = (rules_of(each.text, [frame.file for frame in each.frames]) for each in handled_by(raised))
+    return next(filter(None, rules), [])
 
 
 def shortened(text: str) -> str:
@@ -304,7 +348,8 @@ def of_timeouts(events: Events) -> Failure:
     first = events.timeouts[0]
     waiting = sorted({each.rank for each in events.timeouts if each.rank is not None})
     kinds = {(each.number, each.operation) for each in events.timeouts}
-    details = [f"ranks {', '.join(map(str, waiting))} gave up after {first.seconds:,} seconds in {first.operation} number {first.number}"]
+    which = f"rank{'s' if len(waiting) > 1 else ''} {', '.join(map(str, waiting))}" if waiting else "the ranks"
+    details = [f"{which} gave up after {first.seconds:,} seconds in {first.operation} number {first.number}"]
     if len(kinds) > 1:
         details.append(
             "the ranks waited in different operations: they took different ways through the code or have different numbers of batches"

@@ -20,7 +20,18 @@ GENERAL = re.compile(
     r"object has no attribute|object is not (?:iterable|callable|subscriptable)|argument after \*\*|indices must be|cannot convert"
     r"|not supported between|could not convert|invalid literal|not enough values|too many values|^KeyError|^AttributeError"
     r"|is not a valid \w+$|must be (?:str|int|a string)|takes \d+ positional|division by zero|unhashable type"
-    r"|^AssertionError$|^StopIteration"
+    r"|^AssertionError$|^StopIteration|^ModuleNotFoundError|^ImportError: cannot import|is not JSON serializable"
+    r"|not all arguments converted"
+)
+# Such messages whose values tell the rule.
+ABOUT_VALUES = tuple(
+    (re.compile(pattern), code)
+    for pattern, code in (
+        (r"^ModuleNotFoundError: No module named '(?:transformers|trl)\.", "KEY207"),
+        (r"^ImportError: cannot import name '\w+' from '(?:transformers|trl)\b", "KEY207"),
+        (r"^ModuleNotFoundError: No module named 'axolotl\.integrations\.", "AXL004"),
+        (r"^TypeError: Object of type (?:date|datetime|set|bytes) is not JSON serializable", "TYP305"),
+    )
 )
 # A keyword that a function does not have: which rule is about it follows from the class.
 UNKNOWN_KEYWORD = re.compile(r"^TypeError: (?:\w+\.)*?(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument")
@@ -40,6 +51,7 @@ VALIDATIONS = tuple(
     )
 )
 VERL = "/verl/"
+LAUNCHER = "/accelerate/commands/"
 # The frameworks that stand on another one, by a part of the paths of their code.
 PATHS = (("llamafactory", "llamafactory"), ("llmtuner", "llamafactory"), (VERL, "verl"), ("axolotl", "axolotl"), ("megatron", "neox"))
 
@@ -71,6 +83,9 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     keyword = UNKNOWN_KEYWORD.search(text)
     if keyword:
         return [code for end, code in CONSTRUCTORS if keyword.group(1).endswith(end)][:1] or same_function(text)
+    about = next((code for pattern, code in ABOUT_VALUES if pattern.search(text)), None)
+    if about is not None:
+        return [about]
     own = words(text)
     rows = known().get(class_of(text), [])
     exact = [code for code, other, _ in rows if other == text]
@@ -115,6 +130,8 @@ def same_function(text: str) -> list[str]:
 def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
     """The rules of the framework whose code raised an exception, of those that predict it; each once."""
     path = " ".join(files)
+    if LAUNCHER in path:
+        codes = [code for code in codes if code.startswith(families(["accelerate"]))] or codes
     ours = families(kind for mark, kind in PATHS if mark in path)
     special = families(kind for _, kind in PATHS)
     return list(dict.fromkeys(code for code in codes if code.startswith(ours))) or list(

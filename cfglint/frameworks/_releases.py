@@ -23,3 +23,6 @@ OLDEST = {
     "trl": "0.7.0",
     "verl": "0.3.0",
 }
+
+# Package -> former name of a field -> (its name, since this release): tools/renames.json.
+RENAMED: dict[str, dict[str, tuple[str, str]]] = {}

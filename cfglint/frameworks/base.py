@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -208,8 +209,18 @@ class Config:
             elif isinstance(value, list) and isinstance(step, int) and step < len(value):
                 value = value[step]
             else:
-                return default
+                renamed = self.renamed(path)
+                return self.get(*renamed, default=default) if renamed != path else default
         return value
+
+    def renamed(self, path: Path) -> Path:
+        """A path with the names that renamed fields have in the targeted releases."""
+        if not RENAMED:
+            return path
+        from cfglint.frameworks.renamed_fields import names_at
+
+        packages = {self.package: self.framework.newest, **self.framework.packages()}
+        return names_at(path, {package: self.facts.version(package, newest) for package, newest in packages.items()})
 
     def has(self, *path: str | int) -> bool:
         """Whether there is a value at a path, null included."""
@@ -230,6 +241,8 @@ class Config:
 
         The place of a missing key is its nearest parent, or the start of the file.
         """
+        if RENAMED and path not in self.overridden and self.document_of(path[0] if path else "").find(path)[1] is None:
+            path = self.renamed(path)
         document = self.document_of(path[0]) if path else self.documents[0]
         if path in self.override_places:
             script, value_node = self.override_places[path]

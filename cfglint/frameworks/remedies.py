@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import described, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfglint.source.values import ConfigValue
 
 MOST = 12  # names that a remedy lists
+NUMBERS = ("a number", "an integer")  # a string that spells one is called a string
 
 
 def choice(name: str, value: object, allowed: Iterable[ConfigValue], quoted: bool = False) -> str:
@@ -43,6 +44,17 @@ def either(first: str, second: str) -> str:
 def one_off(first: str, second: str) -> str:
     """The remedy for two flags of which only one can be on."""
     return f"set `{first}: false`, or set `{second}: false`"
+
+
+def mistyped(setting: Setting, wanted: str, exception: str, remedy: str | None = None) -> Finding:
+    """The finding that a value has another type than the one that is wanted: `a number`, `an object`."""
+    value = described(setting.value) if wanted in NUMBERS else spelled(setting.value)
+    return Finding(setting, f"`{setting.name}` is {value}, not {wanted}", exception=exception, help=remedy)
+
+
+def not_attribute(value: object, attribute: str) -> str:
+    """Python's error for an attribute that a value does not have."""
+    return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
 
 
 def excludes(first: Setting, second: Setting, remedy: str = "", more: str = "", exception: str | None = None) -> Finding:

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from cfglint import frameworks
+from cfglint.frameworks._releases import RENAMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cfglint.findings.vocabulary import Kind
     from cfglint.generators.generated import Generated
     from cfglint.generators.generator import Generator
@@ -51,5 +54,18 @@ def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = 
     Raises `cfglint.generators.job_spec.Contradiction` if the facts are incompatible, insufficient or not supported
     by this kind of file, and `Unreachable` if these GPUs cannot reach the global batch size.
     """
-    made = generator_of(kind, framework)
-    return made.matching_set(job, folder) if kind == RUN else made.generate(job, folder)
+    generator = generator_of(kind, framework)
+    made = generator.matching_set(job, folder) if kind == RUN else generator.generate(job, folder)
+    for file in made.files if RENAMED else ():
+        file.keys = file.keys.renamed(names_for(file.kind, job))
+    return made
+
+
+def names_for(kind: str, job: JobSpec) -> Callable[[str], str]:
+    """What gives the name that a field has in the releases that files of a kind are generated for."""
+    from cfglint.frameworks.renamed_fields import current_name
+    from cfglint.frameworks.versions import parse_version
+
+    packages = frameworks.framework(kind).packages()
+    releases = {package: parse_version((job.target or {}).get(package, newest)) for package, newest in packages.items()}
+    return lambda name: current_name(name, releases)

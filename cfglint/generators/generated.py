@@ -8,7 +8,7 @@ from cfglint.source.spelling import is_bare_text, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cfglint.batch.solver import Split
     from cfglint.source.values import ConfigTable, ConfigValue
@@ -46,6 +46,17 @@ class Keys(Record):
         """Add a key unless its value is None or the default of the framework."""
         if value is not None and value != default:
             self.add(name, value, why)
+
+    def renamed(self, current: Callable[[str], str]) -> Keys:
+        """The same keys under other names: `current` gives that of each."""
+
+        def nested(values: ConfigTable) -> ConfigTable:
+            return {current(name): nested(value) if isinstance(value, dict) else value for name, value in values.items()}
+
+        def dotted(texts: dict[str, str]) -> dict[str, str]:
+            return {".".join(map(current, name.split("."))): text for name, text in texts.items()}
+
+        return Keys(nested(self.values), dotted(self.why), dotted(self.titles))
 
 
 class GeneratedFile(Record):

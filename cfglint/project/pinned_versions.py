@@ -89,8 +89,8 @@ class Repositories:
 
             of_script = [each for _, each in of_commands(script, name, (package,))]
             chain[0] = sorted([*chain[0], *of_script], key=lambda each: rank(each.file, name))
-        found = nearest(package, [[each for each in statements if not each.optional] for statements in chain])
-        return found or nearest(package, chain, every=True) or self.elsewhere(folders, package)
+        found = nearest(package, [[each for each in statements if not each.optional] for statements in chain], name)
+        return found or nearest(package, chain, name, every=True) or self.elsewhere(folders, package)
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
         """Whether the file lies in a copy of the framework's own repository: its pyproject.toml or setup.py has this name."""
@@ -241,11 +241,12 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
     return facts.replace(target={**facts.target, package: release}, target_from={**facts.target_from, package: said})
 
 
-def nearest(package: str, chain: list[list[Statement]], every: bool = False) -> list[Statement]:
+def nearest(package: str, chain: list[list[Statement]], script: str, every: bool = False) -> list[Statement]:
     """The statements that decide, from those of each folder, the nearest folder first.
 
-    An exact version of a folder above counts if it satisfies the nearest bound; the bounds of a file hold together,
-    and requirements files for different uses that disagree leave several releases. `every`: those of extras, which may disagree.
+    An exact version of a folder above counts if it satisfies the nearest bound; the bounds of a file hold together, with those of the
+    `script` itself, and requirements files for different uses that disagree leave several releases. `every`: those of extras, which
+    may disagree.
     """
     bounds: list[Statement] = []
     for statements in chain:
@@ -256,7 +257,7 @@ def nearest(package: str, chain: list[list[Statement]], every: bool = False) -> 
         if exact and (not bounds or all(satisfies(each, bounds[0]) for each in exact)):
             return exact
         bounds = bounds or [each for each in statements if each.spec and not each.is_exact]
-    return bounds if every or not bounds else [together(package, [each for each in bounds if each.file == bounds[0].file])]
+    return bounds if every or not bounds else [together(package, [each for each in bounds if each.file in (bounds[0].file, script)])]
 
 
 def are_variants(one: str, other: str) -> bool:
@@ -265,7 +266,7 @@ def are_variants(one: str, other: str) -> bool:
 
 
 def together(package: str, bounds: list[Statement]) -> Statement:
-    """The bounds of one file as one, such as those of two commands in a row; the first if no release satisfies all."""
+    """Several bounds as one, such as those of two commands in a row; the first if no release satisfies all."""
     specs = dict.fromkeys(each.spec for each in bounds)
     if len(specs) == 1:
         return bounds[0]

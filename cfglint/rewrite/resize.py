@@ -9,6 +9,7 @@ from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import REPLACE, Change, Edit, EditRefused
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
 from cfglint.source.shell.edits import protect_siblings
@@ -41,7 +42,7 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
         for document, kind in zip(run.documents, run.kinds, strict=True):
             if kind == ACCELERATE:
                 take(resized, document, device_changes(document, gpus))
-        return on(resized, run.documents, run.facts.replace(gpus=gpus))
+        return on(resized, documents_on(run, gpus), run.facts.replace(gpus=gpus))
     now = relaunched({}, gpus)
     line = line_of(now)
     one_process = launcher_of(line).is_one_process
@@ -68,6 +69,13 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
     others = reread_all(run.documents[1:], resized.texts)
     resized.run = CheckedRun([after.documents[0], *others], run.kinds, facts)
     return resized
+
+
+def documents_on(run: CheckedRun, gpus: int | None) -> list[Document]:
+    """The documents of a run that no line starts, with the calls as its program makes them on so many GPUs."""
+    if gpus is None or run.launch.line is not None:
+        return run.documents
+    return [each.on_gpus(gpus) if isinstance(each, CallDocument) and each.on_gpus is not None else each for each in run.documents]
 
 
 def line_of(launched: Launched) -> LaunchLine:

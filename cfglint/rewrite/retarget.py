@@ -8,7 +8,7 @@ from cfglint.batch import equation, solver
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.frameworks import takes_arguments
 from cfglint.launch.launcher import launcher_of
-from cfglint.rewrite.resize import Resized, resize
+from cfglint.rewrite.resize import Resized, documents_on, resize
 from cfglint.rewrite.value_change import ValueChange, value_at
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.source.document import Document, Path
+    from cfglint.source.document import Document, Path, Written
 
 AUTO = "auto"
 BY_HAND = "cfglint does not change the batch of a {title} run: `cfglint explain` shows the keys that set it"
@@ -187,7 +187,7 @@ def retarget(
         refuse_lost_arguments(run)
     refuse_unknown_batch(run)
     current = current_gpus(run, facts)
-    before = CheckedRun(run.documents, run.kinds, facts.replace(gpus=current)).batch if current != facts.gpus else run.batch
+    before = CheckedRun(documents_on(run, current), run.kinds, facts.replace(gpus=current)).batch if current != facts.gpus else run.batch
     gpus = gpus or current
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
@@ -254,6 +254,8 @@ def refuse_lost_arguments(run: CheckedRun) -> None:
 def refuse_unknown_batch(run: CheckedRun) -> None:
     """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
     line = run.launch.line
+    if own_loop_settings(run):
+        return
     if line is None and run.configs and run.documents[0].is_call and "micro_batch" not in run.configs[0].batch_keys:
         written = (
             [f"`{each.name}` ({each.place})" for each in (run.batch.micro_batch, run.batch.accumulation) if each.written]
@@ -266,6 +268,17 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
     if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))
+
+
+def own_loop_settings(run: CheckedRun) -> dict[str, Setting]:
+    """The batch size of the data loader and the accumulation of a program with a training loop of its own, by role; empty if its batch
+    is not known, or if a line starts it.
+    """
+    batch = run.batch
+    if run.launch.line is not None or not run.documents[0].is_call or "micro_batch" in run.configs[0].batch_keys or batch is None:
+        return {}
+    found = {"micro_batch": batch.micro_batch, "accumulation": batch.accumulation}
+    return found if batch.micro_batch.written and all(positive(each.value) for each in found.values()) else {}
 
 
 def unknown_batch(line: LaunchLine) -> str:
@@ -322,6 +335,8 @@ def open_terms(run: CheckedRun) -> list[str]:
     A DeepSpeed file on its own may have `"auto"`, or no batch key at all; an accelerate file never has one.
     """
     config = run.configs[0]
+    if own_loop_settings(run):
+        return []
     if "micro_batch" not in config.batch_keys:
         return ["micro_batch", "accumulation"]
     if config.kind != "deepspeed":
@@ -453,6 +468,42 @@ class Term:
         return found
 
 
+class SourceTerm(Term):
+    """A number that the program computes a batch key from: `number` is its new value, so that the key gets its own."""
+
+    __slots__ = ("number", "place")
+
+    def __init__(self, term: Term, place: Written, number: int) -> None:
+        super().__init__(term.config, term.role, term.setting, term.value)
+        self.place = place
+        self.number = number
+
+    def changes(self) -> tuple[Document, list[Change]]:
+        """The change of the number."""
+        document, path = self.place.document, self.place.path
+        return file_document(document), [
+            Change(REPLACE, in_file(document, path), text=spell(self.number, document, document.find(path)[1]))
+        ]
+
+    def value_changes(self) -> list[ValueChange]:
+        """The number before and after."""
+        document, path = self.place.document, self.place.path
+        pointer = Setting(path, None, document=document).pointer
+        return [ValueChange(document.path, pointer, value_at(document, path), self.number)]
+
+
+def sources_of(term: Term) -> Iterator[SourceTerm]:
+    """The numbers that a key is computed from, each with the value that gives the key its new one if it is a factor or a divisor."""
+    document, current, wanted = term.setting.document, integer(term.setting.value), integer(term.value)
+    if not isinstance(document, CallDocument) or len(term.setting.path) > 1 or not current or not wanted:
+        return
+    for place in document.computed.get(str(term.setting.path[0]), ()):
+        before = integer(value_at(place.document, place.path))
+        for numerator, divisor in ((wanted, current), (current, wanted)):
+            if before and before * numerator % divisor == 0 and current != wanted:
+                yield SourceTerm(term, place, before * numerator // divisor)
+
+
 def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     run = resized.run
     chosen_split = found.solution.chosen
@@ -460,6 +511,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
         found.needs = [Need(key, getattr(chosen_split, role)) for role, key in TRAINER_KEYS.items()]
     terms = list(_terms(found, run))
     there = [term for term in terms if term.in_file and term.setting.value != term.value]
+    there += [each for term in there for each in sources_of(term)]
     missing = sorted((term for term in terms if not term.in_file), key=lambda term: INSERTED_FIRST.index(term.role))
     if opened:
         found.by_hand = final_changes([*resized.changed, *(change for term in there for change in term.value_changes())])
@@ -540,6 +592,10 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
     if chosen is None:
         return
     micro, accumulation = chosen.pair
+    for role, setting in own_loop_settings(after).items():
+        loop = after.documents[0].loop if isinstance(after.documents[0], CallDocument) else None
+        if setting.written or (loop is not None and loop.accumulates):
+            yield Term(after.configs[0], role, setting, micro if role == "micro_batch" else accumulation)
     places: set[tuple[str, Path]] = set()
     for config in after.configs:
         data_parallel = integer(config.batch.data_parallel.value) or 1
@@ -575,16 +631,26 @@ def _by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:
 
 def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, str] | None:
     """The new contents of the files; None if an edit is refused, with its reason added to `reasons`."""
-    changes: dict[str, tuple[Document, list[Change]]] = {}
+    changes: dict[str, dict[int, tuple[Document, list[Change]]]] = {}
     for term in chosen:
         document, made = term.changes()
-        changes.setdefault(document.path, (document, []))[1].extend(made)
+        changes.setdefault(document.path, {}).setdefault(id(document), (document, []))[1].extend(made)
     try:
-        return {path: edit.apply(document, each) for path, (document, each) in changes.items()}
+        return {path: text_of([*each.values()]) for path, each in changes.items()}
     except EditRefused as error:
         if reasons is not None:
             reasons.append(error.message)
         return None
+
+
+def text_of(parts: list[tuple[Document, list[Change]]]) -> str:
+    """The new content of a file of which the calls of a program are documents of their own."""
+    if len(parts) == 1:
+        return edit.apply(*parts[0])
+    text = parts[0][0].text
+    for each in sorted((each for part in parts for each in edit.edits(*part)), key=lambda each: each.start, reverse=True):
+        text = text[: each.start] + each.text + text[each.end :]
+    return text
 
 
 def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen_terms: list[Term]) -> bool:
@@ -600,7 +666,7 @@ def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen
     run = CheckedRun(documents, resized.kinds, resized.facts)
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
         return False
-    batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys]
+    batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys or own_loop_settings(run)]
     chosen = found.solution.chosen
     if chosen is None or not batches or any(batch.problem for batch in batches):
         return False

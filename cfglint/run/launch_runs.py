@@ -227,7 +227,7 @@ class LaunchReader:
         facts = self.launch_facts(line, launch, documents, built)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
-        launch.entry = summary(line, typed(command, launch))
+        launch.entry = summary(line, typed(command, facts))
         return Launched(documents, kinds, facts)
 
     def launch(self, line: LaunchLine, text: str, lines: list[LaunchLine], which: int = 0) -> Launch:
@@ -550,12 +550,11 @@ def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
     return tuple(key for key in (*command.unknown, *set_later) if key in known and key not in WITHOUT_EFFECT)
 
 
-def typed(command: CommandDocument, launch: Launch) -> ConfigTable:
+def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
     """The arguments with the types that the parser gives them, None for unknown ones."""
-    from cfglint.frameworks.huggingface.cli_arguments import HfWords
     from cfglint.frameworks.unknown import Unknown
 
-    values = HfWords(launch).construct(command)
+    values = framework("huggingface").loader(command, facts).read(command).value
     return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
 
 

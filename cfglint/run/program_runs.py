@@ -177,6 +177,7 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
     found.again_with = lambda texts: read_again(found, texts, reread, which, context)
+    found.on_gpus = lambda gpus: built_again(found, program, reread, which, context.with_gpus(gpus))
     found.files = frozenset((found.path, *evaluated.files))
     return found
 
@@ -194,6 +195,11 @@ def read_again(document: CallDocument, texts: Mapping[str, str], reread: Reread,
     program = reread(texts)
     if program is None or len(built_calls(program)) != len(document.others) + 1:
         raise EditRefused("the edited program would build its arguments in another way", document.extent[0])
-    again = BuiltArguments(program, which, lambda later: reread({**texts, **later}), context.with_texts(texts))
+    return built_again(document, program, lambda later: reread({**texts, **later}), which, context.with_texts(texts))
+
+
+def built_again(document: CallDocument, program: ProgramFacts, reread: Reread, which: int, context: Context) -> CallDocument:
+    """The same call in another version of its program, or under other circumstances."""
+    again = BuiltArguments(program, which, reread, context)
     again.document.program, again.document.partners = again.program, document.partners
     return again.document

@@ -180,3 +180,65 @@ def test_the_rules_that_predict_an_exception(exception, files, rules):
 def test_the_predicted_exceptions_are_those_of_the_records(root, updating):
     command = [sys.executable, "tools/rebuild_exceptions.py", *([] if updating else ["--check"])]
     assert subprocess.run(command, cwd=root, check=False).returncode == 0
+
+
+@each_case(
+    ("text", "files", "codes"),
+    [
+        ("ModuleNotFoundError: No module named 'wandb'", (), []),
+        ("ModuleNotFoundError: No module named 'trl'", (), []),
+        ("ModuleNotFoundError: No module named 'transformers.deepspeed'", (), ["KEY207"]),
+        ("ImportError: cannot import name 'score' from 'own.utils' (own/utils.py)", (), []),
+        ("ImportError: cannot import name 'AdamW' from 'transformers' (/x/__init__.py)", (), ["KEY207"]),
+        ("TypeError: Object of type bool_ is not JSON serializable", (), []),
+        ("TypeError: Object of type datetime is not JSON serializable", (), ["TYP305"]),
+        (
+            "ValueError: The config file at a.yaml had unknown keys (['tp']), please try upgrading",
+            ("/x/accelerate/commands/launch.py",),
+            ["ACC002"],
+        ),
+    ],
+)
+def test_the_values_of_a_general_message_tell_the_rule(text, files, codes):
+    assert rules_of(text, files) == codes
+
+
+def test_the_last_exception_of_a_chain_ended_the_run():
+    first = [*traceback(("base64.py", "b64decode")), "binascii.Error: Incorrect padding"]
+    chain = ["", "During handling of the above exception, another exception occurred:", ""]
+    message = "ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string."
+    found = failure(*first, *chain, *traceback(("deepspeed.py", "__init__")), message)
+    assert (found.exception, found.rules) == (message, ["RUN010"])
+    assert "it was raised while this was handled: binascii.Error: Incorrect padding" in found.details
+    memory = failure(*traceback(("train.py", "train")), OLD_FORM, *chain, *traceback(("train.py", "clean")), "AttributeError: no model")
+    assert memory.kind == "out-of-memory"
+
+
+def test_a_message_that_the_log_cannot_format_ends_nothing():
+    lines = ["--- Logging error ---", *traceback(("logging/__init__.py", "getMessage")), "TypeError: not all arguments converted"]
+    assert (
+        failures_in(
+            [f"{line}\n" for line in [*lines, "Call stack:", '  File "train.py", line 3, in main', "Message: 'a'", "Arguments: (1,)"]]
+        )
+        == []
+    )
+
+
+@each_case(
+    ("line", "summary"),
+    [
+        (
+            "slurmstepd: error: *** JOB 878 ON n1 CANCELLED AT 2026-03-05T12:56:33 DUE TO TIME LIMIT ***",
+            "Slurm cancelled the job: time limit",
+        ),
+        ("0: slurmstepd-n1: error: *** STEP 878.0 ON n1 CANCELLED AT 2026-03-05T12:56:33 ***", "Slurm cancelled the job; without a reason"),
+        ("run.sh: line 18: 14250 Killed                  python train.py", "a process was killed (SIGKILL)"),
+    ],
+)
+def test_who_ended_the_run(line, summary):
+    assert failure(line).summary.startswith(summary)
+
+
+def test_messages_of_compilers_and_of_srun_are_no_refused_arguments():
+    lines = ["Main.java:2: error: incompatible types", "srun: error: n1: task 0: Exited with exit code 1"]
+    assert failures_in([f"{line}\n" for line in lines]) == []

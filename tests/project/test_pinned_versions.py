@@ -230,3 +230,17 @@ def test_a_file_in_a_copy_of_unknown_version_gives_no_error(tmp_path):
     inside, alone = (cfglint.check(str(folder / "train.yaml")).runs[0] for folder in (copy, tmp_path))
     assert (inside.verdict, [each.severity for each in inside.diagnostics if each.code == "LLF014"]) == (None, ["warning"])
     assert (alone.verdict, [each.severity for each in alone.diagnostics if each.code == "LLF014"]) == ("reject", ["error"])
+
+
+@each_case(
+    ("requirement", "installed", "spec"),
+    [
+        ("transformers>=4.30", "transformers<4.50", (">=4.30,<4.50",)),
+        ("transformers>=4.30", "transformers<4.20", (">=4.30",)),  # no release satisfies both: the kinds of files decide
+    ],
+)
+def test_a_bound_of_the_notebook_itself_holds_with_those_of_requirements(requirement, installed, spec, tmp_path):
+    (tmp_path / "requirements.txt").write_text(f"{requirement}\n")
+    notebook = str(tmp_path / "n.ipynb")
+    facts = Repositories().complete(LaunchFacts(), notebook, ["transformers"], f'!pip install "{installed}"\n')
+    assert facts.bounds["transformers"] == spec

@@ -101,7 +101,7 @@ def test_a_call_that_does_not_get_the_target_does_not_change(fixed):
 @each_case(
     ("code", "reason"),
     [
-        (built("16 // 4"), "train.py:2"),
+        (built("len(names) and 4"), "train.py:2"),
         ("SHARED = 2\n" + built("SHARED, save_total_limit=SHARED"), "would change `save_total_limit` as well"),
     ],
 )
@@ -109,6 +109,23 @@ def test_a_value_that_is_not_edited_is_named(fixed, code, reason):
     changed, said = fixed({"train.py": program(code)}, status=2)
     assert not changed
     assert reason in said
+
+
+@each_case(
+    ("before", "after"),
+    [
+        ("SIZE = 64\n" + built("SIZE // 4"), "SIZE = 32\n" + built("SIZE // 4")),
+        (
+            "SIZE = 64\nimport os\n" + built("max(1, SIZE // 4 // int(os.environ.get('WORLD_SIZE', 1)))"),
+            "SIZE = 256\nimport os\n" + built("max(1, SIZE // 4 // int(os.environ.get('WORLD_SIZE', 1)))"),
+        ),
+        (f"def main(size=64):\n    return {built('size // 4')[7:]}\nargs = main()", None),
+        ("class C:\n    size = 64\n" + built("C.size // 4"), "class C:\n    size = 32\n" + built("C.size // 4")),
+    ],
+)
+def test_the_number_that_the_accumulation_is_computed_from_is_edited(fixed, before, after):
+    changed, _ = fixed({"train.py": program(before)})
+    assert changed == {"train.py": program(after or before.replace("64", "32"))}
 
 
 def test_other_runs_that_read_an_edited_file_are_named(fixed):

@@ -12,6 +12,8 @@ from cfglint.run.allowed_releases import next_place
 from cfglint.run.checked import CheckedRun
 
 NEWEST = RELEASES["transformers"]
+LLAMAFACTORY = "stage: sft\nmodel_name_or_path: m\ndataset: d\ntemplate: qwen\noutput_dir: out\ndo_train: true\n"
+SFT = "output_dir: out\nmax_length: 512\nload_best_model_at_end: true\neval_strategy: steps\n"
 TRAINER = "output_dir: out\nper_device_train_batch_size: 2\n"
 
 
@@ -146,3 +148,22 @@ def test_an_import_that_only_releases_in_the_middle_have_is_a_warning(tmp_path, 
 
     assert severities("transformers>=4.35\n") == ["warning"]
     assert severities("transformers>=4.54\n") == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "pin", "config", "severity", "since"),
+    [
+        ("llamafactory", "llamafactory==0.9.3", LLAMAFACTORY, "warning", "4.51.0"),
+        ("trl", "trl==0.24.0", SFT, "error", None),
+    ],
+)  # fmt: skip
+def test_a_stated_framework_leaves_the_transformers_that_it_accepts(tmp_path, monkeypatch, capsys, name, pin, config, severity, since):
+    """LLaMA-Factory 0.9.3 runs with transformers 4.45.0 to 4.52.4, and 4.51.0 removed `evaluation_strategy`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(config + ("evaluation_strategy: 'no'\n" if name == "llamafactory" else "save_strategy: epoch\n"))
+    (tmp_path / "requirements.txt").write_text(pin)
+    main(["check", "train.yaml", "--kind", name, *(["--trainer", "sft"] if name == "trl" else []), "--gpus", "1", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert [(each["severity"], each.get("since", {}).get("transformers")) for each in found if each["severity"] != "info"] == [
+        (severity, since)
+    ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RENAMED
+from cfglint.frameworks.axolotl import PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.refusal import Refusal, Removal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from cfglint.frameworks.versions import Version
     from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
@@ -120,6 +123,15 @@ def places(at: str | Sequence[str], *subjects: Subject) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (*first, *(subject.key for subject in subjects)))))
 
 
+def renamed(key: Any, release: Version) -> Any:
+    """The name of a key in a release, if a later one than the checks were written for has renamed it."""
+    if not RENAMED or not isinstance(key, str):
+        return key
+    from cfglint.frameworks.renamed_fields import name_at
+
+    return name_at(key, PACKAGE, release)
+
+
 class Data(dict):  # type: ignore[type-arg]
     """The values of the file as the checks of a release see them.
 
@@ -138,7 +150,13 @@ class Data(dict):  # type: ignore[type-arg]
     def get(self, key: object, default: object = None) -> ConfigValue:
         """The value of a key."""
         self.asked = key
-        return super().get(key, default)
+        return super().get(renamed(key, self.release), default)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        super().__setitem__(renamed(key, self.release), value)
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(renamed(key, self.release))
 
 
 class AxolotlModel:
@@ -156,6 +174,7 @@ class AxolotlModel:
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> ConfigValue:
+        current = renamed(name, self.release) if not name.startswith("__") else name
         if ever(name):
-            return None
+            return self.__dict__.get(current)
         raise RuntimeError(f"axolotl has no field {name}")

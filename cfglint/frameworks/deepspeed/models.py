@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks import pydantic
+from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
 from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
 from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, holds
@@ -205,10 +206,24 @@ def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, tit
     for name, field in model.fields.items():
         if name not in section.values:
             section.values[name] = default_of(field, version)
+    if RENAMED:
+        follow_names(section, model)
     if model.after is not None and version >= model.checks_since and not section.faults:
         for invalid in model.after(section.values):
             section.refuse((), invalid)
     return section
+
+
+def follow_names(section: ModelSection, model: PydanticModel) -> None:
+    """Give fields that the release has renamed their former names as well, which the code that reads them knows."""
+    from cfglint.frameworks.renamed_fields import name_at
+
+    for name, field in model.fields.items():
+        current = name_at(name, "deepspeed", section.version)
+        if current in section.values and not field.is_in(section.version):
+            section.values[name] = section.values[current]
+            if current in section.given:
+                section.given[name] = section.given[current]
 
 
 def default_of(field: ModelField, version: Version) -> ConfigValue:

@@ -226,7 +226,7 @@ class Trainer(Framework["TrainerConfig"]):
         if document.is_command:
             from cfglint.frameworks.huggingface.cli_arguments import HfWords
 
-            return HfWords(facts.launch)
+            return HfWords(facts.launch, facts.version(PACKAGE, NEWEST))
         if document.is_call:
             from cfglint.source.python.call import KEYWORDS
 

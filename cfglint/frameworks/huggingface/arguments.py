@@ -7,6 +7,8 @@ another type returns None.
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
+from cfglint.frameworks._releases import RENAMED
+from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
 from cfglint.frameworks.unknown import Unknown
 
@@ -85,10 +87,11 @@ class Arguments:
 
     def known(self, *names: str) -> bool:
         """Whether the values of all these fields are known."""
-        return self.undecided.isdisjoint(names)
+        return self.undecided.isdisjoint(map(self.current, names))
 
     def __getitem__(self, name: str) -> ConfigValue:
         """The value of a field; None for one that the release does not have."""
+        name = self.current(name)
         if name in self.given:
             return self.given[name]
         if name not in self.defaults and not self.exists(name):
@@ -99,11 +102,25 @@ class Arguments:
         """Whether any release has a field of this name."""
         return name in FIELDS
 
+    @property
+    def releases(self) -> dict[str, Version]:
+        """The packages that define the fields, with their releases."""
+        return {PACKAGE: self.version}
+
+    def current(self, name: str) -> str:
+        """The name of a field in the release, if a later one than the code was written for has renamed it."""
+        if not RENAMED or name in self.defaults:
+            return name
+        from cfglint.frameworks.renamed_fields import current_name
+
+        return current_name(name, self.releases)
+
     def __contains__(self, name: str) -> bool:
-        return name in self.given
+        return self.current(name) in self.given
 
     def written(self, name: str) -> str:
         """The key under which a file sets a field."""
+        name = self.current(name)
         return self.source.get(name, name)
 
     def number(self, name: str) -> int | float | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.argparse_types import converted
-from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.history import SINCE, TYPE, UNTIL
+from cfglint.frameworks.huggingface import FRAMEWORK, PACKAGE
+from cfglint.frameworks.huggingface.fields import FIELDS, HISTORY, PARSED, SECTION, defaults, type_of
+from cfglint.frameworks.program import HF_PARSER
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import Words
@@ -12,15 +16,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.program import Field
+    from cfglint.frameworks.program import Field, ProgramFacts
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document
     from cfglint.source.values import ConfigTable, ConfigValue
 
+NUMERIC = ("int", "float", "bool")
+REFUSED = ("a value that the parser refuses",)
 LISTS = ("debug", "include_for_metrics", "label_names")  # nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 
 
-def cast(override: Override) -> ConfigValue:
-    """The value of a field on the launch line; the unchanged string if the parser would reject it.
+def cast(override: Override, version: Version) -> ConfigValue:
+    """The value of a field on the launch line by its type in a release; the unchanged string if the parser would reject it.
 
     An argument without a value is true. Source: transformers 5.23.0
     hf_argparser.py:39-55 (string_to_bool), 158-260 (the type of an argument is that of its field).
@@ -32,11 +39,11 @@ def cast(override: Override) -> ConfigValue:
         from cfglint.frameworks.overrides import by_omegaconf
 
         return by_omegaconf(override)
-    kinds = FIELDS[key][0].split("|")
+    kinds = type_of(key, version).split("|")
     if "list" in kinds and (len(texts) > 1 or "str" not in kinds):
         return texts
     text = " ".join(texts)
-    if key == "warmup_steps" and text.removeprefix("-").isdecimal() and len(text) < 20:
+    if "float" in kinds and key == "warmup_steps" and text.removeprefix("-").isdecimal() and len(text) < 20:
         return int(text)  # an integer field up to 4.57, a float since; the number is the same
     for kind in kinds:
         value = converted(kind, text)
@@ -48,13 +55,15 @@ def cast(override: Override) -> ConfigValue:
 class HfWords(Words):
     """Parses the words of a command as `HfArgumentParser` does: each value by the type of its field, unknown ones as strings.
 
-    `fields` are the arguments that the program defines itself.
+    `fields` are the arguments that the program defines itself, `version` is the release that has the types of the others.
     """
 
     name = "HfArgumentParser.parse_args_into_dataclasses"
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, version: Version) -> None:
+        self.version = version
         self.fields = launch.parser.fields if launch.parser is not None else {}
+        self.refuses = parses_all(launch.parser)  # what it refuses is reported with the line
 
     def construct(self, document: Document) -> ConfigValue:
         """The values by option; `--no_x` of a field that is true by default means false."""
@@ -66,14 +75,16 @@ class HfWords(Words):
             positive = key.removeprefix("no_")
             if words is None:
                 found[key] = Unknown(document.unknown.get(key, ()))
-            elif positive != key and positive in FIELDS and not words and FIELDS[positive][1] is True:
+            elif positive != key and not words and defaults(self.version).get(positive) is True:
                 found[positive] = False
             elif not words and is_number(key):  # which the parser refuses
                 found[key] = Unknown(("an option without its value",))
             elif key in self.fields:
                 found[key] = own_value(self.fields[key], words)
+            elif self.refuses and words and any(self.version in releases for _, releases in refusals(key, words[0])):
+                found[key] = Unknown(REFUSED)
             else:
-                found[key] = cast(Override(key, first_words(key, words), ARGS))
+                found[key] = cast(Override(key, words[:1] if takes_one(key, self.version) else words, ARGS), self.version)
         return found
 
 
@@ -81,6 +92,21 @@ def is_number(key: str) -> bool:
     """Whether a field of TrainingArguments is a number, whose option needs a value."""
     kinds = FIELDS[key][0].split("|") if key in FIELDS else []
     return not {"int", "float"}.isdisjoint(kinds) and "bool" not in kinds
+
+
+def refusals(key: str, text: str) -> list[tuple[str, Releases]]:
+    """The type that the parser cannot convert the word of an option to, with the releases that have this type."""
+    found = []
+    for row in HISTORY.names(SECTION).get(key, ()):
+        kind = PARSED.get(key, row[TYPE])
+        if kind in NUMERIC and converted(kind, text) is None:
+            found.append((kind, Releases(row[SINCE], row[UNTIL], package=PACKAGE)))
+    return found
+
+
+def parses_all(program: ProgramFacts | None) -> bool:
+    """Whether a program is known to parse the fields of TrainingArguments with `HfArgumentParser`."""
+    return program is not None and program.parser == HF_PARSER and program.arguments in FRAMEWORK.argument_classes()
 
 
 def own_value(field: Field, words: list[str]) -> ConfigValue:
@@ -92,11 +118,6 @@ def own_value(field: Field, words: list[str]) -> ConfigValue:
     return values if field.takes in ("+", "*") else values[0]
 
 
-def first_words(key: str, words: list[str]) -> list[str]:
-    """The words that an option takes: all of them for a list, else one."""
-    return words[:1] if takes_one(key) else words
-
-
-def takes_one(key: str) -> bool:
-    """Whether an option takes one word, as `report_to` and `fsdp` do although they may be lists in a file."""
-    return key in FIELDS and key not in LISTS
+def takes_one(key: str, version: Version) -> bool:
+    """Whether an option takes one word, as `fsdp` does although it may be a list in a file, and `report_to` since 4.40."""
+    return key in FIELDS and key not in LISTS and type_of(key, version) != "list"

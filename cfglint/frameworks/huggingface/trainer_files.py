@@ -96,7 +96,10 @@ class TrainerFiles(Config):
         from cfglint.frameworks.huggingface.fields import FIELDS
         from cfglint.frameworks.overrides import ARGS, Override
 
-        return {key: cast(Override(key, [each], ARGS)) if isinstance(each, str) and key in FIELDS else each for key, each in values.items()}
+        return {
+            key: cast(Override(key, [each], ARGS), self.version) if isinstance(each, str) and key in FIELDS else each
+            for key, each in values.items()
+        }
 
     def knows(self, key: str) -> bool:
         """Whether the value of a field is known, be it written or a default."""
@@ -107,7 +110,7 @@ class TrainerFiles(Config):
         from cfglint.frameworks.huggingface.cli_arguments import cast
         from cfglint.frameworks.overrides import ARGS
 
-        return cast(override) if override.origin == ARGS else super().override_value(override)
+        return cast(override, self.version) if override.origin == ARGS else super().override_value(override)
 
     def default(self, path: Path, missing: object) -> ConfigValue:
         """The default of a field as the program's own class, the trainer's or the release sets it; other keys by the schema."""

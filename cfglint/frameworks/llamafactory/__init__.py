@@ -117,6 +117,16 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
 
         return {self.package: self.newest, TRAINER.package: library(TRAINER.package, parse_version(self.newest))}
 
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with the releases of transformers that a stated release of LLaMA-Factory accepts, where nothing states one."""
+        if not facts.is_known(self.package) or TRAINER.package in facts.target:
+            return facts
+        from cfglint.frameworks.llamafactory.releases import library
+
+        version = facts.version(self.package, self.newest)
+        target = {**facts.target, TRAINER.package: library(TRAINER.package, version)}
+        return facts.replace(target=target, bounds={**facts.bounds, TRAINER.package: (f">={library('transformers>=', version)}",)})
+
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed, accelerator and FSDP files that it names, as a trainer file does."""
         return TRAINER.references(document)

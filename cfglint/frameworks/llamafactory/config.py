@@ -57,6 +57,8 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def own(self, name: str) -> ConfigValue:
         """The value of one of LLaMA-Factory's fields; None if the release does not have it."""
+        if name not in arguments(self.own_version):
+            name = str(self.renamed((name,))[0])
         if name in self.values and name in arguments(self.own_version):
             return self.values[name]
         return default_of(name, self.own_version)

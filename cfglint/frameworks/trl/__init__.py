@@ -182,10 +182,13 @@ class Trl(Framework["TrlConfig"]):
         return {PACKAGE: NEWEST, TRANSFORMERS: NEWEST_TRANSFORMERS}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the release of TRL or transformers that matches the other, if only one of them is known."""
+        """The facts with the release of TRL or transformers that matches the other, if only one of them is stated.
+
+        All releases of transformers that TRL's requirements allow, up to the newest of its day, may be used then.
+        """
         if (PACKAGE in facts.target) == (TRANSFORMERS in facts.target):
             return facts
-        from cfglint.frameworks.trl.releases import newest_for, transformers_of
+        from cfglint.frameworks.trl.releases import newest_for, transformers_needed, transformers_of
 
         if TRANSFORMERS in facts.target:
             found = newest_for(facts.version(TRANSFORMERS, ""))
@@ -193,9 +196,9 @@ class Trl(Framework["TrlConfig"]):
                 return facts
             return facts.replace(target={**facts.target, PACKAGE: found}, bounds={**facts.bounds, PACKAGE: (f"<={found}",)})
         version = facts.version(PACKAGE, NEWEST)
-        if version >= FIRST_WITH_NEWEST:
-            return facts
-        return facts.replace(target={**facts.target, TRANSFORMERS: transformers_of(version)})
+        newest = {} if version >= FIRST_WITH_NEWEST else {TRANSFORMERS: transformers_of(version)}
+        needed = {TRANSFORMERS: (transformers_needed(version),)} if facts.is_known(PACKAGE) else {}
+        return facts.replace(target={**facts.target, **newest}, bounds={**facts.bounds, **needed})
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer of the program: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""

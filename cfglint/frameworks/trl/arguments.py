@@ -86,6 +86,11 @@ class TrlArguments(Arguments):
         """The fields of the trainer's class with their defaults."""
         return self.fields.defaults
 
+    @property
+    def releases(self) -> dict[str, Version]:
+        """The packages that define the fields, with their releases."""
+        return {"trl": self.release, **super().releases}
+
     def exists(self, name: str) -> bool:
         """Whether any release has a field of this name, for any trainer."""
         return super().exists(name) or HISTORY.ever(name)

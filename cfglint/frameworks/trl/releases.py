@@ -32,9 +32,14 @@ def newest_for(transformers: Version) -> str:
     return dotted(RELEASES[0])
 
 
+def transformers_needed(release: Version) -> str:
+    """The bound of the requirements of a release of TRL on transformers: `>=4.46.0` or `<4.47.0`."""
+    return [bound for since, bound in TRANSFORMERS_NEEDED if since <= release][-1]
+
+
 def accepts(release: Version, transformers: Version) -> bool:
-    """Whether the requirements of a release of TRL allow a release of transformers: `>=4.46.0` or `<4.47.0`."""
-    wanted = [bound for since, bound in TRANSFORMERS_NEEDED if since <= release][-1]
+    """Whether the requirements of a release of TRL allow a release of transformers."""
+    wanted = transformers_needed(release)
     if wanted.startswith(">="):
         return transformers >= parse_version(wanted[2:])
     return transformers < parse_version(wanted[1:])

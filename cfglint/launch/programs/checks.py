@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
+from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, refusals
 from cfglint.frameworks.launch_line import LineProblem
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER
+from cfglint.launch.arguments import may_have_more, stands_for_more
 from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.launcher import launcher_of
-from cfglint.source.shell.command import ELLIPSES, MARKDOWN, is_placeholder
+from cfglint.source.shell.command import is_placeholder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
+TAKES_ONE = {"report_to": Releases((4, 40, 0), package="transformers")}  # options that took several words before
 MOST_NAMED = 8  # choices in a message
 
 
@@ -60,15 +64,17 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
             yield from wrong_value(argument, field, program)
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
             yield without_value(argument, takes, program)
+        elif field is None and argument.texts and parses_all(program):
+            yield from wrong_trainer_value(argument, program)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
         rest = [word for word in rest if not stands_for_more(word)]
         if program.is_strict and rest and are_words(argument.texts):
-            yield left_over(rest, f"--{argument.name}", program)
+            yield left_over(rest, f"--{argument.name}", program, since=TAKES_ONE.get(argument.name))
         if program.is_strict and program.parser == ARGPARSE and takes is None and not any(n.startswith(argument.name) for n in known.takes):
             yield unrecognized(argument, known)
     if program.is_strict:
         yield from local_rank(line, known)
-    if not before and all(word.known or word.string.strip("<?>") for word in line.arguments):
+    if not before and not may_have_more(line.arguments) and all(word.known or word.string.strip("<?>") for word in line.arguments):
         yield from missing(line, {each.name for each in arguments}, program)
 
 
@@ -79,12 +85,6 @@ def drop_blank(line: LaunchLine, arguments: list[Argument], before: list[Text], 
     if words and words[-1] is line.call.cut and (not arguments or known.takes.get(arguments[-1].name) in (*ONE, "0")):
         refuse(line, "", refusal([words[-1].string], known.program))
         last.pop()
-
-
-def stands_for_more(word: Text) -> bool:
-    """Whether a word is the `...` of a page, in the place of further arguments."""
-    place = word.place
-    return word.string in ELLIPSES and place is not None and place[0].lower().endswith(MARKDOWN)
 
 
 def are_words(texts: list[Text]) -> bool:
@@ -109,17 +109,8 @@ def wrong_value(argument: Argument, field: Field, program: ProgramFacts) -> Iter
         if text is None or is_placeholder(text):
             continue
         kind = field.kind.removeprefix("list:")
-        if kind in ("int", "float", "bool") and converted(kind, text) is None:
-            message = f"`{option}` is {text}, not {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'a boolean'}"
-            yield LineProblem(
-                "LCH017",
-                "error",
-                word,
-                option,
-                message,
-                f"error: {invalid_value(as_named(argument.name, program), kind, text)}",
-                remedy=f"write {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'True or False'}",
-            )
+        if kind in NUMERIC and converted(kind, text) is None:
+            yield unconverted(word, argument.name, kind, program)
         elif field.choices and text not in map(str, field.choices) and converted(kind, text) not in field.choices:
             names = [*map(str, field.choices[:MOST_NAMED]), *(["..."] if len(field.choices) > MOST_NAMED else [])]
             listed, raised = ", ".join(names), f"error: {invalid_choice(as_named(argument.name, program), text, names)}"
@@ -132,6 +123,24 @@ def wrong_value(argument: Argument, field: Field, program: ProgramFacts) -> Iter
                 raised,
                 remedy=f"write one of {listed}",
             )
+
+
+def unconverted(word: Text, name: str, kind: str, program: ProgramFacts, releases: Releases | None = None) -> LineProblem:
+    """The problem of a word that does not have the type of its option."""
+    needed = {"int": "an integer", "float": "a number", "bool": "a boolean"}[kind]
+    raised = f"error: {invalid_value(as_named(name, program), kind, word.string)}"
+    remedy = f"write {needed if kind != 'bool' else 'True or False'}"
+    return LineProblem(
+        "LCH017", "error", word, f"--{name}", f"`--{name}` is {word.string}, not {needed}", raised, remedy, releases=releases
+    )
+
+
+def wrong_trainer_value(argument: Argument, program: ProgramFacts) -> Iterator[LineProblem]:
+    """The problem of a value that does not have the type of its field of TrainingArguments."""
+    word = argument.texts[0]
+    if word.value is not None and not is_placeholder(word.value):
+        for kind, releases in refusals(argument.name, word.value):
+            yield unconverted(word, argument.name, kind, program, releases)
 
 
 def as_named(name: str, program: ProgramFacts) -> str:
@@ -160,13 +169,13 @@ def unrecognized(argument: Argument, known: Known) -> LineProblem:
     return LineProblem("LCH003", "error", argument.word, f"--{argument.name}", message, raised, remedy="" if near else f"remove `{option}`")
 
 
-def left_over(words: list[Text], option: str, program: ProgramFacts) -> LineProblem:
-    """The problem of words after an option with one value."""
+def left_over(words: list[Text], option: str, program: ProgramFacts, since: Releases | None = None) -> LineProblem:
+    """The problem of words after an option that takes one value, in all releases or `since` some."""
     texts = [word.string for word in words]
     is_flag = known_flag(program, option)
     message = f"`{texts[0]}` is left over: `{option}` takes {'no value' if is_flag else 'one value'}"
     remedy = f"remove `{texts[0]}`" if is_flag else "quote the words, or remove them"
-    return LineProblem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy=remedy)
+    return LineProblem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy=remedy, releases=since)
 
 
 def known_flag(program: ProgramFacts, option: str) -> bool:

@@ -42,6 +42,10 @@ class Context:
         read = with_texts(self.read, texts)
         return Context(self.words, self.is_open, self.environment, self.gpus, read, self.folders, self.main, self.spelled)
 
+    def with_gpus(self, gpus: int) -> Context:
+        """The same on another number of GPUs."""
+        return Context(self.words, self.is_open, self.environment, gpus, self.read, self.folders, self.main, self.spelled)
+
     def with_words(self, words: tuple[str, ...]) -> Context:
         """The same with the words of another line."""
         return Context(words, self.is_open, self.environment, self.gpus, self.read, self.folders, self.main, words)

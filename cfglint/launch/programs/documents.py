@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs.literals import literal
@@ -13,6 +14,7 @@ from cfglint.source.python.literals import Offsets, node_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
     from cfglint.frameworks.program import ProgramFacts
@@ -82,6 +84,8 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
         elsewhere = place_elsewhere(document, name, isinstance(key, ast.keyword), value, content)
         if elsewhere is not None:
             document.elsewhere[name] = elsewhere
+        elif type(content) is int:
+            document.computed[name] = [each for each in map(partial(place_of_source, document), leaves_of(value)) if each is not None]
     if value.argument and value.argument in program.fields:
         document.borrowed[name] = value.argument
 
@@ -94,6 +98,25 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
     if value.module is None or value.node is None or type(literal(value.node)) is not type(content) or literal(value.node) != content:
         return None
     return place_of_literal(call, name, value.node, value.module, content)
+
+
+def leaves_of(value: Value) -> Iterator[Value]:
+    """The integers that a computed number comes from."""
+    for each in value.sources:
+        if each.sources:
+            yield from leaves_of(each)
+        elif type(each.data) is int:
+            yield each
+
+
+def place_of_source(call: CallDocument, value: Value) -> Written | None:
+    """The place of an integer that a value is computed from, under the name that it is assigned to."""
+    if value.module is None or value.node is None:
+        return None
+    above = value.module.parent(value.node)
+    target = above.targets[0] if isinstance(above, ast.Assign) else getattr(above, "target", None)
+    name = value.argument or getattr(above, "arg", None) or (target.id if isinstance(target, ast.Name) else ast.unparse(value.node))
+    return place_elsewhere(call, str(name), True, value, value.data)
 
 
 def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: ProgramModule, content: object) -> Written:

@@ -28,6 +28,7 @@ from cfglint.launch.programs.objects import (
     OpenFile,
     Sequence,
     Value,
+    computed,
     same,
     unknown,
 )
@@ -274,7 +275,7 @@ class Expressions:
             return Value(Sequence((*one.items, *other.items), one.kind)) if not one.is_open and not other.is_open else unknown()
         if isinstance(one, Mapping) and isinstance(other, Mapping) and isinstance(operation, ast.BitOr):
             return Value(merged([one, other]))
-        return calculated(operation, one, other)
+        return computed(calculated(operation, one, other), left, right)
 
     def _unaryop(self, node: ast.UnaryOp, frame: Frame) -> Value:
         inner = self.evaluate(node.operand, frame)

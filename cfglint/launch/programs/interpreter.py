@@ -357,12 +357,13 @@ class Interpreter(Expressions):
                 self.assign(target, unknown("it depends on the turn of a loop"), frame)
             self.block(node.body, frame)
 
+        before = len(self.conditions)
         self.trial += 1
         try:
             self._spoil(self._attempt(turn)[1])
         finally:
             self.trial -= 1
-        before = len(self.conditions)
+            del self.conditions[before:]
         self.conditions.append((node, 0))
         try:
             leaves, writes = self._attempt(turn)
@@ -645,12 +646,16 @@ def as_loaded(node: ast.expr) -> ast.expr:
 
 def gives_up(node: ast.If) -> bool:
     """Whether a branch only reports something and leaves without a result, so that nothing is trained: "training file not found"."""
-    body = node.body
+    return any(len(body) > 1 and reports_and_leaves(body) for body in (node.body, node.orelse))
+
+
+def reports_and_leaves(body: list[ast.stmt]) -> bool:
+    """Whether statements write messages, then end the function without a result, or the program."""
     last = body[-1]
     call = last.value if isinstance(last, ast.Expr) else None
     leaves = isinstance(last, ast.Return) and (last.value is None or (isinstance(last.value, ast.Constant) and not last.value.value))
     leaves = leaves or (isinstance(call, ast.Call) and shown(call.func) in EXITS)
-    return leaves and len(body) > 1 and not node.orelse and all(isinstance(each, ast.Expr) and is_report(each.value) for each in body[:-1])
+    return leaves and all(isinstance(each, ast.Expr) and is_report(each.value) for each in body[:-1])
 
 
 def is_report(node: ast.expr) -> bool:

@@ -28,6 +28,7 @@ from cfglint.launch.programs.objects import (
     OpenFile,
     Sequence,
     Value,
+    computed,
     plain,
     unknown,
     wrapped,
@@ -191,7 +192,7 @@ def converted(name: str, given: Given) -> Value:
     except (ValueError, TypeError, OverflowError):
         return unknown()
     kept = len(given) == 1 and type(result) is type(contents[0]) and result == contents[0]
-    return given[0] if kept else Value(result) if isinstance(result, PLAIN) else unknown()
+    return given[0] if kept else computed(Value(result), *given) if isinstance(result, PLAIN) else unknown()
 
 
 def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
@@ -246,7 +247,7 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if not all(isinstance(each.data, (int, float)) for each in items):
         return unknown(next((each.reason for each in items if each.reason), ""))
     numbers = [each.data for each in items]
-    return Value(sum(numbers) if name == "sum" else max(numbers) if name == "max" else min(numbers))
+    return computed(Value(sum(numbers) if name == "sum" else max(numbers) if name == "max" else min(numbers)), *items)
 
 
 def paired(run: Interpreter, name: str, given: Given) -> Value:

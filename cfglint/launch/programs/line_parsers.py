@@ -164,9 +164,11 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) ->
         data.slots[parser.command_name] = Value(chosen) if chosen is not None else unknown()
     elif parser.commands and chosen is None:
         data.slots[OPEN] = True
+    lacks_words = any(each.is_required and each.name not in given for part in parts for each in part.arguments)
     for part in parts:
         for argument in part.arguments:
-            value = result_of(run, argument, given.get(argument.name), part, is_open or unclear)
+            may_be_given = is_open or unclear or (lacks_words and argument.is_without_default)
+            value = result_of(run, argument, given.get(argument.name), part, may_be_given)
             if argument.name not in data.slots or argument.name in given:
                 data.slots[argument.name] = value
         for name, value in part.defaults.items():
@@ -186,7 +188,7 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
             return Value(unknown().data, reason=f"`--{name}`: {OPEN_LINE}", argument=name)
         default = parser.defaults.get(name) or argument.default
         if argument.is_required:
-            return Value(unknown().data, reason=f"`--{name}` is required: the launch line gives it", argument=name)
+            return Value(unknown().data, reason=f"`{argument.options[0]}` is required: the launch line gives it", argument=name)
         if default is NONE and argument.action.data in FLAGS:
             default = Value(not FLAGS[argument.action.data])
         if default is NONE and argument.is_positional and argument.nargs.data == "*":

@@ -59,10 +59,11 @@ class FilePlace(Record):
 class Value:
     """A value of the program: its content, the literal that it was written as, and the argument of the program that it comes from.
 
-    `reason` explains why it is unknown. `written` is the place in a config file that it was loaded from.
+    `reason` explains why it is unknown. `written` is the place in a config file that it was loaded from, `sources` are the values that it
+    is computed from.
     """
 
-    __slots__ = ("argument", "data", "module", "node", "reason", "written")
+    __slots__ = ("argument", "data", "module", "node", "reason", "sources", "written")
 
     def __init__(
         self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, reason: str = "", argument: str = ""
@@ -73,6 +74,7 @@ class Value:
         self.reason = reason
         self.argument = argument
         self.written: FilePlace | None = None
+        self.sources: tuple[Value, ...] = ()
 
     @property
     def known(self) -> bool:
@@ -83,6 +85,13 @@ class Value:
     def is_plain(self) -> bool:
         """Whether it is a number, a string, a boolean or None."""
         return isinstance(self.data, PLAIN)
+
+
+def computed(value: Value, *sources: Value) -> Value:
+    """A number with the values that it is computed from."""
+    if isinstance(value.data, int):
+        value.sources = sources
+    return value
 
 
 def unknown(reason: str = "") -> Value:

@@ -17,7 +17,7 @@ class ParserArgument:
         self.name = name
         self.options = options
         self.default = given.get("default", NONE)
-        self.is_required = given.get("required", NONE).data is True
+        self.required = given.get("required", NONE).data is True
         self.kind = given.get("type")
         self.action = given["action"] if "action" in given else Value("store")
         self.nargs = given.get("nargs", NONE)
@@ -28,6 +28,16 @@ class ParserArgument:
     def is_positional(self) -> bool:
         """Whether it has no option."""
         return not self.options[0].startswith("-")
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the parser refuses a line without it."""
+        return self.required or (self.is_positional and self.nargs.data not in ("?", "*"))
+
+    @property
+    def is_without_default(self) -> bool:
+        """Whether it is None on a line that does not give it."""
+        return self.default is NONE and not self.takes_none and not self.is_positional
 
     @property
     def takes_none(self) -> bool:

@@ -21,12 +21,13 @@ class CallDocument(Document):
     `values` are the values as in Python, with `frameworks.unknown.Unknown` for unknown ones; `unknown` has the reasons.
     `literal` are the keywords whose value is written as a literal, in the call or in the only assignment of a name. `borrowed` maps
     a keyword to the argument of the program that supplies its value; `elsewhere` has the places of values that another module or a
-    config file has, `defaults` those of the defaults of the program's own fields, `ends` the ends of keywords with their values. `name`
+    config file has, `computed` those of the numbers that a value is computed from, `defaults` those of the defaults of the program's own
+    fields, `ends` the ends of keywords with their values. `name`
     is the called class or function, `set_later` are the fields that the code sets on its result, `number` is its place among the calls
     of the program that build arguments. `others` are the other ones; those of `partners` may change with it. `files` are the paths of
     all files that the values come from; `again_with` finds the call in other versions of them, with the facts about that version of the
     `program`. `trace` gives the source of what an unknown value is computed from, which begins with the expression in `traced`. `loop` is
-    the training loop of the program, for its `Accelerator`.
+    the training loop of the program, for its `Accelerator`. `on_gpus` is the call on another number of GPUs.
     """
 
     def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
@@ -48,8 +49,10 @@ class CallDocument(Document):
         self.others: dict[int, CallDocument] = {}
         self.partners: frozenset[int] = frozenset()
         self.elsewhere: dict[str, Written] = {}
+        self.computed: dict[str, list[Written]] = {}
         self.defaults: dict[str, Written] = {}
         self.program: ConfigValue = None
+        self.on_gpus: Callable[[int], CallDocument] | None = None
         self.files: frozenset[str] = frozenset((path,))
         self.again_with: Callable[[Mapping[str, str]], CallDocument] | None = None
 
@@ -60,7 +63,7 @@ class CallDocument(Document):
 
     def written_elsewhere(self) -> list[Written]:
         """The places in other documents that its values come from."""
-        return [*self.elsewhere.values(), *self.defaults.values()]
+        return [*self.elsewhere.values(), *self.defaults.values(), *(each for found in self.computed.values() for each in found)]
 
     def default_of(self, path: Path) -> Written | None:
         """The default of a field of the program's own class, or the mapping of a config file that gives all arguments."""

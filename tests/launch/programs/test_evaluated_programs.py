@@ -332,6 +332,22 @@ def test_a_required_argument_without_a_line_is_unknown():
     assert value(code, "args.rows", ["--rows", "5"]) == 5
 
 
+@pytest.mark.parametrize(
+    ("needed", "words", "expected"),
+    [
+        ("'--data', required=True", (), None),
+        ("'data'", (), None),
+        ("'data', nargs='?'", (), 8),
+        ("'--data', required=True", ("--data", "x"), 8),
+    ],
+)
+def test_an_option_without_a_default_is_unknown_if_the_line_is_missing(needed, words, expected):
+    """A line that has to give other arguments may give this one, too."""
+    code = f"parser = argparse.ArgumentParser()\nparser.add_argument({needed})\nparser.add_argument('--rows', type=int)\n"
+    found = value(code + "args = parser.parse_args()", "8 if args.rows is None else args.rows", words)
+    assert found == expected
+
+
 OWN_ARGUMENTS = """
 from dataclasses import dataclass
 from trl import TrlParser
@@ -347,3 +363,19 @@ def test_the_parser_of_trl_converts_the_strings_of_a_file():
     files = {"own.yaml": "rate: 1e-6\nrows: '8'\n"}
     found = [value(OWN_ARGUMENTS, each, ("--config", "own.yaml"), files) for each in ("own.rate", "own.rows")]
     assert found == [1e-6, 8]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "for each in unknown():\n        if each:\n            if other(each):\n                break",
+        "if unknown():\n        print()\n    else:\n        print('no data')\n        return False",
+        "if not unknown():\n        print('no data')\n        return",
+    ],
+)
+def test_what_does_not_decide_whether_a_call_is_made(before):
+    """A `break` ends its loop only, and a branch that reports that something is missing trains nothing."""
+    code = f"{IMPORTS}\ndef main():\n    {before}\n    TrainingArguments('out')\nmain()\n"
+    modules = Modules(["."], {"train.py": code}.get)
+    [made] = Evaluations(modules, modules.module_of("train.py")).under(Context()).made.values()
+    assert made.conditions == ()

@@ -124,7 +124,31 @@ def test_a_release_that_nobody_states_gives_a_warning(run):
     assert (found["code"], found["severity"]) == ("LCH020", "warning")
 
 
-def test_fix_refuses_it_with_the_places(run, capsys):
-    run(PROGRAM.format("gradient_accumulation_steps=2", "8"))
+@each_case(
+    ("code", "batch", "after"),
+    [
+        (PROGRAM.format("gradient_accumulation_steps=2", "8"), "256", PROGRAM.format("gradient_accumulation_steps=8", "8")),
+        (PROGRAM.format("gradient_accumulation_steps=2", "8"), "16", PROGRAM.format("gradient_accumulation_steps=1", "4")),
+        (
+            "size = 8\n" + PROGRAM.format("mixed_precision='bf16'", "size"),
+            "16",
+            "size = 4\n" + PROGRAM.format("mixed_precision='bf16'", "size"),
+        ),
+        (
+            PROGRAM.format("mixed_precision='bf16'", "8"),
+            "64",
+            PROGRAM.format("mixed_precision='bf16', gradient_accumulation_steps=2", "8"),
+        ),
+    ],
+)
+@pytest.mark.usefixtures("run")
+def test_fix_edits_the_loader_and_the_accelerator(tmp_path, code, batch, after):
+    (tmp_path / "train.py").write_text(code)
+    assert main(["fix", "train.py", "--gpus", "4", "--global-batch", batch]) == 0
+    assert (tmp_path / "train.py").read_text() == after
+
+
+def test_fix_names_what_it_does_not_edit_of_a_loop(run, capsys):
+    run(PROGRAM.format("gradient_accumulation_steps=int(s)", "8"))
     assert main(["fix", "train.py", "--gpus", "4", "--global-batch", "256"]) == 2
-    assert "set `batch_size` (train.py:6) and `gradient_accumulation_steps` (train.py:5)" in capsys.readouterr().err
+    assert "set `batch_size` (train.py:6)" in capsys.readouterr().err

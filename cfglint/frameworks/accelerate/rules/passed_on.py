@@ -5,9 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, launcher_rule
-from cfglint.findings.wording import described, spelled
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.rules.common import FSDP, GPUS, SAGEMAKER
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, mistyped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,12 +142,7 @@ def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
     if isinstance(value, (dict, list)) and config.spawns and config.local and config.machines == 1:
         shown = None if isinstance(value, dict) else value
         text = f"ValueError: Unsupported nproc_per_node value: {shown}"
-        yield Finding(
-            config.setting("num_processes"),
-            f"`num_processes` is {described(value)}, not a number",
-            exception=text,
-            help="set `num_processes` to the number of GPUs",
-        )
+        yield mistyped(config.setting("num_processes"), "a number", text, "set `num_processes` to the number of GPUs")
 
 
 @launcher_rule(

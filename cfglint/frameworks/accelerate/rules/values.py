@@ -7,7 +7,7 @@ from cfglint.findings.rule import Example, Finding, launcher_rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.releases import backends, types
 from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, SAGEMAKER
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,16 +181,13 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
             help=remedy,
             severity=WARNING if machines is None and config.is_partial else None,  # a flag of the launch line may give it
         )
-    elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
-        text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
+    elif not isinstance(processes, (int, float)):
+        divided = machines > 1 and config.spawns
+        what = "unsupported operand type(s) for //:" if divided else "'>' not supported between instances of"
         remedy = f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None
-        message = f"`num_processes` is {described(processes)}, not a number"
-        yield Finding(config.setting("num_processes"), message, exception=text, help=remedy)
-    elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not passed_over(config, processes):
-        text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
-        remedy = f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None
-        message = f"`num_processes` is {described(processes)}, not a number"
-        yield Finding(config.setting("num_processes"), message, exception=text, help=remedy)
+        if divided or (not config.spawns and processes is not None and not passed_over(config, processes)):
+            text = f"TypeError: {what} '{type(processes).__name__}' and 'int'"
+            yield mistyped(config.setting("num_processes"), "a number", text, remedy)
     for axis in ("cp", "sp") if config.spawns and config.release_has("parallelism_config") else ():
         path = ("parallelism_config", f"parallelism_config_{axis}_size")
         size = config.get(*path, default=1)
@@ -209,14 +206,9 @@ def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
             continue
         text = indexing_error(block) if config.version < BLOCKS_COPIED else None
         if text is None and name == "deepspeed_config" and config.uses_deepspeed:
-            text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
+            text = not_attribute(block, "keys")
         if text is not None:
-            yield Finding(
-                config.setting(name),
-                f"`{name}` is {spelled(block)}, not a mapping",
-                exception=text,
-                help=f"remove `{name}`, or write a mapping",
-            )
+            yield mistyped(config.setting(name), "a mapping", text, f"remove `{name}`, or write a mapping")
 
 
 def indexing_error(block: object) -> str | None:

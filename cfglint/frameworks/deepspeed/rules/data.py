@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule, value_rule
-from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.deepspeed.rules.values import not_attribute
+from cfglint.findings.wording import described
+from cfglint.frameworks.remedies import mistyped, not_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def data_efficiency_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     for path in SECTIONS:
         value = config.get(*path, default={})
         if not isinstance(value, dict) and config.looks_up(*path):
-            text = f"`{'.'.join(path)}` is {spelled(value)}, not an object"
-            yield Finding(config.setting(*path), text, exception=not_attribute(value, "get"), help=f"remove `{'.'.join(path)}`")
+            yield mistyped(config.setting(*path), "an object", not_attribute(value, "get"), f"remove `{'.'.join(path)}`")
 
 
 @rule(

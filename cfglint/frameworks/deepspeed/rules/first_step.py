@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
+from cfglint.frameworks.remedies import mistyped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,12 +88,8 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("steps_per_print")
     if not isinstance(value, (int, float)):
         raised = f"TypeError: unsupported operand type(s) for %: 'int' and '{type(value).__name__}'"
-        yield Finding(
-            setting,
-            f"`steps_per_print` is {described(value)}, not a number",
-            exception=raised,
-            help="set `steps_per_print` to a number, without quotes" if isinstance(value, str) else None,
-        )
+        remedy = "set `steps_per_print` to a number, without quotes" if isinstance(value, str) else None
+        yield mistyped(setting, "a number", raised, remedy)
     elif value == 0:
         raised = "ZeroDivisionError: integer modulo by zero"
         yield Finding(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.pydantic import Fault
+    from cfglint.frameworks.schema import Schema
     from cfglint.frameworks.similar_keys import Candidate
     from cfglint.frameworks.versions import Version
     from cfglint.source.values import ConfigMapping, ConfigValue
@@ -230,7 +231,8 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
     from cfglint.frameworks.schema import load
 
     section = tuple(str(step) for step in setting.path[:-1])
-    found = load("deepspeed").nearest(section, str(setting.path[-1]), 1)
+    schema = load("deepspeed")
+    found = [each for each in schema.nearest(section, str(setting.path[-1])) if has_key(schema, each, config.version)]
     if not found:
         return "", None
     candidate = found[0]
@@ -240,6 +242,12 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
     if config.has(*candidate.path):
         return hint, None
     return hint, rename(setting, candidate.path[-1], f"rename it to `{candidate.path[-1]}`", safe=candidate.distance == 1)
+
+
+def has_key(schema: Schema, candidate: Candidate, version: Version) -> bool:
+    """Whether a release has the suggested key."""
+    known = schema.lookup(candidate.path)
+    return known is not None and known.known_to(version)
 
 
 def move_to_section(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:

@@ -7,7 +7,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,13 +43,7 @@ def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
     if value is None or not config.looks_up("log_level"):
         return
     if not isinstance(value, str):
-        raised = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
-        yield Finding(
-            config.setting("log_level"),
-            f"`log_level` is {spelled(value)}, not a string",
-            exception=raised,
-            help='set `log_level` to "info"',
-        )
+        yield mistyped(config.setting("log_level"), "a string", not_attribute(value, "lower"), 'set `log_level` to "info"')
     elif value.lower() not in LEVELS:
         raised = f"ValueError: {value.lower()} is not one of the valid logging levels."
         text = f"`log_level` is {spelled(value)}; it must be {listed(map(spelled, LEVELS))}"

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, batch_rule, value_rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import FP16
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,9 +49,8 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
 def content(config: DeepSpeedConfig, key: str, value: object) -> Iterator[Finding]:
     """Findings about the value of one of the sections."""
     if not isinstance(value, dict):
-        attribute = "keys" if key == "sparse_attention" else "get"
-        raised = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
-        yield Finding(config.setting(key), f"`{key}` is {spelled(value)}, not an object", exception=raised, help=f"remove `{key}`")
+        raised = not_attribute(value, "keys" if key == "sparse_attention" else "get")
+        yield mistyped(config.setting(key), "an object", raised, f"remove `{key}`")
     elif key in NEED_ENABLED and "enabled" not in value:
         yield Finding(
             config.setting(key),
@@ -145,8 +144,7 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
 def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: object) -> Finding:
     """The finding for a value that has to be an object."""
     setting = config.setting(*path)
-    raised = f"AttributeError: '{type(value).__name__}' object has no attribute 'keys'"
-    return Finding(setting, f"`{setting.name}` is {spelled(value)}, not an object", exception=raised, help=f"remove `{setting.name}`")
+    return mistyped(setting, "an object", not_attribute(value, "keys"), f"remove `{setting.name}`")
 
 
 def compression_part(config: DeepSpeedConfig, name: str, part: object) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, mistyped
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -56,13 +56,8 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     name = section["type"]
     setting = config.setting("scheduler", "type")
     if not isinstance(name, str):
-        text = f"`scheduler.type` is {spelled(name)}, not a string"
-        yield Finding(
-            setting,
-            text,
-            exception="TypeError: attribute name must be string",
-            help='set `scheduler.type` to "WarmupLR", or another scheduler',
-        )
+        raised, remedy = "TypeError: attribute name must be string", 'set `scheduler.type` to "WarmupLR", or another scheduler'
+        yield mistyped(setting, "a string", raised, remedy)
         return
     if has_own(name, config.version) or name in TORCH:
         return

@@ -8,6 +8,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ESCAPED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
 from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
+from cfglint.frameworks.remedies import mistyped, not_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key, look in LOOKED_UP.items():
         value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, dict) and not (value is None and key == "aio"):
-            yield no_mapping(config, key, f"AttributeError: '{type(value).__name__}' object has no attribute '{look}'")
+            yield no_mapping(config, key, not_attribute(value, look))
     yield from specially_parsed_sections(config)
 
 
@@ -231,13 +232,12 @@ def specially_parsed_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Findings for the two sections that are parsed differently: `expert_parallel` and `timers`."""
     experts = config.values.get("expert_parallel")
     if experts and not isinstance(experts, dict) and config.looks_up("expert_parallel"):
-        yield no_mapping(config, "expert_parallel", f"AttributeError: '{type(experts).__name__}' object has no attribute 'get'")
+        yield no_mapping(config, "expert_parallel", not_attribute(experts, "get"))
     timers = config.values.get("timers", {}) if config.looks_up("timers") else {}
     if isinstance(timers, dict):
         inner = timers.get("throughput", {})
         if not isinstance(inner, dict):
-            text = f"`timers.throughput` is {spelled(inner)}, not an object"
-            yield Finding(config.setting("timers", "throughput"), text, exception=unpacking(inner), help="remove `timers.throughput`")
+            yield mistyped(config.setting("timers", "throughput"), "an object", unpacking(inner), "remove `timers.throughput`")
     elif not isinstance(timers, (str, list)):
         yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
     elif "throughput" in timers:

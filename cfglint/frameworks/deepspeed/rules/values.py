@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, value_rule
-from cfglint.findings.wording import described, listed, spelled
+from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ def dtype(value: object) -> str | None:
     return DTYPES.get(value) if isinstance(value, str) else None
 
 
-def not_attribute(value: object, attribute: str) -> str:
-    """Python's error for an attribute that a value does not have."""
-    return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
-
-
 @value_rule(
     "TYP104",
     "invalid-communication-type",
@@ -78,12 +73,7 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         if value is None or not config.looks_up(key):
             continue
         if not isinstance(value, str):
-            yield Finding(
-                config.setting(key),
-                f"`{key}` is {spelled(value)}, not a string",
-                exception=not_attribute(value, "lower"),
-                help=f"remove `{key}`",
-            )
+            yield mistyped(config.setting(key), "a string", not_attribute(value, "lower"), f"remove `{key}`")
         elif value.lower() not in allowed:
             raised = f"ValueError: Invalid communication_data_type. Supported data types: {list(named)}. Got: {value.lower()}"
             yield Finding(
@@ -161,10 +151,8 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield from writer_value(config, writer, "type")
         yield from writer_value(config, writer, "data_parallel")
     elif writer is not None:
-        text = f"`checkpoint.writer` is {spelled(writer)}, not an object"
-        yield Finding(
-            config.setting("checkpoint", "writer"), text, exception=not_attribute(writer, "get"), help="remove `checkpoint.writer`"
-        )
+        setting = config.setting("checkpoint", "writer")
+        yield mistyped(setting, "an object", not_attribute(writer, "get"), "remove `checkpoint.writer`")
 
 
 def tag_validation(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
@@ -172,12 +160,7 @@ def tag_validation(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[
     value = section.get("tag_validation", "WARN")
     setting = config.setting("checkpoint", "tag_validation")
     if not isinstance(value, str):
-        yield Finding(
-            setting,
-            f"`checkpoint.tag_validation` is {spelled(value)}, not a string",
-            exception=not_attribute(value, "upper"),
-            help="remove `checkpoint.tag_validation` for the default, Warn",
-        )
+        yield mistyped(setting, "a string", not_attribute(value, "upper"), "remove `checkpoint.tag_validation` for the default, Warn")
     elif value.upper() not in CHOICES["checkpoint", "tag_validation"]:
         raised = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {value.upper()}"
         text = f'`checkpoint.tag_validation` is {spelled(value)}; it must be "warn", "ignore" or "fail"'
@@ -191,8 +174,7 @@ def pipeline_stage(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[
     parallel = section.get("parallel_write", {})
     if not isinstance(parallel, dict):
         setting = config.setting("checkpoint", "parallel_write")
-        text = f"`checkpoint.parallel_write` is {spelled(parallel)}, not an object"
-        yield Finding(setting, text, exception=not_attribute(parallel, "get"), help="remove `checkpoint.parallel_write`")
+        yield mistyped(setting, "an object", not_attribute(parallel, "get"), "remove `checkpoint.parallel_write`")
         return
     value = parallel.get("pipeline_stage", False)
     if value not in (True, False):
@@ -211,12 +193,7 @@ def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> It
     value, choices = writer.get(key), CHOICES["checkpoint", "writer", key]
     setting = config.setting("checkpoint", "writer", key)
     if value is not None and not isinstance(value, str):
-        yield Finding(
-            setting,
-            f"`{setting.name}` is {spelled(value)}, not a string",
-            exception=not_attribute(value, "upper"),
-            help=f"remove `{setting.name}`",
-        )
+        yield mistyped(setting, "a string", not_attribute(value, "upper"), f"remove `{setting.name}`")
     elif value is not None and value.upper() not in choices:
         raised = f"AssertionError: writer contains invalid value {value.upper()} for {key}, expecting one of {list(choices)}"
         text = f"`{setting.name}` is {spelled(value)}; it must be {listed(spelled(choice.lower()) for choice in choices)}"
@@ -296,17 +273,10 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("torch_autocast", "lower_precision_safe_modules")
     if not isinstance(names, (list, str, dict)):
         raised = f"TypeError: '{type(names).__name__}' object is not iterable"
-        yield Finding(
-            setting, f"`{setting.name}` is {spelled(names)}, not a list", exception=raised, help=f"remove `{setting.name}`, or write a list"
-        )
+        yield mistyped(setting, "a list", raised, f"remove `{setting.name}`, or write a list")
     elif not all(isinstance(name, str) for name in names):
         raised = f"ValueError: Invalid module names for torch autocast: {names}. Expected list of strings."
-        yield Finding(
-            setting,
-            f"`{setting.name}` is {spelled(names)}, not a list of strings",
-            exception=raised,
-            help=f"remove `{setting.name}`, or write a list of strings",
-        )
+        yield mistyped(setting, "a list of strings", raised, f"remove `{setting.name}`, or write a list of strings")
 
 
 @value_rule(
@@ -385,10 +355,8 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
     info = section.get("model_info")
     if info is not None and not isinstance(info, dict):
-        text = f"`autotuning.model_info` is {spelled(info)}, not an object"
-        yield Finding(
-            config.setting("autotuning", "model_info"), text, exception=not_attribute(info, "get"), help="remove `autotuning.model_info`"
-        )
+        setting = config.setting("autotuning", "model_info")
+        yield mistyped(setting, "an object", not_attribute(info, "get"), "remove `autotuning.model_info`")
 
 
 @value_rule(
@@ -414,21 +382,11 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     name, params = section["type"], section.get("params")
     if not isinstance(name, str):
-        text = f"`optimizer.type` is {spelled(name)}, not a string"
-        yield Finding(
-            config.setting("optimizer", "type"),
-            text,
-            exception=not_attribute(name, "lower"),
-            help='set `optimizer.type` to "AdamW", or another name',
-        )
+        setting = config.setting("optimizer", "type")
+        yield mistyped(setting, "a string", not_attribute(name, "lower"), 'set `optimizer.type` to "AdamW", or another name')
     elif params is not None and not isinstance(params, dict):
-        text = f"`optimizer.params` is {spelled(params)}, not an object"
-        yield Finding(
-            config.setting("optimizer", "params"),
-            text,
-            exception=not_attribute(params, "keys"),
-            help='write an object, such as {"lr": 1e-4}',
-        )
+        setting = config.setting("optimizer", "params")
+        yield mistyped(setting, "an object", not_attribute(params, "keys"), 'write an object, such as {"lr": 1e-4}')
 
 
 @value_rule(
@@ -454,25 +412,16 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     size = config.values.get("vocabulary_size")
     if size and not isinstance(size, (int, float)):
-        yield Finding(
-            config.setting("vocabulary_size"),
-            f"`vocabulary_size` is {described(size)}, not a number",
-            exception=modulo(size),
-            help="remove the quotes, or remove `vocabulary_size`" if isinstance(size, str) else "remove `vocabulary_size`",
-        )
+        remedy = "remove the quotes, or remove `vocabulary_size`" if isinstance(size, str) else "remove `vocabulary_size`"
+        yield mistyped(config.setting("vocabulary_size"), "a number", modulo(size), remedy)
     optimizer = config.optimizer
     if optimizer is None or not isinstance(optimizer.params, dict) or "max_grad_norm" not in optimizer.params:
         return
     norm = optimizer.params["max_grad_norm"]
     if not isinstance(norm, (int, float)):
         raised = f"TypeError: '>' not supported between instances of '{type(norm).__name__}' and 'int'"
-        text = f"`optimizer.params.max_grad_norm` is {described(norm)}, not a number"
-        yield Finding(
-            config.setting("optimizer", "params", "max_grad_norm"),
-            text,
-            exception=raised,
-            help="remove `optimizer.params.max_grad_norm`, and set top-level `gradient_clipping`",
-        )
+        remedy = "remove `optimizer.params.max_grad_norm`, and set top-level `gradient_clipping`"
+        yield mistyped(config.setting("optimizer", "params", "max_grad_norm"), "a number", raised, remedy)
 
 
 def modulo(value: object) -> str:

@@ -7,7 +7,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule, value_rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.rules.common import of, shown
-from cfglint.frameworks.remedies import choice, either, excludes
+from cfglint.frameworks.remedies import choice, either, excludes, mistyped, not_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,8 +147,7 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     given = words(config)
     for word in given:
         if not isinstance(word, str):
-            text = f"AttributeError: '{type(word).__name__}' object has no attribute 'upper'"
-            yield Finding(setting, f"`fsdp` contains {shown(word)}, which is not a string", exception=text)
+            yield Finding(setting, f"`fsdp` contains {shown(word)}, which is not a string", exception=not_attribute(word, "upper"))
         elif word.lower() not in WORDS or (not modern and word not in WORDS):
             text = f"Unknown `fsdp` option: {word}" if modern else f"{word} is not a valid FSDPOption"
             if not modern and isinstance(value, list):
@@ -240,15 +239,10 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["fsdp_config"]
     on = config.uses_fsdp
     if value is not None and not isinstance(value, (dict, str)) and (on or config.version < SECTION_RULES):
-        text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get'"
+        text = not_attribute(value, "get")
         if config.version >= SECTION_RULES and not isinstance(value, list):  # its keys are renamed first (training_args.py:2784)
             text = f"TypeError: '{type(value).__name__}' object is not iterable"
-        yield Finding(
-            config.setting("fsdp_config"),
-            f"`fsdp_config` is {shown(value)}, not a mapping",
-            exception=text,
-            help="remove `fsdp_config`, or write a mapping",
-        )
+        yield mistyped(config.setting("fsdp_config"), "a mapping", text, "remove `fsdp_config`, or write a mapping")
         return
     section = FsdpSection(config)
     if not on or section.values.get("xla"):

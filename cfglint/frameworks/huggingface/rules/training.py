@@ -7,7 +7,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.fields import has_choice
 from cfglint.frameworks.huggingface.rules.common import certainty, of, shown
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -194,13 +194,7 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
         return
     setting = of(config, "torch_compile_backend")
     if not isinstance(value, str):
-        text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
-        yield Finding(
-            setting,
-            f"`torch_compile_backend` is {shown(value)}, not a string",
-            exception=text,
-            help="set `torch_compile_backend: inductor`",
-        )
+        yield mistyped(setting, "a string", not_attribute(value, "upper"), "set `torch_compile_backend: inductor`")
     elif value.lower() not in COMPILERS:
         text = f"ValueError: '{value.upper()}' is not a valid DynamoBackend"
         yield Finding(

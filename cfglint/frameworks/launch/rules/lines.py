@@ -341,8 +341,9 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     ):
         return  # LCH003 reports the arguments that a strict program refuses
     own = {*program.fields, *program.defaults} if program is not None else ()
+    release = config.facts.version("transformers", RELEASES["transformers"])
     for key, words in command.words.items():
-        if words and len(words) > 1 and takes_one(key) and key not in own:
+        if words and len(words) > 1 and takes_one(key, release) and key not in own:
             left = " ".join(words[1:])
             yield Finding(
                 config.setting(key),
