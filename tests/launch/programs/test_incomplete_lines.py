@@ -59,3 +59,10 @@ def test_dots_of_a_page_stand_for_required_arguments(found):
 def test_lines_below_a_placeholder_are_no_arguments(found, name):
     assert found(name, "python own.py --config <path>", "", "# Evaluate", "python eval.py --checkpoint <path> --data <path>") == []
     assert [code for _, code, _ in found(name, "python own.py --confg <path>", "python eval.py --checkpoint x")] == ["LCH003"]
+
+
+def test_words_behind_a_placeholder_of_a_page_are_arguments(found):
+    line = "python train.py --run_name=<your name> --output_dir <dir> \\\n    --learning_rte 1e-5"
+    assert found("README.md", line) == [(3, "KEY200", "--learning_rte")]
+    line = "torchrun --nproc_per_node=<N> train.py --output_dir o --per_device_train_batch_size <batch size> > <log>"
+    assert found("README.md", line) == []
