@@ -68,6 +68,7 @@ class Branch:
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.compared: set[str] = set()  # the files of the runs that were compared
+        self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
         self.dependencies: list[str] = []  # the changed files that may specify versions
         self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # the versions in the folders of each side
@@ -152,6 +153,10 @@ class Branch:
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
         comparison.code_changed = any(is_program(name) for name in names & self.altered)
+        if before is not None and after is not None and not comparison.settings and unread_arguments(before) != unread_arguments(after):
+            comparison.code_changed = True
+            path = os.path.relpath(after.documents[0].path)
+            self.unread[path] = f"arguments of {after.unmodelled or before.unmodelled}, which is not modelled"
         return comparison
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
@@ -291,6 +296,12 @@ def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
     for run in runs:
         found.setdefault(run.documents[0].path, []).append(run)
     return found
+
+
+def unread_arguments(run: CheckedRun) -> list[str]:
+    """The arguments of a program that is not modelled, which no framework reads."""
+    line = run.launch.line
+    return [each.string for each in line.arguments] if line is not None and run.unmodelled else []
 
 
 def names_of(run: CheckedRun | None) -> set[str]:
