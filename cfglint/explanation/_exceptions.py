@@ -240,6 +240,8 @@ KEY206 TypeError: Trainer.__init__() got an unexpected keyword argument 'tokeniz
 KEY207 ImportError: cannot import name 'DataCollatorForCompletionOnlyLM' from 'trl'
 KEY207 ImportError: cannot import name 'GRPOConfig' from 'trl'
 KEY207 ModuleNotFoundError: No module named 'transformers.deepspeed'
+KEY208 TypeError: SFTConfig.__init__() got an unexpected keyword argument 'alpha'
+KEY208 TypeError: SFTConfig.__init__() got an unexpected keyword argument 'sortish_sampler'
 KEY300 TypeError: NeoXArgs.__init__() got an unexpected keyword argument 'save_interval'
 LCH001 error: argument --weight_decay: invalid float value: '0.1--lr_scheduler_type'
 LCH001 python: can't open file ' '

@@ -444,14 +444,15 @@ class Framework(Generic["Own"]):
 
     def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
         """The releases of the package that have a module, or a name in it; empty if all of them do, or if it is not known."""
-        modules: dict[str, tuple[Span, ...]] = self.part("modules", {})
-        names: dict[str, dict[str, tuple[Span, ...]]] = self.part("names", {})
-        return names.get(module, {}).get(name, ()) if name else modules.get(module, ())
+        of_modules: dict[str, dict[tuple[Span, ...], str]] = self.part("names", {})
+        groups: dict[tuple[Span, ...], str] = of_modules.get(module, {}) if name else self.part("modules", {})
+        return next((spans for spans, names in groups.items() if (name or module) in names.split()), ())
 
     def import_changes(self, name: str) -> set[Version]:
         """The releases of the package that add or remove a public name of one of its modules."""
-        names: dict[str, dict[str, tuple[Span, ...]]] = self.part("names", {})
-        return {release for each in names.values() for span in each.get(name, ()) for release in span if release}
+        of_modules: dict[str, dict[tuple[Span, ...], str]] = self.part("names", {})
+        groups = (group for each in of_modules.values() for group in each.items())
+        return {release for spans, names in groups if name in names.split() for span in spans for release in span if release}
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field, with its class, that has what a keyword of a trainer's constructor was for; empty if there is none."""

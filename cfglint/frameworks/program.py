@@ -54,13 +54,15 @@ class Field(Record):
 class TrainerCall(Record):
     """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
 
-    `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises.
+    `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises. `fields` are those
+    that the class of its arguments, derived from `TrainingArguments`, adds.
     """
 
     name: str
     package: str
     document: Any
     is_certain: bool
+    fields: tuple[str, ...] = ()
 
 
 class ImportedNames(Record):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import Argument
+from cfglint.source.shell.command import ELLIPSES, MARKDOWN
 from cfglint.source.shell.expansion import ALL_OF_CALLER
 from cfglint.source.shell.placed_text import UNKNOWN, after_mark, before_mark
 
@@ -28,7 +29,7 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
             found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
         elif assignments and mark and name.replace(".", "_").isidentifier():
             found.append(Argument(name, before_mark(word), [after_mark(word)]))
-        elif found and found[-1].texts and is_all_of_caller(word):
+        elif found and found[-1].texts and (is_all_of_caller(word) or stands_for_more(word)):
             continue
         elif found:
             found[-1].texts.append(word)
@@ -53,6 +54,12 @@ def is_all_of_caller(word: Text) -> bool:
     return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)
 
 
+def stands_for_more(word: Text) -> bool:
+    """Whether a word is the `...` of a page, in the place of further arguments."""
+    place = word.place
+    return word.string in ELLIPSES and place is not None and place[0].lower().endswith(MARKDOWN)
+
+
 def may_have_more(words: Iterable[Text]) -> bool:
-    """Whether a line may have further options: some of its words come from the caller of the script."""
-    return any(map(is_all_of_caller, words))
+    """Whether a line may have further options: some of its words come from the caller of the script, or a page leaves them out."""
+    return any(is_all_of_caller(word) or stands_for_more(word) for word in words)

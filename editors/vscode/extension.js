@@ -6,7 +6,7 @@ const { workspace, commands, window } = require("vscode");
 const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
 
 const LANGUAGES = ["yaml", "json", "jsonc", "shellscript", "makefile", "python"];
-const WATCHED = "**/{*.yaml,*.yml,*.json,*.sh,*.py,cfglint.toml,pyproject.toml,requirements*.txt}";
+const WATCHED = "**/{*.yaml,*.yml,*.json,*.sh,*.py,*.ipynb,cfglint.toml,pyproject.toml,requirements*.txt}";
 
 let client;
 
@@ -23,7 +23,7 @@ async function start() {
   const command = settings.get("command");
   const server = { command, args: settings.get("arguments"), transport: TransportKind.stdio };
   client = new LanguageClient("cfglint", "cfglint", server, {
-    documentSelector: LANGUAGES.map((language) => ({ scheme: "file", language })),
+    documentSelector: [...LANGUAGES.map((language) => ({ scheme: "file", language })), { notebook: "jupyter-notebook", language: "python" }],
     synchronize: { fileEvents: workspace.createFileSystemWatcher(WATCHED) },
   });
   try {

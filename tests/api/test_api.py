@@ -92,6 +92,15 @@ class TestCheck:
         [run] = cfglint.check({"ds_config.json": text}, run=True, gpus=8, overrides={"train_micro_batch_size_per_gpu": 2})
         assert run.resolved["global_batch"] == 16
 
+    def test_programs(self, tmp_path):
+        code = "from transformers import TrainingArguments\nargs = TrainingArguments('o', per_device_train_batch_size=4{})\n"
+        (tmp_path / "train.py").write_text(code.format(", warmup_step=5"))
+        [run] = cfglint.check(tmp_path / "train.py", gpus=8)
+        assert (run.resolved["global_batch"], [each.line for each in run.diagnostics]) == (32, [2])
+        assert cfglint.explain(tmp_path / "train.py", gpus=8).resolved["global_batch"] == 32
+        [text] = cfglint.fix(tmp_path / "train.py", gpus=8, global_batch=64).texts.values()
+        assert "gradient_accumulation_steps=2" in text
+
     def test_pictures_in_a_notebook(self, file):
         shown = cfglint.check(file, gpus=8)._repr_html_()
         assert shown.startswith('<div class="cfglint notebook">')

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.batch import as_integer, of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generation
+from cfglint.source.document import Written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +24,11 @@ def account(config: TrlConfig) -> Summary:
         summary.derive(LENGTH, "packing", "packing", True, "the number of blocks depends on the data, so the number of steps is unknown")
     length = next((name for name in LENGTHS if config.has_field(name)), None)
     if length is not None:
-        summary.add(LENGTH, "longest sample", of(config, length))
+        found = of(config, length)
+        if found.name != length and found.document is not None:  # the class stores the value of a former name
+            place = found.elsewhere or Written(found.document, found.path)
+            found = Setting((length,), found.value, found.origin, found.document, elsewhere=place)
+        summary.add(LENGTH, "longest sample", found)
     if config.own_sampler:
         made = generation(config)
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)

@@ -9,7 +9,6 @@ import ast
 
 from cfglint.frameworks import kind_of_class
 from cfglint.launch.programs import accelerators, library
-from cfglint.launch.programs.expressions import shown
 from cfglint.launch.programs.interpreter import STARRED, Interpreter
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
@@ -28,7 +27,7 @@ from cfglint.launch.programs.objects import (
     same,
     unknown,
 )
-from cfglint.launch.programs.scopes import FUNCTIONS
+from cfglint.launch.programs.scopes import FUNCTIONS, dotted
 from cfglint.source.budget import Exhausted
 from cfglint.source.dataclass_fields import annotated
 
@@ -180,7 +179,7 @@ class ProgramEvaluation(Interpreter):
         if not function.known:
             for each in (*given, *named.values()):
                 self.opened(each)
-        return unknown(f"`{shown(node)}` is computed by the program")
+        return unknown(node)
 
     def _run(self, function: Function, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
         """Call a function of the program; one that a library has made a command gets the arguments of the launch line."""
@@ -193,7 +192,7 @@ class ProgramEvaluation(Interpreter):
     def _super_call(self, node: ast.Call, frame: Frame) -> Value | None:
         """The result of `super().method(...)`; None for other calls."""
         path = node.func
-        if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Call) or shown(path.value.func) != "super":
+        if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Call) or dotted(path.value.func) != ["super"]:
             return None
         inside: Frame | None = frame
         while inside is not None and inside.owner is None:

@@ -14,10 +14,11 @@ from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid
 from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, refusals
 from cfglint.frameworks.launch_line import LineProblem
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER
+from cfglint.launch.arguments import may_have_more, stands_for_more
 from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.launcher import launcher_of
-from cfglint.source.shell.command import ELLIPSES, MARKDOWN, is_placeholder
+from cfglint.source.shell.command import is_placeholder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
             yield unrecognized(argument, known)
     if program.is_strict:
         yield from local_rank(line, known)
-    if not before and all(word.known or word.string.strip("<?>") for word in line.arguments):
+    if not before and not may_have_more(line.arguments) and all(word.known or word.string.strip("<?>") for word in line.arguments):
         yield from missing(line, {each.name for each in arguments}, program)
 
 
@@ -84,12 +85,6 @@ def drop_blank(line: LaunchLine, arguments: list[Argument], before: list[Text], 
     if words and words[-1] is line.call.cut and (not arguments or known.takes.get(arguments[-1].name) in (*ONE, "0")):
         refuse(line, "", refusal([words[-1].string], known.program))
         last.pop()
-
-
-def stands_for_more(word: Text) -> bool:
-    """Whether a word is the `...` of a page, in the place of further arguments."""
-    place = word.place
-    return word.string in ELLIPSES and place is not None and place[0].lower().endswith(MARKDOWN)
 
 
 def are_words(texts: list[Text]) -> bool:

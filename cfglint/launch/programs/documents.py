@@ -70,7 +70,7 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
     content = plain(value)
     span = offsets.span(expression) if isinstance(expression, ast.expr) else (key_node.start, key_node.end)
     if content is UNCLEAR:
-        reasons = (value.reason or NO_REASON,)
+        reasons = (value.explained or NO_REASON,)
         document.leave_open(key_node, *span, Unknown(reasons), reasons)
         if isinstance(expression, ast.expr):
             document.traced[name] = (expression, made.module)
@@ -186,7 +186,7 @@ def document_of_engine(call: MadeCall, expression: ast.expr) -> CallDocument:
         key_node = Node(SCALAR, *offsets.span(key), str(name), '"')
         content = plain(value)
         if content is UNCLEAR:
-            reasons = (value.reason or NO_REASON,)
+            reasons = (value.explained or NO_REASON,)
             document.leave_open(key_node, *offsets.span(part), Unknown(reasons), reasons)
         elif part is not expression and literal(part) == content and type(literal(part)) is type(content):
             document.add(key_node, node_of(part, offsets), content)

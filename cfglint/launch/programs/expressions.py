@@ -30,8 +30,10 @@ from cfglint.launch.programs.objects import (
     Value,
     computed,
     same,
+    shown,
     unknown,
 )
+from cfglint.launch.programs.scopes import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +136,7 @@ class Expressions:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         found: Value = method(node, frame) if method is not None else unknown()
         if not found.known and not found.reason:
-            found = unknown(f"`{shown(node)}` is computed by the program")
+            found = unknown(node)
         return found
 
     def _name(self, node: ast.Name, frame: Frame) -> Value:
@@ -482,7 +484,7 @@ class Expressions:
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
         found: list[Value] = []
         inside = Frame(frame.module, frame)
-        asked = self.evaluate(node.generators[0].iter, frame) if shown(node.elt) == f"{shown(node.generators[0].target)}.name" else NONE
+        asked = self.evaluate(node.generators[0].iter, frame) if is_name_of(node.elt, node.generators[0].target) else NONE
         if isinstance(asked.data, External) and asked.data.name.endswith(PARAMETERS):
             return asked
         for turn in self._turns(node.generators, inside):
@@ -653,7 +655,7 @@ def path_part(path: FilePath, name: str) -> Value:
     return Value(tail if name == "name" else (stem or tail) if name == "stem" else mark + suffix if stem else "")
 
 
-def shown(node: ast.AST) -> str:
-    """An expression on one line, shortened if it is long."""
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= 40 else text[:37] + "..."
+def is_name_of(node: ast.expr, owner: ast.expr) -> bool:
+    """Whether an expression is `x.name` of a variable `x`."""
+    path = dotted(node)
+    return len(path) == 2 and [path[0]] == dotted(owner) and path[1] == "name"

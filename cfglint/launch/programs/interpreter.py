@@ -11,7 +11,7 @@ import builtins
 import contextlib
 from functools import lru_cache
 
-from cfglint.launch.programs.expressions import Expressions, shown
+from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import FRAMEWORKS, External, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     COUNT,
@@ -31,6 +31,7 @@ from cfglint.launch.programs.objects import (
     same,
     unknown,
 )
+from cfglint.launch.programs.scopes import dotted
 from cfglint.source.budget import Exhausted
 from cfglint.source.record import Record
 
@@ -498,8 +499,8 @@ class Interpreter(Expressions):
 
     def _do_importfrom(self, node: ast.ImportFrom, frame: Frame) -> None:
         self._note_import(node, frame)
-        for name, dotted in imported(node, frame.module.package, []):
-            self.bind(name, self.of_package(dotted), frame)
+        for name, path in imported(node, frame.module.package, []):
+            self.bind(name, self.of_package(path), frame)
 
     def _do_functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
         self.bind(node.name, self._decorated(self._function(node, frame), node, frame), frame)
@@ -654,7 +655,7 @@ def reports_and_leaves(body: list[ast.stmt]) -> bool:
     last = body[-1]
     call = last.value if isinstance(last, ast.Expr) else None
     leaves = isinstance(last, ast.Return) and (last.value is None or (isinstance(last.value, ast.Constant) and not last.value.value))
-    leaves = leaves or (isinstance(call, ast.Call) and shown(call.func) in EXITS)
+    leaves = leaves or (isinstance(call, ast.Call) and ".".join(dotted(call.func)) in EXITS)
     return leaves and all(isinstance(each, ast.Expr) and is_report(each.value) for each in body[:-1])
 
 
@@ -662,8 +663,8 @@ def is_report(node: ast.expr) -> bool:
     """Whether an expression only writes a message: `print(...)`, `logger.error(...)`, `console.print(...)`."""
     if not isinstance(node, ast.Call):
         return isinstance(node, ast.Constant)
-    name = shown(node.func)
-    return name == "print" or name.rpartition(".")[2] in REPORTS
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ".".join(dotted(node.func))
+    return name in REPORTS or dotted(node.func) == ["print"]
 
 
 def ends(body: list[ast.stmt]) -> bool:
@@ -672,7 +673,7 @@ def ends(body: list[ast.stmt]) -> bool:
     if isinstance(last, ast.Raise):
         return True
     call = last.value if isinstance(last, ast.Expr) else None
-    return isinstance(call, ast.Call) and shown(call.func) in EXITS
+    return isinstance(call, ast.Call) and ".".join(dotted(call.func)) in EXITS
 
 
 def is_import_error(handler: ast.ExceptHandler) -> bool:

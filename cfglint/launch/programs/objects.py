@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 from functools import cached_property
 
@@ -10,12 +11,13 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterable
     from typing import Any
 
     from cfglint.launch.programs.modules import ProgramModule
     from cfglint.source.document import Document, Path, Syntax
+
+    Reason = str | ast.AST
 
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents
@@ -59,14 +61,14 @@ class FilePlace(Record):
 class Value:
     """A value of the program: its content, the literal that it was written as, and the argument of the program that it comes from.
 
-    `reason` explains why it is unknown. `written` is the place in a config file that it was loaded from, `sources` are the values that it
-    is computed from.
+    `reason` explains why it is unknown: in words, or the expression that the program computes. `written` is the place in a config file
+    that it was loaded from, `sources` are the values that it is computed from.
     """
 
     __slots__ = ("argument", "data", "module", "node", "reason", "sources", "written")
 
     def __init__(
-        self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, reason: str = "", argument: str = ""
+        self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, reason: Reason = "", argument: str = ""
     ) -> None:
         self.data = data
         self.node = node
@@ -75,6 +77,11 @@ class Value:
         self.argument = argument
         self.written: FilePlace | None = None
         self.sources: tuple[Value, ...] = ()
+
+    @property
+    def explained(self) -> str:
+        """Why it is unknown, in words; empty if nothing says so."""
+        return self.reason if isinstance(self.reason, str) else f"`{shown(self.reason)}` is computed by the program"
 
     @property
     def known(self) -> bool:
@@ -94,9 +101,15 @@ def computed(value: Value, *sources: Value) -> Value:
     return value
 
 
-def unknown(reason: str = "") -> Value:
+def unknown(reason: Reason = "") -> Value:
     """An unknown value."""
     return Value(UNCLEAR, reason=reason)
+
+
+def shown(node: ast.AST) -> str:
+    """An expression on one line, shortened if it is long."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 NONE = Value(None)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import re
 
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import TrainerCall
 from cfglint.launch.programs import unsloth
+from cfglint.launch.programs.calls import field_names
+from cfglint.launch.programs.classes import SEQ2SEQ
 from cfglint.launch.programs.documents import add
 from cfglint.launch.programs.imports import is_copied
-from cfglint.launch.programs.objects import Built
+from cfglint.launch.programs.objects import Built, Class
 from cfglint.launch.programs.runs_of_program import scope_around
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.source.python.call import CallDocument
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.runs_of_program import Evaluated
 
 PACKAGES = ("transformers", "trl")
+SEQ2SEQ_CLASS = "Seq2SeqTrainingArguments"
 EXPERIMENTAL = ".experimental."  # other classes of the same names
 # Words in a condition that looks at the release or at the constructor itself.
 COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
@@ -70,7 +74,23 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
         add(document, str(each.arg), each, made.arguments[str(each.arg)][1], made, offsets, program)
     scope = scope_around(made.node, module, program.evaluations.modules)
     certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
-    return TrainerCall(name, made.origin.partition(".")[0], document, certain)
+    given = made.arguments["args"][1].data if "args" in made.arguments else None
+    return TrainerCall(name, made.origin.partition(".")[0], document, certain, added_fields(given) if isinstance(given, Built) else ())
+
+
+def added_fields(built: Built) -> tuple[str, ...]:
+    """The fields of an object beyond those of `TrainingArguments`, in order; none if its class may give a trainer other ones."""
+    own = built.made_of
+    if built.name not in ("TrainingArguments", SEQ2SEQ_CLASS) or (own is not None and (None in own.line() or is_special(own))):
+        return ()
+    names = field_names(own) if own is not None else []
+    return (*(SEQ2SEQ if built.name == SEQ2SEQ_CLASS else ()), *(each for each in names if each not in FIELDS))
+
+
+def is_special(own: Class) -> bool:
+    """Whether a class has its own `to_dict`, or fields that its constructor does not take."""
+    classes = [each for each in own.line() if isinstance(each, Class)]
+    return any("to_dict" in each.slots or "init=False" in ast.unparse(each.node) for each in classes)
 
 
 def written(made: MadeCall) -> Iterator[ast.keyword]:

@@ -65,3 +65,12 @@ def test_a_copy_of_the_package_in_the_project_has_its_own_names(found, tmp_path)
     (tmp_path / "trl").mkdir()
     (tmp_path / "trl" / "__init__.py").write_text("class DataCollatorForCompletionOnlyLM: pass\n")
     assert found(REMOVED) == []
+
+
+@each_case(
+    ("release", "count"),
+    [("0.11.4", 0), ("0.13.0", 1)],  # ppo_trainer.py imports `PPODecorators` from another module of trl up to 0.11
+)
+def test_a_name_that_a_submodule_passes_on(found, release, count):
+    code = "from trl.trainer.ppo_trainer import PPODecorators\n"
+    assert len(found(code, ["transformers==4.45.2", f"trl=={release}"])) == count

@@ -20,6 +20,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--config")
 Trainer(model, TrainingArguments(parser.parse_args().config)).train()
 """
+REQUIRES = OWN.replace("Trainer(model", 'parser.add_argument("--rows", required=True)\nTrainer(model')
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ def found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "required.py").write_text(REQUIRES)
 
     def check(name, *lines):
         text = "\n".join(lines)
@@ -47,7 +49,20 @@ def test_dots_of_a_page_stand_for_further_arguments(found):
     assert found("run.sh", line) == [(1, "LCH003", "--learning_rate")]
 
 
+def test_dots_of_a_page_stand_for_required_arguments(found):
+    line = "python required.py --config x ..."
+    assert found("README.md", line) == []
+    assert "LCH016" in [code for _, code, _ in found("run.sh", line)]
+
+
 @pytest.mark.parametrize("name", ["README.md", "run.sh"])
 def test_lines_below_a_placeholder_are_no_arguments(found, name):
     assert found(name, "python own.py --config <path>", "", "# Evaluate", "python eval.py --checkpoint <path> --data <path>") == []
     assert [code for _, code, _ in found(name, "python own.py --confg <path>", "python eval.py --checkpoint x")] == ["LCH003"]
+
+
+def test_words_behind_a_placeholder_of_a_page_are_arguments(found):
+    line = "python train.py --run_name=<your name> --output_dir <dir> \\\n    --learning_rte 1e-5"
+    assert found("README.md", line) == [(3, "KEY200", "--learning_rte")]
+    line = "torchrun --nproc_per_node=<N> train.py --output_dir o --per_device_train_batch_size <batch size> > <log>"
+    assert found("README.md", line) == []

@@ -22,11 +22,11 @@ def found(tmp_path, monkeypatch, capsys):
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
 
-    def report(code, releases=NEWEST, start=ARGUMENTS):
+    def report(code, releases=NEWEST, start=ARGUMENTS, rule="KEY206"):
         (tmp_path / "train.py").write_text(start + code)
         main(["check", "train.py", *(word for each in releases for word in ("--target", each)), "--format", "json"])
         every = json.loads(capsys.readouterr().out)["diagnostics"]
-        return [(each["severity"], each["key"], each["exception"]) for each in every if each["code"] == "KEY206"]
+        return [(each["severity"], each["key"], each["exception"]) for each in every if each["code"] == rule]
 
     return report
 
@@ -111,3 +111,25 @@ def test_a_keyword_that_the_config_of_the_run_gets_later_was_not_removed(tmp_pat
     (tmp_path / "train.py").write_text("from trl import SFTConfig\nargs = SFTConfig('o', max_length=5)\n")
     main(["check", "train.py", "--target", "trl==0.12.1", "--target", "transformers==4.46.3", "--format", "json"])
     assert [each["message"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == ["unknown key `max_length`"]
+
+
+OWN = "from dataclasses import dataclass\nfrom transformers import Seq2SeqTrainingArguments\nfrom trl import SFTConfig\n@dataclass\n"
+OLDER = ("transformers==4.46.3", "trl==0.12.2")
+
+
+@each_case(
+    ("base", "body", "releases", "field"),
+    [
+        ("TrainingArguments", "alpha: float = 1.0", NEWEST, "alpha"),
+        ("Seq2SeqTrainingArguments", "pass", NEWEST, "sortish_sampler"),
+        ("TrainingArguments", "alpha: float = 1.0", OLDER, None),  # only an object whose class is `TrainingArguments` itself is converted
+        ("TrainingArguments", "learning_rate: float = 1e-4\n    max_length: int = 512", NEWEST, None),
+        ("TrainingArguments", "alpha: float = 1.0\n    def to_dict(self):\n        return {}", NEWEST, None),
+        ("SFTConfig", "alpha: float = 1.0", NEWEST, None),
+        ("unknown()", "alpha: float = 1.0", NEWEST, None),
+    ],
+)
+def test_fields_that_a_converted_class_adds(found, base, body, releases, field):
+    code = f"{OWN}class Own({base}):\n    {body}\nSFTTrainer(model, args=Own('o'))\n"
+    error = ("error", "/args", f"TypeError: SFTConfig.__init__() got an unexpected keyword argument '{field}'")
+    assert found(code, releases, start=IMPORTS, rule="KEY208") == ([error] if field else [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import CODE, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks import of_package
+from cfglint.frameworks import fields_of_class, of_package
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, holds
 from cfglint.frameworks.versions import dotted
@@ -26,6 +26,13 @@ NEW_NAME = 2  # the column of the name under which a decorator passes an argumen
 LINE = "torchrun --nproc_per_node 8 train.py\n"
 ARGUMENTS = "from transformers import Trainer, TrainingArguments\n\nargs = TrainingArguments('out')\n"
 TRAINS = "from transformers import Trainer, TrainingArguments\n\nTrainer(model, TrainingArguments('out')).train()\n"
+SEQ2SEQ = "from transformers import Seq2SeqTrainingArguments\nfrom trl import SFTTrainer\n\n"
+OWN_CLASS = (
+    "from dataclasses import dataclass\nfrom transformers import TrainingArguments\nfrom trl import SFTConfig, SFTTrainer\n\n"
+    "@dataclass\nclass Own(TrainingArguments):\n    alpha: float = 0.5\n\n"
+)
+CONVERTED = {"SFTTrainer": "SFTConfig"}  # trainers that build their own class of arguments of an object of another one
+CONVERTS = (0, 15, 0)  # the release of trl from which on they do so
 OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
 
 
@@ -110,6 +117,49 @@ def remedy(name: str, call: TrainerCall, framework: Framework[TrainerConfig], ro
         return f"write `{renamed or former}=` in its place"
     field = framework.field_in_place(call.name, name, release)
     return f"remove `{name}`, and set `{field}`" if field else f"remove `{name}`"
+
+
+@rule(
+    "KEY208",
+    "fields-of-another-class",
+    ERROR,
+    fails_at="init",
+    bad=(
+        {"train.sh": LINE, "train.py": SEQ2SEQ + "SFTTrainer('gpt2', args=Seq2SeqTrainingArguments('out')).train()\n"},
+        {"train.sh": LINE, "train.py": OWN_CLASS + "SFTTrainer('gpt2', args=Own('out')).train()\n"},
+    ),
+    good={
+        "train.sh": LINE,
+        "train.py": OWN_CLASS.replace("Own(TrainingArguments)", "Own(SFTConfig)") + "SFTTrainer('gpt2', args=Own('out')).train()\n",
+    },
+    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}},
+    about=CODE,
+)
+def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
+    """`SFTTrainer` is given arguments of a class that is derived from `TrainingArguments` and adds fields.
+
+    It builds an `SFTConfig` of all their fields, which does not take those of `Seq2SeqTrainingArguments` or of a class of the program. A
+    class that is derived from `SFTConfig` is passed on as it is.
+
+    Source: trl 1.16.0 trainer/sft_trainer.py (SFTTrainer.__init__).
+    """
+    program = config.facts.launch.code
+    for call in program.trainer_calls if program is not None else ():
+        release = config.facts.version(call.package, RELEASES[call.package])
+        added = [each for each in call.fields if each not in fields_of_class(CONVERTED[call.name])] if call.name in CONVERTED else []
+        stated = call.package in config.framework.packages() or call.package in config.facts.target  # else no other release is looked at
+        key, node = call.document.find(("args",))
+        if added and node is not None and release >= CONVERTS and call.package not in config.facts.outside:
+            target = CONVERTED[call.name]
+            yield Finding(
+                Setting(("args",), call.document.values["args"], WRITTEN, call.document, node, key),
+                f"`{added[0]}` of the class of `args` is not a field of {target}, into which {call.name} converts it",
+                exception=f"TypeError: {target}.__init__() got an unexpected keyword argument {added[0]!r}",
+                severity=None if call.is_certain and stated else WARNING,
+                on_key=True,
+                for_any_parser=True,
+                help=f"derive the class of `args` from {target}",
+            )
 
 
 @rule(
