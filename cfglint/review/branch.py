@@ -68,6 +68,7 @@ class Branch:
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.compared: set[str] = set()  # the files of the runs that were compared
+        self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
         self.dependencies: list[str] = []  # the changed files that may specify versions
         self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # the versions in the folders of each side
@@ -152,6 +153,10 @@ class Branch:
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
         comparison.code_changed = any(is_program(name) for name in names & self.altered)
+        if before is not None and after is not None and not comparison.settings and unread_arguments(before) != unread_arguments(after):
+            comparison.code_changed = True
+            path = os.path.relpath(after.documents[0].path)
+            self.unread[path] = f"arguments of {after.unmodelled or before.unmodelled}, which is not modelled"
         return comparison
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
@@ -195,7 +200,7 @@ class Branch:
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
             if is_script(name) or is_program(name):
-                pairs = launches.paired(earlier, runs) if is_script(name) else in_order(earlier, runs)
+                pairs = launches.paired(earlier, runs) if is_script(name) else zip_longest(earlier, runs)
                 yield from (pair for pair in pairs if self.touches(*pair))
                 continue
             counterpart = earlier[0] if earlier else self._run_before([self.old_name(name)], before)
@@ -257,11 +262,6 @@ def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
     return {name for name in names if not is_program(name) or has_marks(bytes_of(source, name))}
 
 
-def in_order(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
-    """(before, after) for the calls of a program that build arguments, in their order."""
-    return list(zip_longest(before, after))
-
-
 def content(path: str) -> bytes | None:
     """The bytes of a file as git stores them, for a link its target; None for a file that cannot be a config."""
     try:
@@ -296,6 +296,12 @@ def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
     for run in runs:
         found.setdefault(run.documents[0].path, []).append(run)
     return found
+
+
+def unread_arguments(run: CheckedRun) -> list[str]:
+    """The arguments of a program that is not modelled, which no framework reads."""
+    line = run.launch.line
+    return [each.string for each in line.arguments] if line is not None and run.unmodelled else []
 
 
 def names_of(run: CheckedRun | None) -> set[str]:

@@ -43,6 +43,8 @@ def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
     for name in sorted((branch.altered | branch.gone) - renamed):
         if name in branch.absent:
             yield name, ABSENT
+        elif name in branch.unread:
+            yield name, branch.unread[name]
         elif name in branch.compared:
             if is_program(name):
                 yield name, CODE

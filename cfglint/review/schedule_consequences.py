@@ -39,20 +39,30 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
     """The change of an unknown number of steps, for the same data."""
     epochs = [number(side.line("epochs")) for side in (old, new)]
     times = growth(old, new)
-    if not epochs[0] or not epochs[1] or not times or old.run.facts.num_examples != new.run.facts.num_examples:
+    completions = completions_growth(old, new)
+    if not epochs[0] or not epochs[1] or not times or not completions or old.run.facts.num_examples != new.run.facts.num_examples:
         return []
-    factor = epochs[1] / epochs[0] / times
+    factor = epochs[1] / epochs[0] / times * completions
     if isclose(factor, 1):
         return []
     same = "the same epoch" if epochs[1] == 1 else f"the same {epochs[1]:g} epochs"
     how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else same
     batches = "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
+    batches += "" if completions == 1 else f" with {'more' if completions > 1 else 'fewer'} completions per prompt"
     found = [Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}{batches}", factor=factor, known=False)]
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
         text = f"warm-up stays {steps[1]:,} steps, {approximate_ratio(1 / factor)} as a fraction of the run"
         found.append(Consequence("warmup", text, steps[1], steps[1], 1 / factor))
     return found
+
+
+def completions_growth(old: Side, new: Side) -> float | None:
+    """The factor by which the completions of one prompt grew: an epoch has a sample for each; 1 without them, None if it is unknown."""
+    before, after = (side.line("generations") for side in (old, new))
+    if before == after:
+        return 1
+    return after / before if isinstance(before, int) and isinstance(after, int) and before else None
 
 
 def samples(old: Side, new: Side) -> list[Consequence]:

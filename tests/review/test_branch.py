@@ -311,6 +311,16 @@ def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
     assert [(each["run"], each["no_effect"]) for each in report["changes"]] == [("run.sh:1", False)]
 
 
+def test_the_arguments_of_a_program_that_is_not_modelled_are_named_as_not_compared(checkout, reviewed):
+    line = "python3 -m verl.mix_src.main_mix_ppo data.train_files=a.parquet actor.rate={}\n"
+    checkout.write(run__sh=line.format(1))
+    checkout.commit()
+    checkout.write(run__sh=line.format(2))
+    text, report = reviewed()
+    assert "not compared: run.sh (arguments of another program of verl, which is not modelled)" in text
+    assert not any(each["no_effect"] for each in report["changes"])
+
+
 def test_a_missing_content_costs_only_its_file(checkout, reviewed):
     checkout.write(a__yaml=TRAINER, b__yaml=TRAINER.replace("4", "16"))
     checkout.commit()

@@ -92,6 +92,12 @@ def test_halved_accumulation_of_an_unknown_launch(told):
     ]
 
 
+def test_steps_of_grpo_follow_the_completions_of_a_prompt(told):
+    grpo = f"{TRAINER}num_generations: 16\nmax_completion_length: 256\nbeta: 0.0\n"
+    assert not any("total steps" in each for each in told(grpo, grpo.replace("steps: 8", "steps: 4").replace(": 16", ": 8")))
+    assert "total steps about halved: the same 3 epochs" in "".join(told(grpo, grpo.replace(": 16", ": 8")))
+
+
 def test_the_same_batch_split_otherwise(told):
     after = TRAINER.replace("size: 4", "size: 8").replace("steps: 8", "steps: 4")
     assert told(TRAINER, after, gpus=8) == [

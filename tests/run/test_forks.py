@@ -76,6 +76,12 @@ def test_a_key_of_a_tagged_release_is_no_error_in_an_undeclared_file(project):
     assert found(project(NEOX + "gass: 1\n")) == [("KEY300", "error", "/gass")]
 
 
+def test_a_key_of_a_tagged_release_is_no_sign_of_a_fork(project, tmp_path):
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "b.yml").write_text(NEOX + "my_data: 1\nmy_steps: 1\nmy_loss: 1\n")
+    assert found(project(NEOX + "gas: 1\n")) == [("KEY300", "warning", "/gas")]
+
+
 OWN = """\
 from dataclasses import dataclass
 from typing import Literal, Union

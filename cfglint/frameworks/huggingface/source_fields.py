@@ -183,7 +183,7 @@ def made(module: Module, factory: ast.expr) -> ConfigValue:
     if isinstance(factory, ast.Lambda):
         return constant(module, factory.body)
     if module.tree.lenient:
-        return Unknown(("the source of the package computes it",))
+        return Unknown((COMPUTED,))
     raise module.refuse(factory, "a default factory without a rule")
 
 

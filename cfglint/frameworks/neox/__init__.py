@@ -96,7 +96,9 @@ class NeoX(Framework["NeoXConfig"]):
 
     def is_for_fork(self, config: NeoXConfig) -> bool:
         """Whether a file, or the configs of its folder together, have too many unknown keys for GPT-NeoX itself."""
-        unknown = {*self.unknown_keys(config)}
+        from cfglint.frameworks.neox._tables import REMOVED
+
+        unknown = {*self.unknown_keys(config)} - REMOVED.keys()  # those of its former releases are no sign of a fork
         if not unknown or len(unknown) >= FORK_KEYS or config.own_fields:
             return len(unknown) >= FORK_KEYS
         from cfglint.frameworks.neox.neighbours import unknown_in_folder

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.huggingface.source_fields import COMPUTED, constant
-from cfglint.frameworks.unknown import Unknown
-from cfglint.source.python.package import Module, Tree, finder, pairs
+from cfglint.frameworks.huggingface.source_fields import constant, listed, made
+from cfglint.source.python.package import Module, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,14 +140,14 @@ def _field(module: Module, statement: ast.AnnAssign) -> Raw:
     if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "field"):
         return {**raw, "default": _default(module, call)}
     options = {keyword.arg: keyword.value for keyword in call.keywords}
-    choices = _choices(module, options.get("metadata")) or _literal(module, annotation)
+    choices = listed(module, options.get("metadata")) or _literal(module, annotation)
     if choices is not None:
         raw["choices"] = choices
     if "default" in options:
         raw["default"] = _default(module, options["default"])
     elif "default_factory" in options:
         factory = options["default_factory"]
-        raw["default"] = _default(module, factory.body) if isinstance(factory, ast.Lambda) else _made(module, factory)
+        raw["default"] = _default(module, factory.body) if isinstance(factory, ast.Lambda) else made(module, factory)
     else:
         raw["default"] = REQUIRED
     return raw
@@ -167,23 +166,6 @@ def _default(module: Module, node: ast.expr) -> ConfigValue:
     if isinstance(node, ast.Subscript | ast.Call):
         return None  # taken from the environment or the name of the script
     return constant(module, node)
-
-
-def _made(module: Module, factory: ast.expr) -> ConfigValue:
-    if isinstance(factory, ast.Name) and factory.id in ("list", "dict"):
-        return [] if factory.id == "list" else {}
-    if module.tree.lenient:
-        return Unknown((COMPUTED,))
-    raise module.refuse(factory, "a default factory without a rule")
-
-
-def _choices(module: Module, metadata: ast.expr | None) -> list[ConfigValue] | None:
-    if isinstance(metadata, ast.Dict):
-        for key, value in pairs(metadata):
-            if isinstance(key, ast.Constant) and key.value == "choices":
-                found: list[ConfigValue] = module.constant(value)
-                return found
-    return None
 
 
 def _literal(module: Module, annotation: ast.expr) -> list[ConfigValue] | None:

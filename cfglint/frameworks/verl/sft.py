@@ -6,12 +6,12 @@ Source: verl 0.3.0 to 0.7.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz, 
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
+from cfglint.frameworks.verl.batch import derived
 from cfglint.frameworks.verl.checks import INIT, STEP
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.sizes import BATCH
@@ -158,11 +158,6 @@ def choose(config: VerlConfig, gpus: int, batch: int, max_micro: int | None) -> 
     micro = max(size for size in range(1, min(max_micro or now or 1, rows) + 1) if rows % size == 0)
     kept = ["micro batch unchanged"] if micro == now else []
     return ChosenSizes({BATCH: batch, MICRO: micro}, kept, micro, rows // micro, parallel)
-
-
-def derived(name: str, value: int | None, because: str) -> Setting:
-    """A derived number."""
-    return Setting((name,), value, DERIVED, because=because)
 
 
 def checks(sizes: SftSizes) -> Iterator[Refusal]:

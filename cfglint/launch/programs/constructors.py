@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
+MODULES = frozenset(("model", "module", "parent", "tokenizer"))  # variables whose attributes a program replaces by name
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
 
 
@@ -94,7 +95,8 @@ class Constructor(BuiltCall):
                         yield node.attr
         for scope in scopes:
             for call in scope.calls():
-                if dotted(call.func) == ["setattr"] and len(call.args) > 1 and call not in evaluated:
+                is_set = dotted(call.func) == ["setattr"] and len(call.args) > 1 and call not in evaluated
+                if is_set and not MODULES.intersection(dotted(call.args[0])[-1:]):
                     name = value_of(call.args[1], scope)
                     yield from [name] if isinstance(name, str) else self.known()
 

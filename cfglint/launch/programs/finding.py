@@ -31,8 +31,9 @@ def find(line: LaunchLine, project: Project) -> Found | None:
         return None
     folder = project.real(normal(line.folder)) if line.folder is not None else None
     path, package = line.program_path, ""
-    if line.module and folder is not None:
-        path, package = module_file(name, [folder, project.root, os.path.join(project.root, "src")], project)
+    if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
+        folders = [project.root, os.path.join(project.root, "src")]
+        path, package = module_file(name, folders if folder is None else [folder, *folders], project)
     if path is None or not path.endswith(".py"):
         return None
     start = folder if line.module else os.path.dirname(path)

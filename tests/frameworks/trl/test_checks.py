@@ -26,6 +26,15 @@ def test_only_the_first_reason_is_given(trl, codes):
     assert codes(trl(HEAD + "num_generations: 8\ngeneration_batch_size: 12\n", "grpo", 8)) == ["TRL031"]
 
 
+@pytest.mark.parametrize(("release", "expected"), [("0.19.0", []), ("0.19.1", ["TRL031"])])
+def test_up_to_0_19_0_only_the_micro_batch_divides_a_generation(trl, codes, release, expected):
+    """trl 0.19.0 grpo_config.py:547 lacks the brackets of `generation_batch_size % (micro * processes)`."""
+    assert (
+        codes(trl(HEAD + "num_generations: 4\nper_device_train_batch_size: 4\ngeneration_batch_size: 40\n", "grpo", 8, release=release))
+        == expected
+    )
+
+
 def test_a_list_is_no_number_of_generations(trl, codes):
     [found] = trl(HEAD + "num_generations: []\n", "grpo").diagnostics
     assert (found.code, found.exception) == ("TYP200", "TypeError: unsupported operand type(s) for %: 'int' and 'list'")

@@ -219,6 +219,8 @@ def test_a_copy_accepts_the_choices_that_its_code_names(checked, code, found, ve
 def test_a_copy_of_an_old_release_gets_no_verdict(checked):
     run = checked(f"{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.1"))
     assert (run.found, run.verdict, run.resolved["global_batch"]) == ([], None, 64)
+    elsewhere = checked(f"cd /data/repository\n{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.1"))
+    assert (elsewhere.found, elsewhere.resolved["global_batch"]) == ([], 64)
 
 
 @each_case(

@@ -82,6 +82,7 @@ def test_columns_count_characters(check):
         (built() + "\nargs.per_device_train_batch_size = 3", 3),
         (built() + "\nif x:\n    args.per_device_train_batch_size = 3", None),
         (built() + "\nsetattr(args, name, 3)", None),
+        (built() + "\ndef replaced(model, name):\n    setattr(model, name, 3)", 8),
         (built() + "\nargs = dataclasses.replace(args, per_device_train_batch_size=3)", None),
         (built() + "\nargs.set_training(batch_size=3)", None),
         ("A, B = 3, 4\n" + built("per_device_train_batch_size=A"), 3),

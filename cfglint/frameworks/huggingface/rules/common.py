@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.fields import has_field
 
@@ -41,13 +42,6 @@ def lost_strategy(config: TrainerConfig) -> Setting | None:
     args = config.arguments
     is_cause = args["load_best_model_at_end"] and args.eval_strategy != args["save_strategy"] == former.value
     return former if is_cause else None
-
-
-def shown(value: object) -> str:
-    """A value as YAML and JSON write it, for messages."""
-    from cfglint.findings.wording import spelled
-
-    return spelled(value)
 
 
 def article(value: object) -> str:

@@ -132,7 +132,7 @@ def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
 
 
 TOO_FEW = 2  # the smallest number of completions that can be compared
-UNBRACKETED = Releases((0, 18, 0), (0, 20, 0))  # only the micro batch divides: `generation_batch_size % micro * processes != 0`
+UNBRACKETED = Releases((0, 18, 0), (0, 19, 1))  # only the micro batch divides: `generation_batch_size % micro * processes != 0`
 
 
 def has_valid_sizes(config: TrlConfig) -> bool:
