@@ -60,12 +60,19 @@ PATHS = (("llamafactory", "llamafactory"), ("llmtuner", "llamafactory"), (VERL, 
 def known() -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
     """By class of the exception: (code, exception, its words) of every predicted one."""
     from cfglint.explanation._exceptions import EXCEPTIONS
+    from cfglint.findings._example_findings import RAISED
 
     found: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
-    for line in EXCEPTIONS.strip().splitlines():
-        code, _, text = line.partition(" ")
+    rows = {(code, first_line(text)) for code, texts in RAISED.items() for text in texts}
+    rows.update((code, text) for code, _, text in (line.partition(" ") for line in EXCEPTIONS.strip().splitlines()))
+    for code, text in sorted(rows):
         found.setdefault(class_of(text), []).append((code, text, words(text)))
     return found
+
+
+def first_line(text: str) -> str:
+    """The first line of an exception, as records and logs have it."""
+    return text.partition("\n")[0].rstrip()
 
 
 def class_of(text: str) -> str:
