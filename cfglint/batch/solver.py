@@ -54,20 +54,6 @@ class SplitProblem:
     limits the answer and is required if the current micro batch is unknown. Raises ValueError for contradictory or invalid numbers.
     """
 
-    __slots__ = (
-        "accumulation",
-        "context_parallel",
-        "global_batch",
-        "gpus",
-        "gpus_per_node",
-        "max_micro_batch",
-        "micro_batch",
-        "pipeline_parallel",
-        "rule",
-        "sequence_parallel",
-        "tensor_parallel",
-    )
-
     def __init__(
         self,
         gpus: int,
@@ -122,8 +108,7 @@ class SplitProblem:
 
     def replace(self, **changes: object) -> SplitProblem:
         """The same problem with some numbers changed."""
-        numbers = {name: getattr(self, name) for name in self.__slots__}
-        return SplitProblem(**{**numbers, **changes})
+        return SplitProblem(**{**vars(self), **changes})
 
 
 class Split:
@@ -146,7 +131,7 @@ class Split:
         return text(self.micro_batch, self.accumulation, self.data_parallel, self.global_batch)
 
 
-class Solution:
+class Solution(Record):
     """The result of `solve`: the chosen split and every other one, or the nearest alternatives.
 
     `below` and `above` are the nearest global batches that these GPUs can reach. `gpus_below` and `gpus_above` are the nearest GPU
@@ -155,38 +140,24 @@ class Solution:
     that differ from the current ones, `reasons` explains the choice, or why there is none.
     """
 
-    __slots__ = (
-        "above",
-        "below",
-        "changed",
-        "chosen",
-        "data_parallel",
-        "gpus_above",
-        "gpus_below",
-        "node_gpus_above",
-        "node_gpus_below",
-        "options",
-        "problem",
-        "reasons",
-        "status",
-        "warnings",
-    )
+    problem: SplitProblem
+    status: Status
+    chosen: Split | None = None
+    options: list[Split] = []
+    changed: list[str] = []
+    warnings: list[str] = []
+    reasons: list[str] = []
+    below: Split | None = None
+    above: Split | None = None
+    gpus_below: int | None = None
+    gpus_above: int | None = None
+    node_gpus_below: int | None = None
+    node_gpus_above: int | None = None
 
-    def __init__(self, problem: SplitProblem, status: Status) -> None:
-        self.problem = problem
-        self.status = status
-        self.data_parallel = problem.data_parallel
-        self.chosen: Split | None = None
-        self.options: list[Split] = []
-        self.changed: list[str] = []
-        self.warnings: list[str] = []
-        self.reasons: list[str] = []
-        self.below: Split | None = None
-        self.above: Split | None = None
-        self.gpus_below: int | None = None
-        self.gpus_above: int | None = None
-        self.node_gpus_below: int | None = None
-        self.node_gpus_above: int | None = None
+    @property
+    def data_parallel(self) -> int | None:
+        """The replicas of the problem."""
+        return self.problem.data_parallel
 
     @property
     def feasible(self) -> bool:

@@ -45,8 +45,6 @@ class CommandOption:
     The options of a `topic` are the same for several commands, and `cfglint help TOPIC` explains them once.
     """
 
-    __slots__ = ("_choices", "_metavar", "act", "convert", "default", "flag", "help", "name", "nargs", "repeated", "topic")
-
     def __init__(
         self,
         name: str,

@@ -20,8 +20,6 @@ from cfglint.source import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.explanation.log_analysis import ExplainedLog
     from cfglint.project.settings_file import Configuration
@@ -74,16 +72,14 @@ def nothing_in(path: str) -> str:
 def log_among(arguments: Namespace) -> Log | None:
     """The log among the paths, which is taken out of them; standard input without a file name is a log."""
     for path in arguments.paths:
-        log = Log(path) if path != "-" else None if arguments.stdin_filename else Log("standard input", list(piped_lines()))
-        if log is not None and (log.recognised or path == "-"):
+        is_piped = path == "-"
+        if is_piped and arguments.stdin_filename:
+            continue
+        log = Log("standard input", list(io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", "\n"))) if is_piped else Log(path)
+        if log.recognised or is_piped:
             arguments.paths.remove(path)
             return log
     return None
-
-
-def piped_lines() -> Iterator[str]:
-    """The lines of standard input."""
-    yield from io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", "\n")
 
 
 def explained(log: Log, arguments: Namespace, project: Configuration) -> ExplainedLog:

@@ -31,8 +31,6 @@ class PartialOutcomes:
     only if no file names them. `taken` are the files that were named.
     """
 
-    __slots__ = ("found", "stats", "taken", "tentative")
-
     def __init__(self) -> None:
         self.found: list[tuple[int, Outcome]] = []
         self.tentative: list[tuple[int, Outcome, str, ScanStats]] = []

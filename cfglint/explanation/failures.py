@@ -156,12 +156,8 @@ class Failure(Record):
 
 
 def failures_in(lines: Iterable[str]) -> list[Failure]:
-    """The failures of a log, the cause first; empty if it shows none."""
-    return failures_of(failure_parser.read(lines))
-
-
-def failures_of(events: Events) -> list[Failure]:
-    """The failures that events tell of: what ended the run, then what was wrong with its numbers."""
+    """The failures of a log: what ended the run, then what was wrong with its numbers; empty if it shows none."""
+    events = failure_parser.read(lines)
     return [each for each in (cause(events), numbers(events)) if each is not None]
 
 

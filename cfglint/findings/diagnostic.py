@@ -162,56 +162,32 @@ class ReportContext(Record):
     left_open: str = ""
 
 
-class Outcome:
+class Outcome(Record):
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
     `consumer` is the kind whose framework executes the run: that of the first file, except for a launch line. `machine`: the number of
     GPUs is that of the machine, because the launch does not specify it.
     """
 
-    __slots__ = (
-        "alternative",
-        "consumer",
-        "context",
-        "diagnostics",
-        "fails_at",
-        "files",
-        "gpus",
-        "kinds",
-        "launch",
-        "machine",
-        "resolved",
-        "target",
-        "target_from",
-        "verdict",
-    )
+    files: list[str]
+    kinds: list[str]
+    target: dict[str, str]
+    gpus: int | None
+    verdict: Verdict | None
+    fails_at: Stage | None
+    resolved: dict[str, int | None]
+    diagnostics: list[Diagnostic]
+    target_from: dict[str, str] = {}
+    own_consumer: str = ""  # if it is not the kind of the first file
+    launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
+    alternative: AlternativeEntry | None = None
+    machine: bool = True
+    context: ReportContext | None = None
 
-    def __init__(
-        self,
-        files: list[str],
-        kinds: list[str],
-        target: dict[str, str],
-        gpus: int | None,
-        verdict: Verdict | None,
-        fails_at: Stage | None,
-        resolved: dict[str, int | None],
-        diagnostics: list[Diagnostic],
-        target_from: dict[str, str] | None = None,
-    ) -> None:
-        self.files = files
-        self.kinds = kinds
-        self.target = target
-        self.target_from = target_from or {}
-        self.gpus = gpus
-        self.verdict = verdict
-        self.fails_at = fails_at
-        self.resolved = resolved
-        self.diagnostics = diagnostics
-        self.context: ReportContext | None = None
-        self.consumer = kinds[0]
-        self.machine = True
-        self.alternative: AlternativeEntry | None = None
-        self.launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
+    @property
+    def consumer(self) -> str:
+        """The kind whose framework executes the run."""
+        return self.own_consumer or self.kinds[0]
 
     def kind_of(self, file: str) -> str:
         """The kind of a file; that of the run's framework for one that is not modelled, or not of the run."""

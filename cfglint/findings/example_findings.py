@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Rows = Iterable[tuple[str, list[str]]]
 
 WIDTH = 115
-MOST = 4  # exceptions or remedies of a page
+MOST = 4  # exceptions or remedies of a page; one more is recorded, for which the page has "..."
 
 
 def raised(code: str, raises: str | None) -> str:
@@ -55,7 +55,7 @@ def recorded(exceptions: Rows, remedies: Rows) -> str:
 
 def table(name: str, found: Rows) -> str:
     """The texts of each rule as source."""
-    rows = "".join(f"    {code!r}: {tuple(longest(texts))!r},\n" for code, texts in found)
+    rows = "".join(f"    {code!r}: {tuple(longest(texts)[: MOST + 1])!r},\n" for code, texts in found)
     return f"{name}: dict[str, tuple[str, ...]] = {{\n{rows}}}\n"
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from cfglint.findings.setting import Setting
+    from cfglint.source.change import ChangeKind
     from cfglint.source.document import Document, Node
     from cfglint.source.values import ConfigValue
 
@@ -46,6 +47,7 @@ def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: st
     Missing sections of the path are added.
     """
     from cfglint.source.document import MAPPING
+    from cfglint.source.spelling import spell_key
 
     document = config.document_of(path[0])
     if setting.document is None or setting.node is None or setting.document.path != document.path:
@@ -58,8 +60,8 @@ def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: st
         return None
     text = source_text(setting, parent)
     for name in reversed(path[len(section) + 1 :]):
-        text = f"{{{spelled_key(str(name), document)}: {text}}}"
-    return several([removed(setting), with_text(document, (*section, path[len(section)]), text)], title, safe)
+        text = f"{{{spell_key(str(name), document)}: {text}}}"
+    return several([removed(setting), change_in_file(document, INSERT, section, str(path[len(section)]), text)], title, safe)
 
 
 def source_text(setting: Setting, parent: Node) -> str:
@@ -76,21 +78,6 @@ def source_text(setting: Setting, parent: Node) -> str:
     return moved_lines(text, node, parent)
 
 
-def spelled_key(name: str, document: Document) -> str:
-    """A key as the document spells its keys."""
-    from cfglint.source.spelling import spell_key
-
-    return spell_key(name, document)
-
-
-def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Part:
-    """The change that adds a key with the source of its value."""
-    from cfglint.source import sections
-
-    place = sections.in_file(document, path[:-1])
-    return sections.file_document(document), Change(INSERT, place, str(path[-1]), text)
-
-
 def insert(config: Files, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool) -> Fix | None:
     """Add a key to an existing mapping."""
     return several([inserted(config, path, value)], title, safe)
@@ -103,41 +90,42 @@ def replaced(setting: Setting, value: object) -> Part:
         return None
     if setting.document.syntax == "json" and isinstance(value, float) and not abs(value) < float("inf"):
         return None
-    from cfglint.source import sections
     from cfglint.source.spelling import spell
 
-    document, path = setting.document, sections.in_file(setting.document, setting.path)
-    return sections.file_document(document), Change(REPLACE, path, text=spell(value, document, setting.node))
+    return change_in_file(setting.document, REPLACE, setting.path, text=spell(value, setting.document, setting.node))
 
 
 def removed(setting: Setting) -> Part:
     """The change of `remove`, for a fix of several changes."""
-    setting = setting.at_key
-    if setting.document is None or setting.key_node is None or is_duplicate(setting):
-        return None
-    from cfglint.source import sections
-
-    return sections.file_document(setting.document), Change(DELETE, sections.in_file(setting.document, setting.path))
+    return change_of_key(setting, DELETE)
 
 
 def renamed(setting: Setting, key: str) -> Part:
     """The change of `rename`, for a fix of several changes."""
-    setting = setting.at_key
-    if setting.document is None or setting.key_node is None or is_duplicate(setting):
-        return None
-    from cfglint.source import sections
-
-    return sections.file_document(setting.document), Change(RENAME, sections.in_file(setting.document, setting.path), key)
+    return change_of_key(setting, RENAME, key)
 
 
 def inserted(config: Files, path: tuple[str | int, ...], value: ConfigValue) -> Part:
     """The change of `insert`, for a fix of several changes."""
-    from cfglint.source import sections
     from cfglint.source.spelling import spell
 
     document = config.document_of(path[0])
-    place = sections.in_file(document, path[:-1])
-    return sections.file_document(document), Change(INSERT, place, str(path[-1]), spell(value, document))
+    return change_in_file(document, INSERT, path[:-1], str(path[-1]), spell(value, document))
+
+
+def change_of_key(setting: Setting, kind: ChangeKind, key: str = "") -> Part:
+    """A change where the key of a setting is written; None if it is written more than once."""
+    setting = setting.at_key
+    if setting.document is None or setting.key_node is None or is_duplicate(setting):
+        return None
+    return change_in_file(setting.document, kind, setting.path, key)
+
+
+def change_in_file(document: Document, kind: ChangeKind, path: tuple[str | int, ...], key: str = "", text: str = "") -> Part:
+    """A change in the file of which a document is a part."""
+    from cfglint.source import sections
+
+    return sections.file_document(document), Change(kind, sections.in_file(document, path), key, text)
 
 
 def is_duplicate(setting: Setting) -> bool:

@@ -92,23 +92,18 @@ class Finding(Record):
     for_any_parser: bool = False
 
 
-class Example:
+class Example(Record):
     """A file, or a run of several files, in which a rule must find something.
 
     `at` is the JSON pointer of a finding, `exception` the beginning of its exception, `message` a part of its message.
     `facts` override those of the rule's `example`.
     """
 
-    __slots__ = ("at", "exception", "facts", "message", "text")
-
-    def __init__(
-        self, text: Text, at: str | None = None, exception: str | None = None, message: str | None = None, facts: ExampleFacts | None = None
-    ) -> None:
-        self.text = text
-        self.at = at
-        self.exception = exception
-        self.message = message
-        self.facts: ExampleFacts = facts or {}
+    text: Text
+    at: str | None = None
+    exception: str | None = None
+    message: str | None = None
+    facts: ExampleFacts = {}
 
 
 class Rule:

@@ -61,7 +61,7 @@ def model_keys(job: JobSpec) -> tuple[Keys, NeoXShape, Chosen]:
     job.refuse_beyond(TAKES, KIND)
     shape = shape_of(job)
     check_sizes(shape, job)
-    chosen = choices.batch(job, default_micro_batch(job, shape))
+    chosen = choices.batch(job, Choice(shape.micro_batch, f"as in configs/{shape.source}"))
     keys = Keys()
     keys.begin("GPUs")
     layout(keys, job)
@@ -94,11 +94,6 @@ def shape_of(job: JobSpec) -> NeoXShape:
     shape.rate, shape.micro_batch = known.rate, known.micro_batch
     shape.source = f"{known.source}, {name}, the published size nearest to this one"
     return shape
-
-
-def default_micro_batch(job: JobSpec, shape: NeoXShape) -> Choice:
-    """The default micro batch: that of the published config, scaled from its sequence length."""
-    return Choice(shape.micro_batch, f"as in configs/{shape.source}")
 
 
 def check_sizes(shape: NeoXShape, job: JobSpec) -> None:

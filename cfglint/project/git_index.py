@@ -46,7 +46,7 @@ def parent_folders(path: str) -> list[str]:
 def read_index(top: str) -> list[str]:
     """The paths in the index of a work tree; empty if it cannot be opened."""
     try:
-        return paths_of(read_bytes(os.path.join(git_folder(top), "index"), LARGEST))
+        return [path for _, path in entries_of(read_bytes(os.path.join(git_folder(top), "index"), LARGEST))]
     except (FileProblem, ValueError, IndexError):
         return []
 
@@ -91,11 +91,6 @@ def stamp_of(data: bytes, place: int) -> tuple[int, ...]:
     ctime, ctime_ns, mtime, mtime_ns, _, inode = (int.from_bytes(data[place + each : place + each + 4], "big") for each in range(0, 24, 4))
     size = int.from_bytes(data[place + SIZE : place + SIZE + 4], "big")
     return ctime * 10**9 + ctime_ns, mtime * 10**9 + mtime_ns, inode, size
-
-
-def paths_of(data: bytes) -> list[str]:
-    """The paths of the entries of an index."""
-    return [path for _, path in entries_of(data)]
 
 
 def entries_of(data: bytes) -> Iterator[tuple[int, str]]:

@@ -87,7 +87,8 @@ class Repositories:
         if script:
             from cfglint.project.statements.lines import of_commands
 
-            chain[0] = in_order([*chain[0], *(each for _, each in of_commands(script, name, (package,)))], name)
+            of_script = [each for _, each in of_commands(script, name, (package,))]
+            chain[0] = sorted([*chain[0], *of_script], key=lambda each: rank(each.file, name))
         found = nearest(package, [[each for each in statements if not each.optional] for statements in chain], name)
         return found or nearest(package, chain, name, every=True) or self.elsewhere(folders, package)
 
@@ -296,11 +297,6 @@ def unlike(statements: list[Statement]) -> list[Statement]:
 def is_copy(statement: Statement) -> bool:
     """Whether a statement is the version of a copy of the package."""
     return not is_requirements(statement.file.rpartition("/")[2]) and not statement.file.endswith(".txt")
-
-
-def in_order(statements: list[Statement], script: str) -> list[Statement]:
-    """The statements of a folder with those of the launch script in their place: before those of a README and of copies."""
-    return sorted(statements, key=lambda each: rank(each.file, script))
 
 
 def rank(name: str, script: str) -> int:

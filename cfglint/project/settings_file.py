@@ -71,22 +71,6 @@ class ConfigurationError(CfglintError):
 class DeclaredRun:
     """One `[[run]]`: its files, as paths relative to the working directory, and the facts of its launch."""
 
-    __slots__ = (
-        "arguments",
-        "expected_numbers",
-        "files",
-        "gpu_memory",
-        "gpus",
-        "installed",
-        "kind",
-        "model",
-        "num_examples",
-        "overrides",
-        "strict_keys",
-        "target",
-        "trainer",
-    )
-
     def __init__(self, table: ConfigTable, folder: str, where: str) -> None:
         unknown = sorted(set(table) - RUN_KEYS)
         if unknown:

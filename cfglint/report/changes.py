@@ -7,6 +7,7 @@ import os
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.review.left_out import lines_of
 from cfglint.review.release_groups import grouped_by_release, listed_runs
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,16 +30,7 @@ PLACE = r" \([^()]+:\d+\)"  # in a sentence: ` (train.yaml:3)`
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
     """The new sides, with only their new findings."""
-    return [with_findings(each.after, each.new) for each in comparisons if each.after is not None]
-
-
-def with_findings(side: Outcome, found: list[Diagnostic]) -> Outcome:
-    """An outcome with other findings."""
-    from cfglint.findings.diagnostic import Outcome
-
-    copy = Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, found, side.target_from)
-    copy.consumer, copy.launch = side.consumer, side.launch
-    return copy
+    return [changed(each.after, diagnostics=each.new) for each in comparisons if each.after is not None]
 
 
 def notices(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:

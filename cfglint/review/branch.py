@@ -200,7 +200,7 @@ class Branch:
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
             if is_script(name) or is_program(name):
-                pairs = launches.paired(earlier, runs) if is_script(name) else in_order(earlier, runs)
+                pairs = launches.paired(earlier, runs) if is_script(name) else zip_longest(earlier, runs)
                 yield from (pair for pair in pairs if self.touches(*pair))
                 continue
             counterpart = earlier[0] if earlier else self._run_before([self.old_name(name)], before)
@@ -260,11 +260,6 @@ def is_looked_at(path: str) -> bool:
 def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
     """The files that may be runs of their own: of the programs those that may build the arguments of a trainer."""
     return {name for name in names if not is_program(name) or has_marks(bytes_of(source, name))}
-
-
-def in_order(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
-    """(before, after) for the calls of a program that build arguments, in their order."""
-    return list(zip_longest(before, after))
 
 
 def content(path: str) -> bytes | None:

@@ -40,8 +40,6 @@ class Consequence:
     values are not. `known` is False if a value cannot be known from the files.
     """
 
-    __slots__ = ("after", "before", "factor", "known", "text", "what")
-
     def __init__(
         self, what: str, text: str, before: ConfigValue = None, after: ConfigValue = None, factor: float | None = None, known: bool = True
     ) -> None:

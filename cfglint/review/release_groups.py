@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.review.compare import Comparison
     from cfglint.review.releases import ReleaseChange
-    from cfglint.review.settings import SettingChange
 
     Groups = dict[str, "Fact"]
 
@@ -116,7 +115,7 @@ class ReleaseGroup(Record):
         found: Groups = {}
         for each in self.affected:
             for setting in each.settings:
-                text = setting_text(setting)
+                text = f"{setting.key}: {setting.before.text} -> {setting.after.text}"
                 add(found.setdefault(text, Fact(text)), each)
         return by_runs(found.values())
 
@@ -199,8 +198,3 @@ def named(names: list[str]) -> str:
     """`a.sh:1, a.sh:2, b.yaml and 2 more`."""
     more = len(names) - MOST_RUNS
     return f"{', '.join(names[:MOST_RUNS])}{f' and {more} more' if more > 0 else ''}"
-
-
-def setting_text(change: SettingChange) -> str:
-    """`optim: "adamw_torch" (default) -> "adamw_torch_fused" (default)`."""
-    return f"{change.key}: {change.before.text} -> {change.after.text}"

@@ -55,8 +55,6 @@ class SettingChange:
     framework computes. `notes` are remarks on it.
     """
 
-    __slots__ = ("after", "before", "effect", "key", "kind", "notes")
-
     def __init__(self, kind: Kind, key: str, before: SettingState, after: SettingState) -> None:
         self.kind = kind
         self.key = key

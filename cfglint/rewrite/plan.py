@@ -64,8 +64,6 @@ class Plan:
     `scaled`: the hours are not of the run that was measured, but follow from it. `bugs` are internal errors on the way.
     """
 
-    __slots__ = ("bugs", "gpus", "hours", "memory", "numbers", "retarget", "scaled")
-
     def __init__(self, found: Retarget, pace: Pace, alone: bool = False) -> None:
         self.gpus = found.gpus
         self.retarget = found

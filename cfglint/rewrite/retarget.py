@@ -411,8 +411,6 @@ def unbounded_micro(run: CheckedRun, after: Batch, gpus: int, target: int, opene
 class Term:
     """A batch key of a file: its role in the equation, and its new value; it may replace an `obsolete` key."""
 
-    __slots__ = ("config", "obsolete", "role", "setting", "value")
-
     def __init__(self, config: Config, role: str, setting: Setting, value: int | str) -> None:
         self.config = config
         self.role = role

@@ -87,7 +87,8 @@ def load_shared() -> None:
 
 def inspect(config: Config, code: str = "") -> list[Diagnostic]:
     """Every diagnostic of a config, in the order of the rules; with `code` those of one rule."""
-    return apply([each for each in rules_of(config) if not code or each.code == code], config, config)
+    rules = rules_of(config)
+    return apply([each for each in rules if each.code == code] if code else rules, config, config)
 
 
 def apply(rules: list[Rule], subject: Config | CheckableRun, config: Config) -> list[Diagnostic]:

@@ -6,10 +6,9 @@ is evaluated again for a run without findings, or whose releases are all stated.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 
-from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
+from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING
 from cfglint.findings.rule import CODE, RULES
 from cfglint.frameworks import changes, import_changes
 from cfglint.frameworks.versions import parse_version
@@ -52,13 +51,10 @@ if TYPE_CHECKING:
 
 
 OTHER_PROBES = 2  # releases between the ends at which an error is looked for, beside those that change its field or its check
-WORD = re.compile(r"\w+")
 
 
 def judged(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
     """The findings of a run, each an error only if every allowed release gives it."""
-    if all(each.code == INTERNAL or each.severity == INFO for each in found):
-        return found
     packages = open_packages(run)
     if not packages:
         return found
@@ -177,11 +173,16 @@ def places_to_ask(diagnostic: Diagnostic, package: str, releases: list[str], ask
 def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:
     """The places of the releases that change what a finding names, or the check of its rule; `len(releases)` is the asked one."""
     parsed, newest = [*map(parse_version, releases)], parse_version(asked)
-    named = WORD.findall(diagnostic.key)
+    named = words(diagnostic.key)
     changed = changes(package, named) | ends_of_check(diagnostic.code, package)
     if diagnostic.about == CODE:
         changed |= import_changes(package, named)
     return sorted({bisect_left(parsed, release) for release in changed if release <= newest})
+
+
+def words(key: str) -> list[str]:
+    """The names in a key."""
+    return "".join(char if char.isalnum() or char == "_" else " " for char in key).split()
 
 
 def next_place(changed: list[int], low: int, high: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INTERNAL, OTHER, STAGES, Outcome
+from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, OTHER, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
@@ -48,7 +48,7 @@ class CheckedRun(LoadedRun):
 
     def judged(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """Findings, each an error only if every allowed release gives it."""
-        if not found:
+        if all(each.code == INTERNAL or each.severity == INFO for each in found):
             return found
         from cfglint.run.allowed_releases import judged
 
@@ -183,7 +183,7 @@ class CheckedRun(LoadedRun):
         resolved, _ = self.resolved, self.outside
         target = self.attempt("the target", lambda: self.target, dict(self.facts.target))
         launch, extra = self.launch, self.launch.extra_files
-        outcome = Outcome(
+        return Outcome(
             [*(document.path for document in self.documents), *extra],
             [*self.kinds, *[OTHER] * len(extra)],
             target,
@@ -193,12 +193,11 @@ class CheckedRun(LoadedRun):
             resolved,
             self.diagnostics,
             self.attempt("the sources of the target", lambda: self.target_from, dict[str, str]()),
+            own_consumer=self.configs[0].kind if self.configs else "",
+            launch=launch.entry,
+            alternative=launch.alternative,
+            machine=launch.machine or launch.line is None,
         )
-        outcome.launch = launch.entry
-        outcome.alternative = launch.alternative
-        outcome.machine = launch.machine or launch.line is None
-        outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
-        return outcome
 
 
 def compares(each: Diagnostic, causes: Causes) -> bool:

@@ -141,22 +141,6 @@ class Document:
     files: frozenset[str] = frozenset()
     again_with: Callable[[Mapping[str, str]], Document] | None = None
     program: ConfigValue = None
-    __slots__ = (
-        "_breaks",
-        "_indexes",
-        "_lines",
-        "bom",
-        "comments",
-        "leaves",
-        "missing",
-        "outside",
-        "path",
-        "problems",
-        "relaxations",
-        "roots",
-        "syntax",
-        "text",
-    )
 
     def __init__(self, path: str, text: str, syntax: Syntax, bom: bool = False) -> None:
         self.path = path

@@ -20,8 +20,6 @@ class Section(Document):
     Offsets are those of the whole file; paths begin at the section's own root.
     """
 
-    __slots__ = ("file_document", "prefix")
-
     def __init__(self, file_document: Document, prefix: Path) -> None:
         super().__init__(file_document.path, file_document.text, file_document.syntax, file_document.bom)
         self.file_document = file_document

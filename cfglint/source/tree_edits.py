@@ -37,8 +37,6 @@ class Step:
     `amend` changes the shape of the collection that the change refers to; `indices` lead there from the root.
     """
 
-    __slots__ = ("amend", "document", "edits", "indices", "layout", "may_lose", "place", "text")
-
     def __init__(self, document: Document, change: Change) -> None:
         self.document = document
         self.text = document.text

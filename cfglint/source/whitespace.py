@@ -8,8 +8,6 @@ from cfglint.source.document import MAPPING, Document, Node
 class Whitespace:
     """Queries on the characters between the nodes of a document; arguments and results are offsets."""
 
-    __slots__ = ("document", "text")
-
     def __init__(self, document: Document) -> None:
         self.document = document
         self.text = document.text

@@ -114,3 +114,14 @@ def test_a_declared_run_does_not_reach_out_of_the_project(tmp_path, monkeypatch,
     if ":" not in name:  # the configuration is the user's own word
         assert main(["check", "--config", str(config)]) == 0
         assert "KEY105" in capsys.readouterr().out
+
+
+def test_the_kind_of_a_declared_run_says_who_parses_it(folder, capsys):
+    """`HfArgumentParser` leaves the string of YAML 1.1, another parser of the same keys would cast it."""
+    write(folder, train_dot_yaml="output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2e-5\n")
+    severities = {}
+    for kind in ("", 'kind = "huggingface"\n'):
+        write(folder, cfglint_dot_toml=f'[[run]]\nfiles = ["train.yaml"]\n{kind}')
+        found = report(capsys)[1]["diagnostics"]
+        severities[kind] = [each["severity"] for each in found if each["key"] == "/learning_rate"]
+    assert severities == {"": ["warning"], 'kind = "huggingface"\n': ["error"]}

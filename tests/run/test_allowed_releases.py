@@ -8,7 +8,7 @@ import pytest
 
 from cfglint.cli import main
 from cfglint.frameworks._releases import RELEASES
-from cfglint.run.allowed_releases import next_place
+from cfglint.run.allowed_releases import next_place, words
 from cfglint.run.checked import CheckedRun
 
 NEWEST = RELEASES["transformers"]
@@ -148,6 +148,12 @@ def test_an_import_that_only_releases_in_the_middle_have_is_a_warning(tmp_path, 
 
     assert severities("transformers>=4.35\n") == ["warning"]
     assert severities("transformers>=4.54\n") == ["error"]
+
+
+def test_the_names_in_a_key_are_its_letters_digits_and_underscores():
+    assert words("/optimizer/params/lr_1") == ["optimizer", "params", "lr_1"]
+    assert words("--max-länge") == ["max", "länge"]
+    assert words("") == []
 
 
 @pytest.mark.parametrize(

@@ -24,19 +24,13 @@ MOST_TOGETHER = 4
 
 def changes(run: Settings) -> Iterator[tuple[str, Settings]]:
     """Settings that need less memory and change the mathematics of the run not at all or very little."""
-    if not run.checkpointing:
-        yield CHECKPOINTING, changed(run, checkpointing=True)
-    if run.attention in (EAGER, MASKED):
-        yield ATTENTION, changed(run, attention=FUSED)
-    if run.loss != LOSS_FUSED:
-        yield LOSS, changed(run, loss=LOSS_FUSED, fused_kernels=True)
+    for name in BY_THEMSELVES:
+        after = CHANGES[name](run)
+        if after is not run:
+            yield name, after
     if run.micro_batch > 1:
         smaller = run.micro_batch // 2
         yield f"{MICRO_BATCH} {smaller}", changed(run, micro_batch=smaller, accumulation=run.accumulation * 2)
-    if run.optimizer == ADAM_FOREACH and run.strategy != ZERO:
-        yield FUSED_ADAM, changed(run, optimizer=ADAM_FUSED)
-    if run.optimizer in (ADAM_FOREACH, ADAM_FUSED) and run.strategy != ZERO and run.lora is None:
-        yield EIGHT_BIT, changed(run, optimizer=ADAM_8BIT)
     if run.ranks > 1 and run.sharded not in (ZERO, "fsdp") and run.quantization == NONE:
         yield PARTITIONED, changed(run, strategy=ZERO, zero=Zero(3))
     if run.strategy == ZERO and run.zero is not None and run.zero.stage < 3 and run.ranks > 1:
@@ -119,3 +113,4 @@ CHANGES: dict[str, Callable[[Settings], Settings]] = {
     PARTITIONED: partitioned,
     EIGHT_BIT: eight_bit,
 }
+BY_THEMSELVES = (CHECKPOINTING, ATTENTION, LOSS, FUSED_ADAM, EIGHT_BIT)  # those of them that are offered alone, too

@@ -6,7 +6,7 @@ The annotation of an Enum has its name: `("enum", NAME, "a", "b")`.
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
-from cfglint.frameworks.axolotl.releases import has_validator, is_required, limits, of_model, of_plugin, top
+from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_required, of_model, of_plugin, top
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, value_error, within
@@ -92,7 +92,8 @@ class FieldReading(Reading):
     def field(self, row: Row, value: object, path: Path) -> ConfigValue:
         """The value of one field; None if it has an error, which is recorded."""
         try:
-            return within(self.read(row[READS], value, path), limits(row).items())
+            found = self.read(row[READS], value, path)
+            return within(found, row[LIMITS]) if len(row) > LIMITS else found
         except Invalid as refusal:
             self.faults.append(Fault(path, refusal))
             return None

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.history import Fields, Row
     from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigTable
 
 TOP = ""
 PLUGIN = "plugin "
@@ -55,11 +54,6 @@ def of_plugin(folder: str, release: Version) -> Fields:
 def of_model(name: str, release: Version) -> Fields:
     """The fields of a nested model in a release."""
     return HISTORY.fields(name, release)
-
-
-def limits(row: Row) -> ConfigTable:
-    """The limits of a field's value."""
-    return dict(row[LIMITS]) if len(row) > LIMITS else {}
 
 
 def is_required(row: Row) -> bool:

@@ -40,7 +40,7 @@ class ModelField:
     `alias` is the name that the documentation uses; the Python name is accepted as well.
     """
 
-    __slots__ = ("alias", "model", "name", "rows", "section")
+    __slots__ = ("_at", "alias", "model", "name", "rows", "section")
 
     def __init__(self, section: str, name: str) -> None:
         self.section = section
@@ -50,11 +50,16 @@ class ModelField:
         reads = self.rows[-1][TYPE_OF]
         held = reads[1] if reads[0] == "|" else reads
         self.model = model_of(held[1]) if held[0] == "model" else None
+        self._at: dict[Version, Row] = {}
 
     def row(self, version: Version) -> Row:
         """The row of a release; of one that does not have the field, the row of the release next to it."""
         own = (MODEL_HISTORY.learned(version) or {}).get(self.section, {})
-        return own[self.name] if self.name in own else next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
+        if self.name in own:
+            return own[self.name]
+        if version not in self._at:
+            self._at[version] = next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
+        return self._at[version]
 
     def is_in(self, version: Version) -> bool:
         """Whether a release has the field."""

@@ -65,6 +65,7 @@ HISTORY = History({SECTION: ROWS})
 FIELDS = summarized()
 _defaults: dict[Version, ConfigTable] = {}
 _learned_choices: dict[Version, dict[str, tuple[str, ...]]] = {}
+_choices: dict[tuple[str, Version], tuple[str, tuple[str, ...]]] = {}  # of releases whose own source was not read
 
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
@@ -122,6 +123,9 @@ def has_choice(name: str, value: str, version: Version) -> bool:
 
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:
     """(Enum class, its values) of a field in a release."""
+    if (name, version) in _choices and version not in _learned_choices:
+        return _choices[name, version]
     label = "IntervalStrategy" if name == "save_strategy" and not has_choice(name, "best", version) else CLASSES[name]
     known = _learned_choices.get(version, {}).get(name, CHOICES[name])
-    return label, tuple(value for value in known if has_choice(name, value, version))
+    found = _choices[name, version] = label, tuple(value for value in known if has_choice(name, value, version))
+    return found

@@ -29,6 +29,7 @@ class Scope:
         self.imports: dict[str, str] = {}
         self.values: dict[str, ast.expr] = {}
         self.bound: set[str] = parameters(node)
+        self._calls: dict[str, list[ast.Call]] = {}  # by the last part of the name of what they call
         for each in self.nodes:
             if isinstance(each, (ast.Import, ast.ImportFrom)):
                 self.imports.update(imported(each, module.package, []))
@@ -81,6 +82,14 @@ class Scope:
         """The calls of the scope."""
         return (node for node in self.nodes if isinstance(node, ast.Call))
 
+    def calls_of(self, name: str) -> list[ast.Call]:
+        """The calls of the scope whose function has this name, alone or as the last of its attributes."""
+        if not self._calls:
+            self._calls[""] = []  # so that a scope without calls is not searched again
+            for call in self.calls():
+                self._calls.setdefault("".join(dotted(call.func)[-1:]), []).append(call)
+        return self._calls.get(name, [])
+
 
 def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
     """The nodes of a scope: of a module without its functions and classes, of a function with nested ones."""
@@ -104,9 +113,9 @@ def is_caught(node: ast.AST, scope: Scope, scopes: Iterable[Scope], deepest: int
         if isinstance(above, ast.Try) and inside in above.body and any(map(goes_on, above.handlers)):
             return True
         inside, above = above, scope.module.parent(above)
-    name = getattr(scope.node, "name", None)
-    callers = [(call, each) for each in scopes for call in each.calls() if name and deepest and dotted(call.func)[-1:] == [name]]
-    return any(is_caught(call, each, scopes, deepest - 1) for call, each in callers if each is not scope)
+    name: str = getattr(scope.node, "name", "")
+    others = (each for each in scopes if each is not scope) if name and deepest else ()
+    return any(is_caught(call, each, scopes, deepest - 1) for each in others for call in each.calls_of(name))
 
 
 def goes_on(handler: ast.ExceptHandler) -> bool:

@@ -30,31 +30,6 @@ class CallDocument(Document):
     the training loop of the program, for its `Accelerator`. `on_gpus` is the call on another number of GPUs.
     """
 
-    __slots__ = (
-        "again",
-        "again_with",
-        "borrowed",
-        "computed",
-        "defaults",
-        "elsewhere",
-        "ends",
-        "extent",
-        "files",
-        "literal",
-        "loop",
-        "name",
-        "number",
-        "on_gpus",
-        "others",
-        "partners",
-        "program",
-        "set_later",
-        "trace",
-        "traced",
-        "unknown",
-        "values",
-    )
-
     def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
         super().__init__(path, text, SYNTAX)
         self.name = name

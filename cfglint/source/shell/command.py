@@ -43,21 +43,6 @@ class CommandDocument(Document):
     the options as written, `edges` tell whether the value of an option is written literally at its place.
     """
 
-    __slots__ = (
-        "again",
-        "assignments",
-        "edges",
-        "extent",
-        "flags",
-        "partners",
-        "siblings",
-        "size_key",
-        "sources",
-        "targeted",
-        "unknown",
-        "words",
-    )
-
     def __init__(self, path: str, text: str, start: int, end: int) -> None:
         super().__init__(path, text, SYNTAX)
         self.extent: tuple[int, int] = (start, end)

@@ -73,15 +73,10 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | 
 
 def sourced(shell: Execution, words: list[Text]) -> bool | None:
     """Follow `source file`: its statements run here."""
-    path = words[0].value if words else None
-    located = shell.located(path) if path is not None else None
-    text = shell.read(located) if located is not None else None
-    if text is None and path is not None and not path.startswith(("/", "~")):
-        ask_for(shell, path)
-    if text is None or located is None or shell.call_depth > DEEPEST_CALL:
+    located, text = script_at(shell, words[0]) if words else ("", None)
+    if text is None or shell.call_depth > DEEPEST_CALL:
         return None
-    shell.budget.spend(FILE + len(text) // PARSED)
-    shell.sources += 1
+    count(shell, text)
     shell.sourced_files.append(shell.readable(located))
     shell.call_depth += 1
     positional = shell.state.positional
@@ -97,23 +92,30 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
     return None
 
 
-def ask_for(shell: Execution, path: str) -> None:
-    """Handle a missing script of the project, which may exist relative to another folder."""
-    if shell.exist(path) is not False:
+def script_at(shell: Execution, path: Text) -> tuple[str, str | None]:
+    """(located path, content) of another script, the content None if it cannot be read; one of the project may exist relative to another
+    folder, which has to be decided then.
+    """
+    name = path.value
+    located = shell.located(name) if name is not None else None
+    text = shell.read(located) if located is not None else None
+    if text is None and name is not None and not name.startswith(("/", "~")) and shell.exist(name) is not False:
         shell.settle_folder()
+    return located or "", text
+
+
+def count(shell: Execution, text: str) -> None:
+    """Count a script that is followed, against the budget of the one that calls it."""
+    shell.budget.spend(FILE + len(text) // PARSED)
+    shell.sources += 1
 
 
 def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: object) -> bool:
     """Follow a script that is run as a command of its own, with its exported variables; return False if that is impossible."""
-    name = path.value
-    located = shell.located(name) if name is not None else None
-    text = shell.read(located) if located is not None else None
-    if text is None and name is not None and not name.startswith(("/", "~")):
-        ask_for(shell, name)
-    if text is None or located is None or located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
+    located, text = script_at(shell, path)
+    if text is None or located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
         return False
-    shell.budget.spend(FILE + len(text) // PARSED)
-    shell.sources += 1
+    count(shell, text)
     start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
     parameters = None if shell.placeholder or shell.refused or any(is_placeholder(each.string) for each in arguments) else arguments
     outside = shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals

@@ -59,8 +59,6 @@ def cut_by(script: Script, words: list[Text]) -> Text | None:
 class Runner:
     """A command that runs a string as a script: `eval STRING`, `bash -c STRING`."""
 
-    __slots__ = ("end", "script", "start")
-
     def __init__(self, script: Script, node: Any) -> None:
         self.script = script
         self.start: int = node.start_byte
