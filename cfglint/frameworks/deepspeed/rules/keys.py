@@ -7,8 +7,8 @@ from itertools import islice
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, value_rule
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, set_twice
-from cfglint.frameworks.deepspeed.releases import KEY_HISTORY
+from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, known_names, model_of, set_twice
+from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
 from cfglint.frameworks.history import SINCE
 from cfglint.frameworks.pydantic import UNKNOWN
 from cfglint.frameworks.versions import dotted
@@ -228,11 +228,9 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
     """The suggestion of a known key, and the fix that renames the key if it is in the same section."""
     from cfglint.findings.fix_builders import rename
-    from cfglint.frameworks.schema import load
 
     section = tuple(str(step) for step in setting.path[:-1])
-    schema = load("deepspeed")
-    found = [each for each in schema.nearest(section, str(setting.path[-1])) if has_key(schema, each, config.version)]
+    found = known_like(section, str(setting.path[-1]), config.version)
     if not found:
         return "", None
     candidate = found[0]
@@ -242,6 +240,17 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
     if config.has(*candidate.path):
         return hint, None
     return hint, rename(setting, candidate.path[-1], f"rename it to `{candidate.path[-1]}`", safe=candidate.distance == 1)
+
+
+def known_like(section: tuple[str, ...], key: str, version: Version) -> list[Candidate]:
+    """The keys of a release that are similar to an unknown one: those of the schema, else those that the section had then."""
+    from cfglint.frameworks.schema import load
+    from cfglint.frameworks.similar_keys import Spelling, near
+
+    schema, name = load("deepspeed"), ".".join(section)
+    found = [each for each in schema.nearest(section, key) if has_key(schema, each, version)]
+    own = known_names(model_of(name), version) if not found and name in MODEL_HISTORY.sections else []
+    return found or near(key, [((*section, each), Spelling(each)) for each in own])
 
 
 def has_key(schema: Schema, candidate: Candidate, version: Version) -> bool:
