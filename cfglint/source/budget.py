@@ -34,8 +34,9 @@ class Budget:
         self.left -= steps
         if self.left < 0:
             raise Exhausted
-        if self.within is not None:
-            self.within.spend(steps)
+        within = self.within
+        if within is not None:
+            within.spend(steps)
 
     @property
     def is_spent(self) -> bool:

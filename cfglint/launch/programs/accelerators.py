@@ -6,6 +6,7 @@ Source: accelerate 1.15.0 accelerator.py (prepare, num_processes).
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from cfglint.launch.programs.objects import NONE, Opaque, Sequence, Value, unknown
 
@@ -17,6 +18,7 @@ LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoade
 PLUGINS = ("DataLoaderConfiguration", "DeepSpeedPlugin", "GradientAccumulationPlugin")
 SAME = ("prepare_data_loader", "prepare_model", "prepare_optimizer", "prepare_scheduler", "skip_first_batches")
 BACKWARD = "backward"
+MOST_LOOPS = 256  # of which is known whether they train
 
 
 def of_accelerator(name: str, given: list[Value]) -> Value:
@@ -26,6 +28,7 @@ def of_accelerator(name: str, given: list[Value]) -> Value:
     return given[0] if name in SAME and given else unknown(f"`{name}()` is a call outside of the program")
 
 
+@lru_cache(MOST_LOOPS)
 def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop computes gradients."""
     calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))

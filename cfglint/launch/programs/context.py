@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+UNCOMPARED = ("read", "files")  # the files of a project are the same for all evaluations of its programs
+
 
 class Context:
     """The words of the launch line (None for unknown ones), whether there may be others, the variables of the environment, the
@@ -36,6 +38,10 @@ class Context:
         self.main = main
         self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read
+
+    def variable(self, name: str) -> str | None:
+        """A variable of the environment; None if it is not known."""
+        return self.environment.get(name)
 
     def with_texts(self, texts: Mapping[str, str]) -> Context:
         """The same with other contents for some files."""
@@ -67,6 +73,32 @@ class Context:
         place = next(iter(found))
         self.files.append(place)
         return place, found[place]
+
+
+class Watched(Context):
+    """A context that records which of its parts an evaluation asks for: another one with the same answers gives the same result."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._answers: dict[str, object] = {}
+        self._variables: dict[str, str | None] = {}
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._context, name)
+        if name not in UNCOMPARED:
+            self._answers[name] = found
+        return found
+
+    def variable(self, name: str) -> str | None:
+        """A variable of the environment; None if it is not known."""
+        found = self._variables[name] = self._context.variable(name)
+        return found
+
+    def answers_as(self, other: Context) -> bool:
+        """Whether another context has the same answers to all that was asked."""
+        return all(other.variable(name) == value for name, value in self._variables.items()) and all(
+            getattr(other, name) == value for name, value in self._answers.items()
+        )
 
 
 def with_texts(read: Callable[[str], str | None], texts: Mapping[str, str]) -> Callable[[str], str | None]:

@@ -63,6 +63,7 @@ ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclasses__()}  # the methods that evaluate them
 TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set"))
 ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, OpenFile, Built)
 
@@ -133,9 +134,9 @@ class Expressions:
         self.budget.spend()
         if isinstance(node, ast.Constant):
             return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
-        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        method = getattr(self, EXPRESSIONS[type(node)], None)
         found: Value = method(node, frame) if method is not None else unknown()
-        if not found.known and not found.reason:
+        if found.data is UNCLEAR and not found.reason:
             found = unknown(node)
         return found
 

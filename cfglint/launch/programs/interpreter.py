@@ -55,6 +55,7 @@ MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, 
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 EXITS = ("sys.exit", "exit", "quit", "os._exit")
 REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
+STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BUILTINS = frozenset(dir(builtins))
 
@@ -224,7 +225,7 @@ class Interpreter(Expressions):
         """Evaluate statements in order."""
         for each in body:
             self.budget.spend()
-            method = getattr(self, f"_do_{type(each).__name__.lower()}", None)
+            method = getattr(self, STATEMENTS[type(each)], None)
             if method is not None:
                 method(each, frame)
 

@@ -324,8 +324,9 @@ def variable(run: Interpreter, given: Given) -> Value:
     own = run.environment.slots.get(name)
     if isinstance(own, Value):
         return own
-    if name in run.context.environment:
-        return Value(run.context.environment[name])
+    outside = run.context.variable(name)
+    if outside is not None:
+        return Value(outside)
     if name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") and run.context.gpus is not None:
         return Value(str(run.context.gpus))
     return unknown(f"it depends on the environment variable `{name}` (--env {name}=...)")

@@ -172,6 +172,7 @@ class Modules:
         self.folders = folders
         self.read = read
         self._by_path: dict[str, ProgramModule | None] = {}  # None for a path without a module
+        self._by_name: dict[str, ProgramModule | None] = {}  # by dotted names
         self._count = 0  # of the files that were read
         self.is_full = False  # whether there were more modules than the limit
 
@@ -195,6 +196,11 @@ class Modules:
 
     def named(self, dotted: str) -> ProgramModule | None:
         """The module of a dotted name."""
+        if dotted not in self._by_name:
+            self._by_name[dotted] = self._named(dotted)
+        return self._by_name[dotted]
+
+    def _named(self, dotted: str) -> ProgramModule | None:
         inside = dotted.replace(".", "/")
         for folder in self.folders:
             for name, package in ((f"{inside}/__init__.py", dotted), (f"{inside}.py", dotted.rpartition(".")[0])):

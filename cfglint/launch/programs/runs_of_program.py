@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from cfglint.launch.programs.calls import ProgramEvaluation
+from cfglint.launch.programs.context import Watched
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope
 from cfglint.source.budget import STEPS, Budget, Exhausted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Callable
 
     from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.calls import MadeCall
@@ -35,22 +37,34 @@ class Evaluations:
         if key not in self._known:
             if len(self._known) >= MOST:
                 self._known.clear()
-            self._known[key] = Evaluated(self.modules, self.main, context, self.budget)
+            equal = next((each for each in self._known.values() if each.holds_in(context)), None)
+            self._known[key] = Evaluated(self.modules, self.main, context, self.budget, equal)
         return self._known[key]
 
 
 class Evaluated:
     """One evaluation: what it built, and whether it came to the end. `stores` are the places that it has evaluated, `files` those that
-    it has read.
+    it has read. `equal` is one with the same results.
     """
 
-    def __init__(self, modules: Modules, main: ProgramModule, context: Context, budget: Budget) -> None:
+    def __init__(self, modules: Modules, main: ProgramModule, context: Context, budget: Budget, equal: Evaluated | None = None) -> None:
         self._budget = budget
-        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-        self.complete = ran(evaluation, main)
-        if 0 < len(evaluation.commands) <= MOST_COMMANDS:
-            others = [ProgramEvaluation(modules, Budget(STEPS, budget), context.with_words((each,))) for each in evaluation.commands]
-            add_commands(evaluation, [each for each in others if ran(each, main)])
+        self._repeated: Callable[[], ProgramEvaluation] = lambda: evaluated(modules, main, context, None)[0]
+        self._alone: dict[ast.Call, MadeCall] = {}
+        before, files = budget.spent, len(context.files)
+        self._asked: Watched = equal._asked if equal is not None else Watched(context)
+        self.is_shared: bool = equal is not None
+        self._evaluation: ProgramEvaluation
+        self.complete: bool
+        if equal is None:
+            self._evaluation, self.complete = evaluated(modules, main, self._asked, budget)
+        else:
+            budget.spend(equal.steps)
+            context.files += equal.read
+            self._evaluation, self.complete, equal.is_shared = equal._evaluation, equal.complete, True
+        self.steps: int = budget.spent - before
+        self.read: list[str] = context.files[files:]
+        evaluation = self._evaluation
         self.made = evaluation.made
         self.trainers = evaluation.trainers
         self.engines = evaluation.engines
@@ -59,8 +73,10 @@ class Evaluated:
         self.stores = evaluation.stores
         self.imports = evaluation.imports
         self.files = (*(module.path for module in modules.known()), *context.files)
-        self._evaluation = evaluation
-        self._alone: dict[ast.Call, MadeCall] = {}
+
+    def holds_in(self, context: Context) -> bool:
+        """Whether the program has the same results in other circumstances, and they can be taken over."""
+        return not self._alone and self.steps <= self._budget.left and self._asked.answers_as(context)
 
     def reached(self, call: BuiltCall) -> MadeCall | None:
         """A call that the program makes."""
@@ -70,8 +86,20 @@ class Evaluated:
         """A call with its arguments; one that the program does not reach is evaluated by itself."""
         found = self.reached(call) or self._alone.get(call.call)
         if found is None:
+            if self.is_shared:  # what is evaluated further would change the results of the others
+                self._evaluation, self.is_shared = self._repeated(), False
             found = self._alone[call.call] = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
         return found
+
+
+def evaluated(modules: Modules, main: ProgramModule, context: Context, budget: Budget | None) -> tuple[ProgramEvaluation, bool]:
+    """The evaluation of a program, and whether it came to the end."""
+    evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
+    complete = ran(evaluation, main)
+    if 0 < len(evaluation.commands) <= MOST_COMMANDS:
+        others = [ProgramEvaluation(modules, Budget(STEPS, budget), context.with_words((each,))) for each in evaluation.commands]
+        add_commands(evaluation, [each for each in others if ran(each, main)])
+    return evaluation, complete
 
 
 def ran(evaluation: ProgramEvaluation, main: ProgramModule) -> bool:
