@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.runs_of_program import Evaluated
 
 NO_REASON = "the program computes it"
-MOST_SOURCES = 20  # numbers that a value is computed from, of which `fix` may edit one
+MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries to edit each
 
 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> CallDocument:
