@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # What launchers, torch and Ray put before the lines of a rank.
 RANK = re.compile(r"^(?:\[\d+\] )?\[(?:rank|default)(\d+)\]: ?")
 WORKER = re.compile(r"^(?:\x1b\[\d+m)?\(\w+(?:\[[^\]]*\])? ?(?:pid=\d+)[^)]*\) ?")
-NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|  |\w+(?:\.\w+)*(?:Error|Exception): )")
+NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\.\w+)*(?:Error|Exception): )")
 FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
 BOXED_FRAME = re.compile(r"^│ (\S+?\.py):(\d+) in (\S+)")
 RAISED = re.compile(r"^((?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Warning|Failure|Violation)): ?(.*)$")
@@ -23,7 +23,8 @@ REFUSED = re.compile(r"^(?:usage: .*)?(?!srun:|slurmstepd)([^\s:]+(?: <command> 
 STARTS = "Traceback (most recent call last)"
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LOGGING_ERROR, LAST_OF_LOGGING_ERROR = "--- Logging error ---", "Arguments: "  # a message that the logging module cannot format
-IGNORED = ("Exception ignored in", "Error in sys.excepthook", "Exception in thread")
+UNRAISABLE = "Exception ignored in"  # of a destructor or at exit: Python prints its traceback and goes on
+IGNORED = (UNRAISABLE, "Error in sys.excepthook", "Exception in thread")
 CONTINUED = 12  # lines of a message after its first
 LOGGED = re.compile(
     r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^E\d{4}|^W\d{4}|^\s*File |^\[rank"
@@ -121,6 +122,7 @@ class _Traceback:
         self.ended: Raised | None = None
         self.last: Raised | None = None
         self.chained = False  # whether the next exception follows from the last one
+        self.unraisable = False  # whether Python ignores the exception of the next traceback
         self.logging = False  # whether the lines are those of a message that cannot be formatted, which ends nothing
         self.continued = 0
 
@@ -153,6 +155,8 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         return
     if text.startswith(CHAINED):
         reader.chained = True
+    if text.startswith(UNRAISABLE):
+        reader.unraisable = True
     if STARTS in text:
         reader.open, reader.frames, reader.ended = True, [], None
         return
@@ -164,7 +168,9 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.frames.append(StackFrame(name, int(place or 0), (function or rest[2] or "").rpartition(".")[2]))
         return
     found = exception_in(text, reader.open)
-    if found is not None:
+    if found is not None and reader.unraisable:
+        reader.frames, reader.open, reader.ended, reader.unraisable = [], False, None, False
+    elif found is not None:
         reader.ended = Raised(number, rank, *found, reader.frames, reader.last if reader.chained else None)
         reader.last, reader.chained = reader.ended, False
         reader.frames, reader.open, reader.continued = [], False, 0

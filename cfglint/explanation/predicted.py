@@ -39,6 +39,8 @@ TRL_CONFIGS = ("SFT", "DPO", "KTO", "ORPO", "CPO", "Reward", "PPO", "GRPO", "RLO
 CONSTRUCTORS = (("Trainer", "KEY206"), ("TrainingArguments", "KEY202"), *((f"{name}Config", "TRL011") for name in TRL_CONFIGS))
 # Refusals of a program's own parser, which the manual page of a rule quotes.
 REFUSALS = (("SystemExit: 2 (error: unrecognized arguments", "LCH003"), ("ValueError: Some specified arguments are not used by", "LCH003"))
+MISSING_FILE = re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: (.*)")
+CONFIG_FILE = re.compile(r"\.(?:ya?ml|json|jsonc|hjson)'$").search
 VALIDATED = re.compile(r"validation errors? for (\w+)")
 # What pydantic itself says of a field, whose name and value differ.
 VALIDATIONS = tuple(
@@ -93,6 +95,9 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     about = next((code for pattern, code in ABOUT_VALUES if pattern.search(text)), None)
     if about is not None:
         return [about]
+    missing = MISSING_FILE.search(text)
+    if missing and not CONFIG_FILE(missing.group(1)):  # weights, data or a cache: the rules are about config files
+        return []
     own = words(text)
     rows = known().get(class_of(text), [])
     exact = [code for code, other, _ in rows if other == text]

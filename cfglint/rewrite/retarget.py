@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 from cfglint.batch import equation, solver
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
@@ -621,12 +621,15 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
 
 
 def _by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:
-    """Sets of changes, those without a new key first, then the smaller ones."""
+    """Sets of changes, one of each key at most: those without a new key first, then the smaller ones."""
+    of_key: dict[tuple[int, Path], list[Term]] = {}
+    for term in there:
+        of_key.setdefault((id(term.setting.document), term.setting.path), []).append(term)
     for new in range(len(missing) + 1):
         for added in combinations(missing, new):
-            for size in range(len(there) + 1):
-                for replaced in combinations(there, size):
-                    yield [*replaced, *added]
+            for size in range(len(of_key) + 1):
+                for changed in combinations(of_key.values(), size):
+                    yield from ([*replaced, *added] for replaced in product(*changed))
 
 
 def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, str] | None:

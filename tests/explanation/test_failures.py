@@ -168,6 +168,8 @@ def test_a_config_is_no_log(line):
         ("ValidationError: 2 validation errors for DeepSpeedBF16Config loss_scale Extra inputs are not permitted", ["/deepspeed/config.py"],
          ["KEY102"]),
         ("AssertionError: Gradient accumulation steps: 0 has to be greater than 0", [], ["BAT004"]),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'conf/ds.json'", [], ["LCH002"]),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'data/train.parquet'", [], []),
         ("AttributeError: 'NoneType' object has no attribute 'shape'", [], []),
         ("TypeError: LlamaForCausalLM.forward() got an unexpected keyword argument 'length'", [], []),
         ("RuntimeError: expected mat1 and mat2 to have the same dtype, but got: float != c10::Half", [], []),
@@ -222,6 +224,13 @@ def test_a_message_that_the_log_cannot_format_ends_nothing():
         )
         == []
     )
+
+
+@pytest.mark.parametrize("rank", ["", "0: ", "[rank3]: "])
+def test_an_exception_at_exit_that_python_ignores_ends_nothing(rank):
+    lines = ["Exception ignored in atexit callback: <function save>", *traceback(("cache.py", "put")), "FileNotFoundError: no cache"]
+    assert failures_in([f"{rank}{line}\n" for line in lines]) == []
+    assert failure(*lines, *traceback(("train.py", "main")), "KeyError: 'labels'").exception == "KeyError: 'labels'"
 
 
 @each_case(

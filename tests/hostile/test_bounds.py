@@ -11,6 +11,7 @@ from cfglint.frameworks.version_bounds import MOST_CLAUSES, allows, specifiers
 from cfglint.launch.launch_words import may_launch
 from cfglint.launch.programs.runs_of_program import Evaluations
 from cfglint.launch.reader import WORTH_A_LOOK, Reader
+from cfglint.rewrite import retarget
 from cfglint.run.templates import BARE
 from cfglint.source.budget import STEPS, Budget, Exhausted
 from cfglint.source.project_files import Project
@@ -217,3 +218,17 @@ def test_a_placeholder_in_capitals_is_recognised_in_one_pass(text):
     assert BARE.fullmatch(text + ",")
     assert not BARE.fullmatch(text + "!")
     assert not BARE.fullmatch(text + "__")
+
+
+def test_a_value_that_is_computed_from_many_numbers_is_changed_by_hand(tmp_path, monkeypatch, capsys):
+    """Trying each of them in turn, with each of another key, would take hours."""
+    names = [f"n{number}" for number in range(12)]
+    lines = "\n".join(f"{name} = 4" for name in names) + f"\ntotal = {' + '.join(names)}"
+    arguments = "total // 12, per_device_train_batch_size=total // 24, gradient_accumulation_steps=total // 12"
+    (tmp_path / "train.py").write_text(BUILDS.format(lines, arguments))
+    monkeypatch.chdir(tmp_path)
+    tried: list[object] = []
+    monkeypatch.setattr(retarget, "_reached", lambda *given: tried.append(given) or False)
+    assert main(["fix", "train.py", "--gpus", "8", "--global-batch", "96"]) == 2
+    assert "by hand" in capsys.readouterr().err
+    assert len(tried) <= 8

@@ -85,6 +85,13 @@ def test_an_argument_of_the_line_wins(fixed):
     assert fixed(files, "run.sh")[0] == {"run.sh": "torchrun --nproc_per_node 8 train.py --ga 8\n"}
 
 
+def test_a_field_that_the_line_gives_is_changed_on_the_line(fixed):
+    own = "from dataclasses import dataclass\n@dataclass\nclass Own:\n    ga: int = 2\n"
+    own += "(a,) = HfArgumentParser(Own).parse_args_into_dataclasses()\n"
+    files = {"train.py": program(own + built("a.ga")), "run.sh": "torchrun --nproc_per_node 8 train.py --ga 4\n"}
+    assert fixed(files, "run.sh")[0] == {"run.sh": "torchrun --nproc_per_node 8 train.py --ga 8\n"}
+
+
 TWO = f"{IMPORTS}STEPS = 2\n{built('STEPS')}{TRAINED}{built('STEPS')}{TRAINED}"
 
 

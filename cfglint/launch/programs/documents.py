@@ -14,7 +14,6 @@ from cfglint.source.python.literals import Offsets, node_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
     from cfglint.frameworks.program import ProgramFacts
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.runs_of_program import Evaluated
 
 NO_REASON = "the program computes it"
+MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries to edit each
 
 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> CallDocument:
@@ -100,13 +100,21 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
     return place_of_literal(call, name, value.node, value.module, content)
 
 
-def leaves_of(value: Value) -> Iterator[Value]:
-    """The integers that a computed number comes from."""
-    for each in value.sources:
+def leaves_of(value: Value) -> list[Value]:
+    """The integers that a computed number comes from, each once; empty if there are too many to be edited by turns."""
+    found: list[Value] = []
+    seen: set[int] = set()
+    left = [*reversed(value.sources)]
+    while left:
+        each = left.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
         if each.sources:
-            yield from leaves_of(each)
+            left += reversed(each.sources)
         elif type(each.data) is int:
-            yield each
+            found.append(each)
+    return found if len(found) <= MOST_SOURCES else []
 
 
 def place_of_source(call: CallDocument, value: Value) -> Written | None:

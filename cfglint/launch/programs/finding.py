@@ -9,7 +9,7 @@ from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.source.project_files import Project
@@ -34,6 +34,8 @@ def find(line: LaunchLine, project: Project) -> Found | None:
     if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
         folders = [project.root, os.path.join(project.root, "src")]
         path, package = module_file(name, folders if folder is None else [folder, *folders], project)
+        if path is None and "." in name:
+            path, package = module_file(name, list(checkouts(line, name.partition(".")[0], project)), project)
     if path is None or not path.endswith(".py"):
         return None
     start = folder if line.module else os.path.dirname(path)
@@ -45,6 +47,16 @@ def program_at(path: str, project: Project) -> Found:
     """A program that is started from the top of its project."""
     folders = [os.path.dirname(path) or ".", project.root, os.path.join(project.root, "src")]
     return Found(path, "", list(dict.fromkeys(folders)), project.read)
+
+
+def checkouts(line: LaunchLine, package: str, project: Project) -> Iterator[str]:
+    """The folders above a script, and those in them that are named like a package: a checkout of it, which is installed from there."""
+    inside = os.path.relpath(os.path.dirname(line.script_path) or os.curdir, project.root or os.curdir)
+    parts = [] if inside.split(os.sep, 1)[0] in (os.curdir, os.pardir) else inside.split(os.sep)
+    for count in range(len(parts), -1, -1):
+        folder = os.path.join(project.root, *parts[:count])
+        yield folder
+        yield os.path.join(folder, package)
 
 
 def module_file(name: str, folders: list[str], project: Project) -> tuple[str | None, str]:

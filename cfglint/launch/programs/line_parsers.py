@@ -304,7 +304,9 @@ def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, 
         return None
     default = run.of_class(owner, name, None)
     kind, takes, _ = type_of(text_annotation(line.annotation), scope, default.data if default is not None else None)
-    return field_of_words(kind, takes, found)
+    value = field_of_words(kind, takes, found)
+    value.argument = name
+    return value
 
 
 def field_of_words(kind: str, takes: str, words: list[str | None]) -> Value:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.frameworks.deepspeed.models import model_of
+from cfglint.frameworks.history import DEFAULT
 
 ADAM = {"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}
 CPU = {"device": "cpu"}
@@ -312,6 +314,20 @@ class TestTraps:
     )
     def test_not_worth_a_word(self, runs, values):
         assert runs.codes(values) == []
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "values"),
+    [
+        ("zero_optimization", "round_robin_gradients", zero(3)),
+        ("zero_optimization.offload_optimizer", "super_offload", zero(2, offload_optimizer=CPU)),
+    ],
+)
+def test_a_default_that_has_no_effect_is_not_reported(runs, monkeypatch, section, name, values):
+    field = model_of(section).fields[name]
+    monkeypatch.setattr(field, "rows", tuple((*row[:DEFAULT], True, *row[DEFAULT + 1 :]) for row in field.rows))
+    monkeypatch.setattr(field, "_at", {})
+    assert runs.codes({**values, **ADAM}) == []
 
 
 def test_a_trainer_brings_the_optimizer():

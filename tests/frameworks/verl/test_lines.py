@@ -223,6 +223,13 @@ def test_a_copy_of_an_old_release_gets_no_verdict(checked):
     assert (elsewhere.found, elsewhere.resolved["global_batch"]) == ([], 64)
 
 
+@pytest.mark.parametrize(("copy", "script"), [("fork", "fork/examples/run.sh"), ("a/verl", "a/scripts/run.sh")])
+def test_a_copy_of_verl_beside_or_above_the_script_has_its_own_keys(checked, copy, script):
+    files = {f"{copy}/{name}": text for name, text in own_copy(OWN).items()}
+    run = checked(f"{OWN_LINE} lean.goals=2 trainer.gone=1", "", {".git/HEAD": "", **files}, script)
+    assert run.found == [("VRL002", "error")]
+
+
 @each_case(
     ("search_path", "release"),
     [("file://verl/trainer/config", "0.9.1"), ("pkg://verl.trainer.config", "0.7.1")],

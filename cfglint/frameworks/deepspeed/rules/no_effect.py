@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ZERO
 
@@ -173,8 +174,8 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/engine.py:1575, 2737-2742 (used in the branch of stage 3 only).
     """
     section = config.zero["offload_optimizer"]
-    if section is not None and section["super_offload"] and config.stage in (0, 1, 2):
-        setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
+    setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
+    if section is not None and section["super_offload"] and setting.origin != DEFAULT and config.stage in (0, 1, 2):
         yield Finding(
             setting,
             f"`super_offload` has no effect with ZeRO stage {config.stage}; it requires stage 3",
@@ -197,7 +198,7 @@ def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]
     """
     if config.stage == 3:
         for key in BELOW_3_ONLY:
-            if config.zero[key]:
+            if key in config.zero.given and config.zero[key]:
                 yield Finding(
                     config.at("zero_optimization", key),
                     f"`{key}` has no effect with ZeRO stage 3",
