@@ -79,6 +79,7 @@ class TrainerMemory(Record):
     model: Model
     assumed: list[str] = []
     unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
+    all_trained_assumed: bool = False
 
     # ---- looking up
 
@@ -130,12 +131,13 @@ class TrainerMemory(Record):
         settings = self.sharded(settings)
         if settings.sharded in (ZERO, FSDP) and self.ranks_unknown:
             self.unread.append(f"1 GPU ({GPUS_FLAG})")
-        limits = self.limits()
-        self.unread.extend([*self.doubts(), *limits])
+        self.unread.extend(self.doubts())
         self.unread.extend(about_model(self.model))
         settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True)
         others = tuple(self.alternatives(settings))
-        return Inputs(settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), sequence is not None, known, bool(limits))
+        return Inputs(
+            settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), sequence is not None, known, self.all_trained_assumed
+        )
 
     def alternatives(self, settings: Settings) -> list[Settings]:
         """The alternatives that the files leave possible: the dtype of the loaded weights if a script determines it, attention with
@@ -263,19 +265,16 @@ class TrainerMemory(Record):
     # ---- adapters and quantisation
 
     def doubts(self) -> list[str]:
-        """The assumptions that all weights are trained, where images or an unknown parser leave that open."""
+        """The assumptions that all weights are trained, where arguments or code may limit that and are not modelled."""
+        facts = self.config.facts
         if isinstance(self.value("use_peft"), bool):  # the other arguments are then those of TRL's ModelConfig
             return []
         images = next((name for name in self.config.values if isinstance(name, str) and IMAGES(name)), None)
         seen = [f"all weights are trained, and images do not count, in spite of `{images}`"] if images is not None else []
-        guessed = ["all weights are trained: the parser of the arguments is only likely"] if self.config.facts.launch.guessed else []
-        return [*seen, *guessed]
-
-    def limits(self) -> list[str]:
-        """The assumptions that all weights are trained, where arguments or code may limit that and are not modelled."""
-        if isinstance(self.value("use_peft"), bool):
-            return []
-        return list(doubts(self.config.values, self.config.facts.launch.program, self.understood))
+        guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.launch.guessed else []
+        limits = list(doubts(self.config.values, facts.launch.program, self.understood))
+        self.all_trained_assumed = bool(limits)
+        return [*seen, *guessed, *limits]
 
     def lora(self) -> Lora | None:
         """The adapters; None if the complete model is trained."""
