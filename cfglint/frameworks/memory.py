@@ -12,7 +12,7 @@ from cfglint.batch.memory.cards import Card
 from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, possible
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
-from cfglint.batch.memory.wording import in_words, largest_in_words
+from cfglint.batch.memory.wording import PROBABLY_NOT, in_words, largest_in_words
 from cfglint.frameworks.memory_inputs import Model
 from cfglint.source.record import Record, changed
 from cfglint.source.root import leads_out
@@ -103,7 +103,10 @@ class RunMemory(Record):
     @property
     def judgement(self) -> str:
         """The verdict in words; empty without one."""
-        return in_words(self.verdict, self.estimate.total / GIB, self.available) if self.verdict is not None else ""
+        if self.verdict is None:
+            return ""
+        words = in_words(self.verdict, self.estimate.total / GIB, self.available)
+        return f"{words} if all weights are trained" if words == PROBABLY_NOT and self.inputs.all_trained_assumed else words
 
     @property
     def of_both(self) -> str:

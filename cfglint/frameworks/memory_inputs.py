@@ -28,6 +28,7 @@ class Inputs(Record):
     """The inputs of an estimate: the settings, possible alternatives, and what was assumed.
 
     `micro_known` and `rows_known` are false where the micro batch or the tokens per row of the settings are placeholders, both 1.
+    `all_trained_assumed`: an argument or the code may limit which weights are trained, in a way that is not modelled.
     """
 
     settings: Settings
@@ -35,6 +36,7 @@ class Inputs(Record):
     assumed: tuple[str, ...] = ()
     rows_known: bool = True
     micro_known: bool = True
+    all_trained_assumed: bool = False
 
     @property
     def known(self) -> bool:

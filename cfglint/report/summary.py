@@ -122,7 +122,7 @@ def with_memory(starts: str, memory: RunMemory) -> str:
     fits, sizes = memory.judgement, memory.of_both
     if memory.verdict == "does-not-fit":
         return f"No errors found, but the run does not fit into the GPU memory: {sizes}"
-    return f"{starts}, {'but' if fits == PROBABLY_NOT else 'and'} it {fits}: {sizes}"
+    return f"{starts}, {'but' if fits.startswith(PROBABLY_NOT) else 'and'} it {fits}: {sizes}"
 
 
 def why_unknown(run: CheckedRun) -> str:

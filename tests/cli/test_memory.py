@@ -306,6 +306,13 @@ def test_the_first_line_counts_memory(card, first, headline, capsys, folder):
     assert headline in capsys.readouterr().out
 
 
+def test_a_run_that_may_train_adapters_does_not_fit_only_if_all_weights_are_trained(capsys, folder):
+    path = named(folder, per_device_train_batch_size=1, max_length=512, lora_rank=16)
+    main(["explain", path, "--gpus", "1", "--gpu-memory", "40GB"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("No errors found: this run should start, but it probably does not fit if all weights are trained: about ")
+
+
 def test_plan_names_the_largest_micro_batch_with_the_other_splits(capsys, folder):
     path = named(folder, per_device_train_batch_size=1, max_length=512)
     main(["plan", path, "--run", "--gpus", "1", "--from-gpus", "1", "--global-batch", "8", "--gpu-memory", "60"])

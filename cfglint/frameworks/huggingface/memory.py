@@ -79,6 +79,7 @@ class TrainerMemory(Record):
     model: Model
     assumed: list[str] = []
     unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
+    all_trained_assumed: bool = False
 
     # ---- looking up
 
@@ -134,7 +135,9 @@ class TrainerMemory(Record):
         self.unread.extend(about_model(self.model))
         settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True)
         others = tuple(self.alternatives(settings))
-        return Inputs(settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), sequence is not None, known)
+        return Inputs(
+            settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), sequence is not None, known, self.all_trained_assumed
+        )
 
     def alternatives(self, settings: Settings) -> list[Settings]:
         """The alternatives that the files leave possible: the dtype of the loaded weights if a script determines it, attention with
@@ -269,7 +272,9 @@ class TrainerMemory(Record):
         images = next((name for name in self.config.values if isinstance(name, str) and IMAGES(name)), None)
         seen = [f"all weights are trained, and images do not count, in spite of `{images}`"] if images is not None else []
         guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.launch.guessed else []
-        return [*seen, *guessed, *doubts(self.config.values, facts.launch.program, self.understood)]
+        limits = list(doubts(self.config.values, facts.launch.program, self.understood))
+        self.all_trained_assumed = bool(limits)
+        return [*seen, *guessed, *limits]
 
     def lora(self) -> Lora | None:
         """The adapters; None if the complete model is trained."""

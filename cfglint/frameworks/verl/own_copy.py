@@ -22,6 +22,7 @@ CHECKING = (
     "trainer/main_ppo.py",
     "trainer/ppo/core_algos.py",
     "trainer/ppo/ray_trainer.py",
+    "trainer/ppo/reward.py",
     "trainer/ppo/v1/trainer_base.py",
     "utils/config.py",
     "utils/tensordict_utils.py",

@@ -216,6 +216,12 @@ def test_a_copy_accepts_the_choices_that_its_code_names(checked, code, found, ve
     assert (run.found, run.verdict) == (found, verdict)
 
 
+def test_a_copy_has_its_own_reward_managers(checked):
+    config = OWN + "reward_model: {enable: false, reward_manager: mine}\n"
+    files = {**own_copy(config, version="0.3.1.dev"), "verl/trainer/ppo/reward.py": 'MANAGERS = ["mine"]\n'}
+    assert checked(OWN_LINE, "", files=files).found == []
+
+
 def test_a_copy_of_an_old_release_gets_no_verdict(checked):
     run = checked(f"{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.1"))
     assert (run.found, run.verdict, run.resolved["global_batch"]) == ([], None, 64)
