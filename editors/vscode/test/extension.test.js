@@ -55,9 +55,10 @@ test("the manifest is consistent", () => {
   const { extension, seen } = withStubs(defaults);
   return extension.activate({ subscriptions: [] }).then(() => {
     assert.deepEqual(Object.keys(seen.commands), manifest.contributes.commands.map(({ command }) => command));
-    const languages = seen.clients[0].options.documentSelector.map(({ language }) => language);
+    const selected = seen.clients[0].options.documentSelector;
     const activated = manifest.activationEvents.map((event) => event.split(":")[1]);
-    assert.deepEqual(activated, languages);
+    assert.deepEqual(activated, selected.filter(({ scheme }) => scheme === "file").map(({ language }) => language));
+    assert.deepEqual(selected.filter(({ notebook }) => notebook), [{ notebook: "jupyter-notebook", language: "python" }]);
   });
 });
 
