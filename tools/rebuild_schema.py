@@ -9,7 +9,7 @@
     python tools/rebuild_schema.py trl         site-packages
 
 Writes `schemas/KIND.json`, `schemas/draft7/KIND.json`, `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one, the
-release in `cfglint/frameworks/_releases.py`, the tables of README.md and schemas/README.md, and pyproject.toml; `--check` compares only,
+release in `cfglint/frameworks/_releases.py`, the tables of README.md and editors/schemas.md, and pyproject.toml; `--check` compares only,
 and exits 1 when a file would change. Exits 2, naming what, when the source or the notes hold something that the rebuilding does not
 understand, when a default has changed without its history, and when a new key has no release.
 """

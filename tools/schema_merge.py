@@ -22,7 +22,7 @@ RELEASES = ROOT / "cfglint" / "frameworks" / "_releases.py"
 RENAMES = ROOT / "tools" / "renames.json"
 NAMING = {  # files that name the newest release of a kind: how the line begins, and the words
     "README.md": ("| `{kind}` |", " {release}"),
-    "schemas/README.md": ("| `{kind}.json` |", " {release}"),
+    "editors/schemas.md": ("| `{kind}.json` |", " {release}"),
     "pyproject.toml": ("conformance = ", '"{package}=={release}"'),
 }
 TABLES = {path.stem.removeprefix("tables_") for path in (ROOT / "tools").glob("tables_*.py")}

@@ -2,7 +2,7 @@
 
 `check` gives the answers that a JSON Schema validator gives for the keywords that cfglint's schemas use, a few
 hundred times faster; the tests compare the two. cfglint's own keywords (`x-...`) are described in
-`schemas/README.md`.
+`editors/schemas.md`.
 """
 
 from __future__ import annotations

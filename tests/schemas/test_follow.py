@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent.parent
 NEWEST = parse_version(RELEASES["trl"])
 NEXT = f"{NEWEST[0]}.{NEWEST[1] + 1}.0"
-COPIED = ("cfglint", "tools", "schemas", "README.md", "pyproject.toml", "tests/examples.py", "tests/rules")
+COPIED = ("cfglint", "tools", "schemas", "README.md", "editors/schemas.md", "pyproject.toml", "tests/examples.py", "tests/rules")
 TYPES = {"enum": "Choice", "list:object": "list[Any]"}
 CHECK = """
     def __post_init__(self):
