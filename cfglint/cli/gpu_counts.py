@@ -6,7 +6,7 @@ import os
 
 from cfglint.cli.options import first_few, runs_of
 from cfglint.findings.wording import counted
-from cfglint.run.readers import is_markdown
+from cfglint.run.readers import is_of_page
 from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def started_on_others(run: CheckedRun, gpus: int, arguments: Namespace, project:
     if not is_one_file or run.launch.line is not None or arguments.run or arguments.kind or arguments.section or arguments.args:
         return []
     found = [each for _, each in runs_of(arguments, project, ScanStats(), in_their_runs=True)]
-    counts = set_by_runs(each for each in found if not is_markdown(each)) or set_by_runs(found)
+    counts = set_by_runs(each for each in found if not is_of_page(each)) or set_by_runs(found)
     others = other_than(gpus, counts)
     if not others:
         return []

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import Argument
-from cfglint.source.shell import MARKDOWN
-from cfglint.source.shell.command import ELLIPSES
+from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import ALL_OF_CALLER
 from cfglint.source.shell.placed_text import UNKNOWN, after_mark, before_mark
 
@@ -53,12 +52,6 @@ def override_arguments(words: Iterable[Text]) -> list[Argument]:
 def is_all_of_caller(word: Text) -> bool:
     """Whether a word is `"$@"` of a script whose call is not known: any number of options with their values."""
     return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)
-
-
-def stands_for_more(word: Text) -> bool:
-    """Whether a word is the `...` of a page, in the place of further arguments."""
-    place = word.place
-    return word.string in ELLIPSES and place is not None and place[0].lower().endswith(MARKDOWN)
 
 
 def may_have_more(words: Iterable[Text]) -> bool:

@@ -6,7 +6,7 @@ import os
 
 from cfglint.run.paths import is_program, is_script
 from cfglint.source.record import Record
-from cfglint.source.shell import MARKDOWN
+from cfglint.source.shell import is_markdown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
         elif name in branch.compared:
             if is_program(name):
                 yield name, CODE
-        elif name not in branch.dependencies and not name.lower().endswith(MARKDOWN):
+        elif name not in branch.dependencies and not is_markdown(name):
             yield name, NO_RUN if is_program(name) else NO_LAUNCH if is_script(name) else UNRECOGNIZED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.source import files
-from cfglint.source.shell import MARKDOWN
+from cfglint.source.shell import is_markdown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,6 +100,6 @@ def is_in(mark: str, content: bytes) -> bool:
     return _imports[mark].search(content) is not None
 
 
-def is_markdown(run: CheckedRun) -> bool:
+def is_of_page(run: CheckedRun) -> bool:
     """Whether a run is a launch in a Markdown file."""
-    return run.documents[0].path.lower().endswith(MARKDOWN)
+    return is_markdown(run.documents[0].path)

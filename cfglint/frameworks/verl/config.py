@@ -29,8 +29,8 @@ from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, parse_override
 from cfglint.source.hydra.values import Sweep
 from cfglint.source.record import Record
-from cfglint.source.shell import MARKDOWN
-from cfglint.source.shell.command import ELLIPSES, CommandDocument
+from cfglint.source.shell import is_markdown
+from cfglint.source.shell.command import CommandDocument, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN
 
 TYPE_CHECKING = False
@@ -146,8 +146,7 @@ class VerlConfig(Config):
 
     def _override(self, word: Text) -> list[HydraOverride]:
         text = word.string
-        is_page = self.documents[0].path.lower().endswith(MARKDOWN)
-        if text in ELLIPSES and is_page:
+        if stands_for_more(word):
             self.is_excerpt = True
             return []
         key, mark, _ = text.partition("=")
@@ -160,7 +159,7 @@ class VerlConfig(Config):
         try:
             override = parse_override(text if word.known else f"{key}=0")
         except OverrideError as problem:
-            if not mark or not PLACEHOLDER(text) or not is_page:
+            if not mark or not PLACEHOLDER(text) or not is_markdown(self.documents[0].path):
                 self.refused.append(RefusedWord(word, str(problem), None, text))
                 return []
             override, reasons = parse_override(f"{key}=0"), ("a placeholder",)

@@ -14,11 +14,11 @@ from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid
 from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, refusals
 from cfglint.frameworks.launch_line import LineProblem
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER
-from cfglint.launch.arguments import may_have_more, stands_for_more
+from cfglint.launch.arguments import may_have_more
 from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.launcher import launcher_of
-from cfglint.source.shell.command import is_placeholder
+from cfglint.source.shell.command import is_placeholder, stands_for_more
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

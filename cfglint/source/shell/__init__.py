@@ -12,3 +12,8 @@ if TYPE_CHECKING:
 
 SYNTAX: Syntax = "shell"  # the syntax of documents that are commands
 MARKDOWN = (".md", ".markdown", ".mdx")  # files whose commands show how a script is called
+
+
+def is_markdown(path: str) -> bool:
+    """Whether a file is Markdown, by its name."""
+    return path.lower().endswith(MARKDOWN)

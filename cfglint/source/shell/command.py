@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
-from cfglint.source.shell import MARKDOWN, SYNTAX
+from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
 from cfglint.source.shell.placed_text import unknown
 
 TYPE_CHECKING = False
@@ -28,6 +28,12 @@ def is_placeholder(text: str) -> bool:
     if first not in OPENING:
         return False
     return text in ELLIPSES or (first == "<" and text != "<?>") or (first == "{" and text[1:2].isalpha())
+
+
+def stands_for_more(word: Text) -> bool:
+    """Whether a word is the `...` of a page, in the place of further arguments."""
+    place = word.place
+    return word.string in ELLIPSES and place is not None and is_markdown(place[0])
 
 
 def takes_text(key: str) -> bool:

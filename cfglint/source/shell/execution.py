@@ -10,8 +10,8 @@ import re
 from contextlib import suppress
 
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
-from cfglint.source.shell import MARKDOWN, filters
-from cfglint.source.shell.command import ELLIPSES
+from cfglint.source.shell import filters
+from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import Text, literal, unknown
 from cfglint.source.shell.script import Script
@@ -310,8 +310,8 @@ class Execution:
         after = last[2] if last and last[2] > offset else offset + end - start
         line = self.script.line(second_word(self.script, node)) if self.runner is None else self.runner.line(place)
         if self.continues(offset):
-            if words[0].string in ELLIPSES and self.script.path.lower().endswith(MARKDOWN):
-                self.calls[-1].words.extend(words)  # a page leaves out the rest of the arguments
+            if stands_for_more(words[0]):
+                self.calls[-1].words.extend(words)
                 return
             if words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, offset):
                 self.calls[-1].lost.append((words, offset))
