@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import SKIP, Example, Finding, batch_rule
+from cfglint.findings.rule import BATCH, SKIP, Example, Finding, config_error, info, warning
 from cfglint.findings.setting import AUTO
 from cfglint.findings.wording import counted
 from cfglint.source.limits import LONGEST_NUMBER
@@ -22,11 +21,10 @@ DEEPSPEED: Kind = "deepspeed"
 NEOX: Kind = "neox"
 
 
-@batch_rule(
+@config_error(
     "BAT001",
-    ERROR,
+    about=BATCH,
     kinds=(DEEPSPEED, NEOX),
-    fails_at="config",
     bad=(
         '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
         Example(
@@ -71,11 +69,10 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@batch_rule(
+@config_error(
     "BAT002",
-    ERROR,
+    about=BATCH,
     kinds=(DEEPSPEED, NEOX),
-    fails_at="config",
     when_partial=SKIP,
     bad='{"gradient_accumulation_steps": 4}\n',
     good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
@@ -92,10 +89,9 @@ def batch_missing(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "missing")
 
 
-@batch_rule(
+@config_error(
     "BAT003",
-    ERROR,
-    fails_at="config",
+    about=BATCH,
     bad='{"train_batch_size": "256"}\n',
     good='{"train_batch_size": 256}\n',
     example={"kind": DEEPSPEED, "gpus": 8, "at": "/train_batch_size"},
@@ -118,10 +114,9 @@ def batch_not_a_number(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "type")
 
 
-@batch_rule(
+@config_error(
     "BAT004",
-    ERROR,
-    fails_at="config",
+    about=BATCH,
     bad='{"train_batch_size": 256, "gradient_accumulation_steps": 0}\n',
     good='{"train_batch_size": 256, "gradient_accumulation_steps": 1}\n',
     example={"kind": DEEPSPEED, "gpus": 8, "at": "/gradient_accumulation_steps"},
@@ -142,10 +137,9 @@ def batch_not_positive(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "not-positive")
 
 
-@batch_rule(
+@config_error(
     "BAT005",
-    ERROR,
-    fails_at="config",
+    about=BATCH,
     bad="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 4, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
     good="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 2, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
     example={"kind": NEOX, "gpus": 6},
@@ -162,9 +156,9 @@ def indivisible_gpu_count(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "layout")
 
 
-@batch_rule(
+@warning(
     "BAT006",
-    WARNING,
+    about=BATCH,
     kinds=(NEOX,),
     bad="{global_num_gpus: 4, train_micro_batch_size_per_gpu: 4}\n",
     good="{global_num_gpus: 8, train_micro_batch_size_per_gpu: 4}\n",
@@ -189,9 +183,9 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@batch_rule(
+@info(
     "BAT007",
-    INFO,
+    about=BATCH,
     kinds=(DEEPSPEED,),
     bad='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
     good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',

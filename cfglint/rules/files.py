@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import FILE, WARN, Finding, rule
+from cfglint.findings.rule import FILE, WARN, Finding, config_error, warning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +14,9 @@ if TYPE_CHECKING:
 NULL_WORDS = ("none", "null")
 
 
-@rule(
+@config_error(
     "RUN010",
-    ERROR,
     kinds=("huggingface", "accelerate"),
-    fails_at="config",
     when_partial=WARN,
     bad=(
         "output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: missing/ds_config.json\n",
@@ -70,9 +67,8 @@ def refused_file(path: Path, name: str) -> str:
     return refused_config(name)
 
 
-@rule(
+@warning(
     "RUN011",
-    WARNING,
     kinds=("huggingface", "accelerate"),
     bad="output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: /etc/hostname\n",
     good="output_dir: out\nper_device_train_batch_size: 4\n",

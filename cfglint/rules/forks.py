@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, value_rule
+from cfglint.findings.rule import VALUE, Finding, warning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +13,9 @@ if TYPE_CHECKING:
 MOST_NAMED = 5
 
 
-@value_rule(
+@warning(
     "KEY010",
-    WARNING,
+    about=VALUE,
     kinds=("neox",),
     bad="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a, my_data: b, my_steps: 3}\n",
     good="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a}\n",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import MEMORY, RULES, RUN, Finding, rule
+from cfglint.findings.rule import MEMORY, RULES, RUN, Finding, warning
 from cfglint.rules.engine import apply
 
 TYPE_CHECKING = False
@@ -24,9 +23,8 @@ def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
     return apply([each for each in RULES if each.about == MEMORY], run, run.configs[0]) if run.configs else []
 
 
-@rule(
+@warning(
     "MEM001",
-    WARNING,
     scope=RUN,
     bad="output_dir: out\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\nmax_length: 4096\nlearning_rate: 2.0e-5\n",
     good="output_dir: out\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\nmax_length: 512\nlearning_rate: 2.0e-5\n",

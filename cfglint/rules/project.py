@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, WARNING
-from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Example, Finding, rule
+from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE
+from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Example, Finding, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.rules.engine import apply
 from cfglint.source.document import SCALAR, Node
@@ -37,9 +37,8 @@ def inspect_comments(run: CheckableRun) -> list[Diagnostic]:
     return apply([each for each in RULES if each.about == IGNORE_COMMENT], run, run.configs[0])
 
 
-@rule(
+@warning(
     "HSE001",
-    WARNING,
     old_names=("house-rule",),
     scope=RUN,
     bad="output_dir: out\nper_device_train_batch_size: 4\nseed: 1\n",
@@ -73,9 +72,8 @@ def policy_violation(run: CheckableRun) -> Iterator[Finding]:
             yield Finding(config.setting(*each.path), f"policy violation: {each.message}")
 
 
-@rule(
+@warning(
     "RUN100",
-    WARNING,
     old_names=("promise-broken", "unexpected-global-batch"),
     scope=RUN,
     bad=(
@@ -135,9 +133,8 @@ def _equation(run: CheckableRun, name: str) -> str:
     return f" = {micro} x {accumulation} x {parallel}" if micro * accumulation * parallel == run.resolved[name] else ""
 
 
-@rule(
+@warning(
     UNUSED_IGNORE,
-    WARNING,
     scope=RUN,
     about=IGNORE_COMMENT,
     bad=(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, value_rule
+from cfglint.findings.rule import VALUE, Finding, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.source.document import SCALAR
 from cfglint.source.numbers import DIGITS
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 FIRST = "+-N" + DIGITS  # the first characters of such a scalar
 
 
-@value_rule(
+@warning(
     "TYP001",
-    WARNING,
+    about=VALUE,
     bad="output_dir: out\nper_device_train_batch_size: 010\n",
     good="output_dir: out\nper_device_train_batch_size: 10\n",
     example={"kind": "huggingface", "at": "/per_device_train_batch_size"},
@@ -41,9 +40,9 @@ def octal_number(config: Config) -> Iterator[Finding]:
             yield Finding(setting, text, help=f"write {int(raw)} or {setting.value}")
 
 
-@value_rule(
+@warning(
     "TYP002",
-    WARNING,
+    about=VALUE,
     bad="output_dir: out\nsave_steps: 1:30\n",
     good="output_dir: out\nsave_steps: 90\n",
     example={"kind": "huggingface", "at": "/save_steps"},
@@ -62,9 +61,9 @@ def sexagesimal_number(config: Config) -> Iterator[Finding]:
             yield Finding(setting, text, help="write the number, or quote the string")
 
 
-@value_rule(
+@warning(
     "TYP003",
-    WARNING,
+    about=VALUE,
     bad="output_dir: out\nsave_total_limit: None\n",
     fixed="output_dir: out\nsave_total_limit: null\n",
     example={"kind": "huggingface", "at": "/save_total_limit"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Node
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 UNREADABLE = ("unreadable", "encoding", "control")
 
 
-@rule("SRC001", ERROR, fails_at="load")
+@load_error("SRC001")
 def unreadable_file(config: Config) -> Iterator[Finding]:
     """The file cannot be read as text.
 
@@ -31,10 +30,8 @@ def unreadable_file(config: Config) -> Iterator[Finding]:
     yield from _problems(config, lambda problem: problem.kind in UNREADABLE)
 
 
-@rule(
+@load_error(
     "SRC002",
-    ERROR,
-    fails_at="load",
     bad="{output_dir: out\n",
     good="{output_dir: out}\n",
     example={"kind": "huggingface"},
@@ -58,9 +55,8 @@ def does_not_parse(config: Config) -> Iterator[Finding]:
     yield from _problems(config, lambda problem: problem.kind not in (*UNREADABLE, LIMIT, NOT_STRICT_JSON))
 
 
-@rule(
+@warning(
     "SRC003",
-    WARNING,
     kinds=("deepspeed",),
     bad='{"train_batch_size": 8, // global\n "steps_per_print": 10}\n',
     good='{"train_batch_size": 8, "steps_per_print": 10}\n',
@@ -82,9 +78,8 @@ def non_strict_json(config: Config) -> Iterator[Finding]:
         yield finding
 
 
-@rule(
+@warning(
     "SRC004",
-    WARNING,
     bad="output_dir: out\nmax_steps: " + "1" * 501 + "\n",
     good="output_dir: out\nmax_steps: 1000\n",
     example={"kind": "huggingface"},
@@ -105,9 +100,9 @@ def limit_exceeded(config: Config) -> Iterator[Finding]:
         yield finding
 
 
-@value_rule(
+@warning(
     "KEY001",
-    WARNING,
+    about=VALUE,
     bad="output_dir: out\nseed: 1\nseed: 2\n",
     good="output_dir: out\nseed: 2\n",
     example={"kind": "huggingface", "at": "/seed"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, launcher_rule
+from cfglint.findings.rule import LAUNCHER_CONFIG, Finding, config_error, warning
 from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS
@@ -24,10 +23,9 @@ DEEPSPEED_FILE_KEYS = tuple(
 )
 
 
-@launcher_rule(
+@config_error(
     "ACC012",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     bad=DEEPSPEED + "mixed_precision: bf16\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n",
     good=DEEPSPEED + "deepspeed_config:\n  deepspeed_config_file: ds.json\n",
     example={"at": "/mixed_precision"},
@@ -68,10 +66,9 @@ def named_file(config: AccelerateConfig) -> Setting | None:
     return None
 
 
-@launcher_rule(
+@config_error(
     "ACC013",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     raises="ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`",
     bad=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: false\n",
     good=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true\n",
@@ -98,9 +95,9 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
         yield Finding(config.setting("fsdp_config", found[1]), message, related=related, help=f"set `fsdp_config.{found[1]}: true`")
 
 
-@launcher_rule(
+@warning(
     "ACC017",
-    WARNING,
+    about=LAUNCHER_CONFIG,
     bad={
         "train.yaml": "output_dir: out\nbf16: true\nper_device_train_batch_size: 4\n",
         "accelerate.yaml": GPUS + "mixed_precision: fp16\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, launcher_rule
+from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, load_error, warning
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED
@@ -30,10 +30,9 @@ def schema() -> Schema:
     return load("accelerate")
 
 
-@launcher_rule(
+@load_error(
     "ACC001",
-    ERROR,
-    fails_at="load",
+    about=LAUNCHER_CONFIG,
     bad="- distributed_type: MULTI_GPU\n",
     good=GPUS,
     old_names=("launch-file-not-keys",),
@@ -51,10 +50,9 @@ def launch_file_not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting(), text, exception=f"AttributeError: '{kind}' object has no attribute 'get'")
 
 
-@launcher_rule(
+@load_error(
     "ACC002",
-    ERROR,
-    fails_at="load",
+    about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "mixed_precison: bf16\n",
         Example(GPUS + "fp8_config: {}\n", facts={"target": {"accelerate": "0.32.1"}, "at": "/fp8_config"}),
@@ -128,9 +126,9 @@ def severity_of(config: AccelerateConfig, key: object) -> Severity:
     return WARNING if other_releases(config, key) and not config.facts.is_known("accelerate") and config.local else ERROR
 
 
-@launcher_rule(
+@warning(
     "ACC010",
-    WARNING,
+    about=LAUNCHER_CONFIG,
     bad=GPUS + "deepspeed_config:\n  zero_stage: 2\n",
     good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 2\n",
     example={"at": "/deepspeed_config"},
@@ -155,9 +153,9 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
             )
 
 
-@launcher_rule(
+@warning(
     "ACC011",
-    WARNING,
+    about=LAUNCHER_CONFIG,
     bad=(
         DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
         Example(FSDP + "  fsdp_version: 2\n", facts={"target": {"accelerate": "1.5.0"}, "at": "/fsdp_config/fsdp_version"}),

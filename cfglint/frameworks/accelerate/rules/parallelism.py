@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, launcher_rule
+from cfglint.findings.rule import LAUNCHER_CONFIG, Finding, init_error
 from cfglint.frameworks.accelerate.config import AXES
 from cfglint.frameworks.accelerate.rules import FSDP
 
@@ -18,10 +17,9 @@ CHECKS_BOTH = Releases((1, 13, 0))  # context and sequence parallelism together 
 CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is refused
 
 
-@launcher_rule(
+@init_error(
     "ACC016",
-    ERROR,
-    fails_at="init",
+    about=LAUNCHER_CONFIG,
     releases=(Releases((1, 10, 0)),),
     bad=(
         FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_dp_shard_size: 4\n  parallelism_config_cp_size: 4\n",

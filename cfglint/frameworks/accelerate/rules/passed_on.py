@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, launcher_rule
+from cfglint.findings.rule import LAUNCHER_CONFIG, Finding, config_error, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.rules import FSDP, GPUS, SAGEMAKER
 from cfglint.frameworks.remedies import choice, mistyped
@@ -21,10 +21,9 @@ INTEGER_SIZE = (1, 13)  # the default of `fsdp_min_num_params` is an integer fro
 NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
 
-@launcher_rule(
+@config_error(
     "ACC021",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     raises="TypeError: 'str' object cannot be interpreted as an integer",
     releases=Releases((0, 21, 0)),
     bad=GPUS + "main_process_port: '29500'\n",
@@ -50,10 +49,9 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
     yield Finding(setting, f"`main_process_port` is the string {setting.spelled}, not an integer", fix=fix)
 
 
-@launcher_rule(
+@config_error(
     "ACC022",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     raises="AttributeError: 'Namespace' object has no attribute 'use_cpu'",
     bad=GPUS + "use_cpu: {}\n",
     good=GPUS + "use_cpu: false\n",
@@ -68,10 +66,9 @@ def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting("use_cpu"), "`use_cpu` is a mapping; it must be true or false", help="set `use_cpu` to true or false")
 
 
-@launcher_rule(
+@config_error(
     "ACC023",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     raises="AttributeError: 'SageMakerConfig' object has no attribute 'parallelism_config'",
     bad="compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\nec2_instance_type: ml.p3.2xlarge\niam_role_name: role\n",
     good="compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\n",
@@ -95,10 +92,9 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
         )
 
 
-@launcher_rule(
+@init_error(
     "ACC024",
-    ERROR,
-    fails_at="init",
+    about=LAUNCHER_CONFIG,
     bad=FSDP + "  fsdp_auto_wrap_policy: SIZE\n",
     good=FSDP + "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n",
     example={"at": "/fsdp_config/fsdp_auto_wrap_policy"},
@@ -119,10 +115,9 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting("fsdp_config", key), message, exception=text, help=choice(f"fsdp_config.{key}", value, WRAP_POLICIES))
 
 
-@launcher_rule(
+@init_error(
     "ACC025",
-    ERROR,
-    fails_at="init",
+    about=LAUNCHER_CONFIG,
     bad="distributed_type: MULTI_GPU\nnum_processes: {}\n",
     good=GPUS,
     example={"at": "/num_processes"},
@@ -139,9 +134,9 @@ def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
         yield mistyped(config.setting("num_processes"), "a number", text, "set `num_processes` to the number of GPUs")
 
 
-@launcher_rule(
+@warning(
     "ACC026",
-    WARNING,
+    about=LAUNCHER_CONFIG,
     bad=GPUS + "gpu_ids: '0,1'\n",
     good=GPUS + "gpu_ids: '0,1,2,3,4,5,6,7'\n",
     example={"at": "/gpu_ids"},
@@ -169,10 +164,9 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
         )
 
 
-@launcher_rule(
+@init_error(
     "ACC027",
-    ERROR,
-    fails_at="init",
+    about=LAUNCHER_CONFIG,
     raises="ValueError: invalid literal for int() with base 10: '100000000.0'",
     bad=FSDP + "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n",
     good=FSDP + "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n  fsdp_min_num_params: 100000000\n",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import SKIP, Example, Finding, launcher_rule
+from cfglint.findings.rule import LAUNCHER_CONFIG, SKIP, Example, Finding, config_error, warning
 from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED, spawning
 from cfglint.frameworks.accelerate.rules import GPUS
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
 ONE_ON = (1, 15)  # from here on the message has a word once that stood there twice
 
 
-@launcher_rule(
+@config_error(
     "ACC005",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     when_partial=SKIP,
     raises="ValueError: You need to manually pass in `--num_processes` using this config yaml.",
     releases=(Releases(until=(0, 34, 0), of="the class that requires it"), Releases((0, 34, 0), of="the launcher's own check")),
@@ -54,9 +52,9 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting("num_processes"), message, help=remedy)
 
 
-@launcher_rule(
+@warning(
     "ACC007",
-    WARNING,
+    about=LAUNCHER_CONFIG,
     bad="distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 9\n",
     good="distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 8\n",
     example={"at": "/num_processes"},
@@ -79,10 +77,9 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=(config.setting("num_machines"),), help=f"set `num_processes: {each * machines}`")
 
 
-@launcher_rule(
+@config_error(
     "ACC008",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     bad="distributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 2\n",
     good="distributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 32\n",
     example={"at": "/num_processes"},
@@ -113,9 +110,9 @@ def starts_one_of_many(config: AccelerateConfig) -> bool:
     return config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local
 
 
-@launcher_rule(
+@warning(
     "ACC009",
-    WARNING,
+    about=LAUNCHER_CONFIG,
     bad="distributed_type: 'NO'\nnum_processes: 8\n",
     good=GPUS,
     example={"at": "/distributed_type"},
@@ -136,10 +133,9 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=(config.setting("num_processes"),), help="set `distributed_type: MULTI_GPU`")
 
 
-@launcher_rule(
+@config_error(
     "ACC014",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "gpu_ids: '0'\n",
         GPUS + "gpu_ids: 0\n",
@@ -169,10 +165,9 @@ def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help="set `gpu_ids: all`, or list the GPUs")
 
 
-@launcher_rule(
+@config_error(
     "ACC020",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     when_partial=SKIP,
     raises="AssertionError: When using multiple machines, you need to specify the main process IP.",
     bad="distributed_type: 'NO'\nnum_machines: 2\n",
@@ -201,9 +196,9 @@ def missing_main_process_address(config: AccelerateConfig) -> Iterator[Finding]:
             return
 
 
-@launcher_rule(
+@warning(
     "ACC015",
-    WARNING,
+    about=LAUNCHER_CONFIG,
     bad=GPUS,
     good="distributed_type: MULTI_GPU\nnum_processes: 16\n",
     example={"gpus": 16, "at": "/num_processes"},

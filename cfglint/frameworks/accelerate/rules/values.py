@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, launcher_rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, config_error, load_error
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.releases import backends, types
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, GPUS, KEYS_COMPARED, SAGEMAKER
@@ -22,10 +22,9 @@ BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped;
 INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
 
 
-@launcher_rule(
+@load_error(
     "ACC003",
-    ERROR,
-    fails_at="load",
+    about=LAUNCHER_CONFIG,
     bad=(
         "distributed_type: multi_gpu\nnum_processes: 8\n",
         "num_processes: 8\n",
@@ -65,10 +64,9 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, fix=fix, help=choices)
 
 
-@launcher_rule(
+@load_error(
     "ACC004",
-    ERROR,
-    fails_at="load",
+    about=LAUNCHER_CONFIG,
     bad="compute_environment: local_machine\n" + GPUS,
     good="compute_environment: LOCAL_MACHINE\n" + GPUS,
     example={"at": "/compute_environment"},
@@ -88,10 +86,9 @@ def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
 
 
-@launcher_rule(
+@config_error(
     "ACC006",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "mixed_precision: no\n",
         GPUS + "mixed_precision: half\n",
@@ -133,10 +130,9 @@ def invalid_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     yield Finding(setting, message, exception=text, fix=replace(setting, "no", "quote it", safe=True) if bare else None)
 
 
-@launcher_rule(
+@config_error(
     "ACC018",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     bad=(
         "distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: '2'\n",
         "distributed_type: MULTI_GPU\nnum_processes: '8'\nnum_machines: 2\n",
@@ -222,10 +218,9 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
     return isinstance(value, dict) and config.version >= UNSET_IS_ONE
 
 
-@launcher_rule(
+@config_error(
     "ACC019",
-    ERROR,
-    fails_at="config",
+    about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "dynamo_config:\n  dynamo_backend: NO\n",
         GPUS + "dynamo_config:\n  dynamo_backend: foo\n",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import WARN, Example, Finding, config_error, load_error, warning
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
@@ -42,10 +42,8 @@ OTHERS = {
 READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
 
 
-@rule(
+@load_error(
     "AXL001",
-    ERROR,
-    fails_at="load",
     bad="- base_model\n- learning_rate\n",
     good=BASE,
     example={"kind": KIND},
@@ -65,10 +63,8 @@ def axolotl_not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "AXL002",
-    ERROR,
-    fails_at="config",
     bad=BASE + "warmup_steps: 0.1\n",
     good=BASE + "warmup_ratio: 0.1\n",
     example={"kind": KIND, "at": "/warmup_steps"},
@@ -98,10 +94,8 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "AXL003",
-    ERROR,
-    fails_at="config",
     when_partial=WARN,
     bad=BASE + "lr_groups:\n  - {name: a, modules: [b]}\n",
     good=BASE,
@@ -126,10 +120,8 @@ def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@load_error(
     "AXL004",
-    ERROR,
-    fails_at="load",
     bad=BASE + "plugins:\n  - axolotl.integrations.lyger.LigerPlugin\n",
     good=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n",
     example={"kind": KIND, "at": "/plugins/0"},
@@ -162,9 +154,8 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "AXL005",
-    WARNING,
     bad=(
         BASE + "gradient_accumulation_step: 4\n",
         Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", "/my_key", facts={"complete": False, "kind_given": False}),

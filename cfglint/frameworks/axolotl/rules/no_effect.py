@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.diagnostic import INFO
+from cfglint.findings.rule import Finding, warning
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.normalization import evaluates
 from cfglint.frameworks.axolotl.rules import BASE
@@ -30,9 +30,8 @@ RENAMED = {
 }
 
 
-@rule(
+@warning(
     "AXL060",
-    WARNING,
     bad=BASE + "micro_batch_size: 2\nbatch_size: 10\n",
     fixed=BASE + "micro_batch_size: 2\ngradient_accumulation_steps: 5\n",
     example={"kind": KIND, "at": "/batch_size", "gpus": 1},
@@ -76,9 +75,8 @@ def divided(setting: Setting, micro: int, size: int) -> Fix | None:
     return several(parts, f"replace it with `gradient_accumulation_steps: {accumulation}`", safe=False)
 
 
-@rule(
+@warning(
     "AXL061",
-    WARNING,
     bad=BASE + "ddp: false\n",
     good=BASE + "ddp: true\n",
     example={"kind": KIND, "at": "/ddp", "gpus": 8},
@@ -100,9 +98,8 @@ def axolotl_steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "AXL062",
-    WARNING,
     bad=(
         BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n",
         BASE + "evals_per_epoch: 4\n",
@@ -145,9 +142,8 @@ def shown(number: float) -> str:
     return str(int(number)) if float(number).is_integer() else str(number)
 
 
-@rule(
+@warning(
     "AXL063",
-    WARNING,
     bad=BASE + "evaluation_strategy: epoch\nval_set_size: 0.1\n",
     good=BASE + "eval_strategy: epoch\nval_set_size: 0.1\n",
     example={"kind": KIND, "at": "/evaluation_strategy"},
@@ -172,9 +168,8 @@ def axolotl_deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "AXL064",
-    WARNING,
     bad=BASE + "num_epochs: 2\nmax_steps: 5000\nmicro_batch_size: 8\n",
     good=BASE + "num_epochs: 2\nmax_steps: 100\nmicro_batch_size: 8\n",
     example={"kind": KIND, "at": "/max_steps", "gpus": 1, "num_examples": 1000},

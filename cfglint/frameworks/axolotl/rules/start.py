@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.parallel import problem
 from cfglint.frameworks.axolotl.rules import BASE
@@ -26,10 +25,8 @@ ONE_CYCLE = tuple(
 )
 
 
-@rule(
+@init_error(
     "AXL041",
-    ERROR,
-    fails_at="init",
     bad=BASE + "context_parallel_size: 2\n",
     good=BASE + "context_parallel_size: 2\ndp_shard_size: 4\nfsdp_config: {fsdp_version: 2}\n",
     example={"kind": KIND, "at": "/context_parallel_size", "gpus": 8},
@@ -55,10 +52,8 @@ def axolotl_parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "AXL042",
-    ERROR,
-    fails_at="init",
     bad=(BASE + "optimizer: ao_adamw_8bit\n", BASE + "optimizer: dion\n"),
     good=BASE + "optimizer: adamw_torch_8bit\n",
     example={"kind": KIND, "at": "/optimizer"},
@@ -89,10 +84,8 @@ def axolotl_optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "AXL044",
-    ERROR,
-    fails_at="init",
     raises="TypeError: '<=' not supported between instances of 'float' and 'str'",
     bad=BASE.replace("2.0e-5", '""'),
     good=BASE,
@@ -111,10 +104,8 @@ def axolotl_empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "AXL045",
-    ERROR,
-    fails_at="init",
     bad=(
         BASE + "cosine_min_lr_ratio: 10\n",
         Example(BASE + "cosine_min_lr_ratio: 0.1\ncosine_constant_lr_ratio: 80\n", "/cosine_constant_lr_ratio"),
@@ -146,10 +137,8 @@ def axolotl_cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
             return
 
 
-@rule(
+@init_error(
     "AXL043",
-    ERROR,
-    fails_at="init",
     bad=BASE + "lr_scheduler: one_cycle\nlr_scheduler_kwargs: {num_cycles: 2}\n",
     good=BASE + "lr_scheduler: one_cycle\nlr_scheduler_kwargs: {pct_start: 0.1}\n",
     example={"kind": KIND, "at": "/lr_scheduler_kwargs/num_cycles"},
@@ -179,10 +168,8 @@ def axolotl_schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "AXL046",
-    ERROR,
-    fails_at="init",
     bad=BASE.replace("path: data.jsonl, ", ""),
     good=BASE,
     example={"kind": KIND, "at": "/datasets/0/path"},
@@ -205,10 +192,8 @@ def axolotl_dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "AXL047",
-    ERROR,
-    fails_at="init",
     bad=(BASE + "num_epochs: .inf\n", BASE + "num_epochs: .nan\n"),
     good=BASE + "num_epochs: 3\n",
     example={"kind": KIND, "at": "/num_epochs"},
@@ -229,10 +214,8 @@ def axolotl_infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
     yield Finding(place, f"`num_epochs` is {place.spelled}; it must be finite", exception=text, help="set `num_epochs` to a finite number")
 
 
-@rule(
+@init_error(
     "AXL048",
-    ERROR,
-    fails_at="init",
     bad=BASE + "trainer_cls: abc\n",
     good=BASE + "trainer_cls: package.module.Trainer\n",
     example={"kind": KIND, "at": "/trainer_cls"},

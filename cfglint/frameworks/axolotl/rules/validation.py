@@ -5,8 +5,7 @@ The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rule
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule_of
+from cfglint.findings.rule import Example, Finding, config_error, rule_of
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.refusals import (
     ADAPTER,
@@ -72,8 +71,10 @@ def refusals_of(
 ) -> Callable[[Callable[[], None]], None]:
     """Register the rule of a kind of refusals; its page is the docstring of the decorated function."""
     example: ExampleFacts = {"kind": KIND, "at": at}
-    details = {"fails_at": "config", "bad": bad, "good": good, "fixed": fixed, "example": example, "old_names": old_names}
-    return rule_of(lambda config: refused(config, kind), code, ERROR, **details)
+    return rule_of(
+        lambda config: refused(config, kind),
+        config_error(code, bad=bad, good=good, fixed=fixed, example=example, old_names=old_names),
+    )
 
 
 @refusals_of(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, config_error, init_error
 from cfglint.findings.wording import described
 from cfglint.frameworks.remedies import mistyped, not_attribute
 
@@ -25,10 +24,9 @@ LTD_KEYS = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
 LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type")
 
 
-@value_rule(
+@config_error(
     "TYP113",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": null}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_sampling"},
@@ -49,10 +47,8 @@ def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield mistyped(config.setting(*path), "an object", not_attribute(value, "get"), f"remove `{'.'.join(path)}`")
 
 
-@rule(
+@config_error(
     "DSP060",
-    ERROR,
-    fails_at="config",
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": true}}}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": false}}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_sampling/curriculum_learning"},
@@ -76,10 +72,8 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "DSP061",
-    ERROR,
-    fails_at="config",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true}}}}\n',
         '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"min_batch_size": "auto"}}}}\n',
@@ -128,10 +122,8 @@ def not_integer(value: ConfigValue) -> str:
     return ""
 
 
-@rule(
+@init_error(
     "DSP062",
-    ERROR,
-    fails_at="init",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true}}}}\n',
         '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true, "random_ltd_schedule": {}}}}}\n',

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import WARN, Finding, first_step_error, warning
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
 from cfglint.frameworks.remedies import mistyped
@@ -18,10 +17,8 @@ if TYPE_CHECKING:
 NUMBERS = ("lr", "eps", "weight_decay")
 
 
-@rule(
+@first_step_error(
     "DSP080",
-    ERROR,
-    fails_at="first-step",
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": "1.0"}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clipping"},
@@ -60,10 +57,8 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     return replace(setting, int(number) if integer else number, "remove the quotes", safe=True)
 
 
-@rule(
+@first_step_error(
     "DSP081",
-    ERROR,
-    fails_at="first-step",
     bad=(
         '{"train_batch_size": 8, "steps_per_print": 0}\n',
         '{"train_batch_size": 8, "steps_per_print": "10"}\n',
@@ -94,10 +89,8 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "DSP082",
-    ERROR,
-    fails_at="first-step",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
@@ -122,9 +115,8 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP083",
-    WARNING,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/optimizer/params/lr"},

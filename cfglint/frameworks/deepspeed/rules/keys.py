@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Example, Finding, rule, value_rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, warning
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, known_names, model_of, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
@@ -34,10 +34,8 @@ COMMON_WORDS = frozenset(  # keys of some section that scripts and other section
 JSON_TYPES = {"list": "a list", "str": "a string", "int": "an integer", "float": "a number", "bool": "a boolean", "NoneType": "null"}
 
 
-@rule(
+@config_error(
     "DSP001",
-    ERROR,
-    fails_at="config",
     bad='["train_batch_size", 8]\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "at": ""},
@@ -62,10 +60,9 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(config.setting(), f"the config is {JSON_TYPES.get(name, name)}; it must be an object", exception=raised)
 
 
-@value_rule(
+@config_error(
     "KEY100",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     fixed='{"train_batch_size": 8}\n',
     example={"gpus": 8, "at": "/sparse_gradients"},
@@ -103,9 +100,9 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
     )
 
 
-@value_rule(
+@info(
     "KEY101",
-    INFO,
+    about=VALUE,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.19.0"}, "at": "/sparse_gradients"},
@@ -131,9 +128,9 @@ def key_removed_later(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@warning(
     "KEY106",
-    WARNING,
+    about=VALUE,
     bad='{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 2}}\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.15.4"}, "at": "/tensor_parallel"},
@@ -165,10 +162,9 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
     return next((row[SINCE] for row in rows if row[SINCE] > version), ())
 
 
-@value_rule(
+@config_error(
     "KEY102",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_com": true}}\n',
         Example(
@@ -302,10 +298,9 @@ def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
     return f"; move it into `{home}`" if home else "; move it to the top level"
 
 
-@value_rule(
+@config_error(
     "KEY103",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "cpu_offload": false, "offload_optimizer": {"device": "cpu"}}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}\n',
     example={"gpus": 8, "at": "/zero_optimization/cpu_offload"},
@@ -331,9 +326,9 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, text, exception=raised, fix=remove(setting, f"remove `{old}`", safe=True), on_key=True)
 
 
-@value_rule(
+@info(
     "KEY104",
-    INFO,
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_fp16_weights_on_model_save": true}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
     example={"gpus": 8, "at": "/zero_optimization/stage3_gather_fp16_weights_on_model_save"},
@@ -387,9 +382,9 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: 
     return None
 
 
-@value_rule(
+@warning(
     "KEY105",
-    WARNING,
+    about=VALUE,
     bad='{"train_batch_size": 8, "gradient_clip": 1.0}\n',
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clip"},

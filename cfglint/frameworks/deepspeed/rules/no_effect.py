@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import SKIP, Finding, info, warning
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ZERO
@@ -36,9 +36,8 @@ TRUTHY = (  # keys that DeepSpeed uses as `if value`, without converting them to
 OFF_WORDS = ("false", "no", "off", "0", "none", "null")
 
 
-@rule(
+@warning(
     "DSP100",
-    WARNING,
     old_names=("stage-3-key-below-stage-3",),
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "sub_group_size": 1e8}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "sub_group_size": 1e8}, ' + ADAM + "}\n",
@@ -73,9 +72,8 @@ def does_something(config: DeepSpeedConfig, key: str) -> bool:
     return config.get("zero_optimization", key) not in (field.default_at(config.version), None, {})
 
 
-@rule(
+@warning(
     "DSP101",
-    WARNING,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/offload_param"},
@@ -101,9 +99,8 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
         )
 
 
-@rule(
+@warning(
     "DSP102",
-    WARNING,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"}}, '
         + ADAM
@@ -145,9 +142,8 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
         )
 
 
-@rule(
+@warning(
     "DSP103",
-    WARNING,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu", "super_offload": true}}, '
         + ADAM
@@ -171,9 +167,8 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP104",
-    WARNING,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "round_robin_gradients": true}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "round_robin_gradients": true}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/round_robin_gradients"},
@@ -194,9 +189,8 @@ def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]
                 )
 
 
-@rule(
+@warning(
     "DSP105",
-    WARNING,
     bad='{"train_batch_size": 8, "optimizer": {"name": "Adam", "params": {"lr": 1e-4}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/optimizer"},
@@ -215,9 +209,8 @@ def section_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting(key), f"`{key}` is ignored, because it has no `type`", on_key=True, help=f"add `type` to `{key}`")
 
 
-@rule(
+@warning(
     "DSP106",
-    WARNING,
     bad='{"train_batch_size": 8, "zero_allow_untested_optimizer": "false"}\n',
     good='{"train_batch_size": 8, "zero_allow_untested_optimizer": false}\n',
     example={"gpus": 8, "at": "/zero_allow_untested_optimizer"},
@@ -249,9 +242,8 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@info(
     "DSP107",
-    INFO,
     bad='{"train_batch_size": 8, "zero_optimization": true, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 1}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization"},
@@ -275,9 +267,8 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP108",
-    WARNING,
     bad='{"train_batch_size": 8, "datastates_ckpt": null}\n',
     good='{"train_batch_size": 8, "datastates_ckpt": false}\n',
     example={"gpus": 8, "at": "/datastates_ckpt"},
@@ -295,9 +286,8 @@ def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting("datastates_ckpt"), text, help="set `datastates_ckpt` to false")
 
 
-@rule(
+@warning(
     "DSP109",
-    WARNING,
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"enabled": false, "data_sampling": {"curriculum_learning":'
         ' {"enabled": true, "curriculum_metrics": {}}}}}\n'
@@ -330,9 +320,8 @@ def ineffective_outer_switch(config: DeepSpeedConfig) -> Iterator[Finding]:
                 yield Finding(config.setting(*outer, "enabled"), text, related=(inner,), help=f"set `{inner.name}` to false")
 
 
-@rule(
+@warning(
     "DSP110",
-    WARNING,
     bad='{"train_batch_size": 16, "tensor_parallel": {"autotp_size": 2}}\n',
     good='{"train_batch_size": 16, "tensor_parallel": {"autotp_size": 1}}\n',
     example={"gpus": 8, "at": "/tensor_parallel/autotp_size"},
@@ -363,9 +352,8 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP111",
-    WARNING,
     bad='{"train_batch_size": 16, "sequence_parallel_size": 3}\n',
     good='{"train_batch_size": 16, "sequence_parallel_size": 2}\n',
     example={"gpus": 8, "at": "/sequence_parallel_size"},
@@ -390,9 +378,8 @@ def indivisible_sequence_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP112",
-    WARNING,
     bad=(
         '{"train_batch_size": 64, "gradient_accumulation_steps": 8, "zero_optimization": {"stage": 2,'
         ' "offload_optimizer": {"device": "cpu"}, "zenflow": {"update_interval": 4}}, ' + ADAM + "}\n"
@@ -430,9 +417,8 @@ def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@warning(
     "DSP113",
-    WARNING,
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true}, ' + ADAM + "}\n",
@@ -452,9 +438,8 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "DSP114",
-    INFO,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}},'
         ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "torch_adam": true}}}\n'
@@ -480,9 +465,8 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "DSP115",
-    INFO,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "weight_decay": 0.01}}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "adam_w_mode": false}}}\n',

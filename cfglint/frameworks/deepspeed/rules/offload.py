@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import WARN, Finding, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
 from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
@@ -26,10 +25,8 @@ OVERWRITTEN = (
 )
 
 
-@rule(
+@init_error(
     "DSP030",
-    ERROR,
-    fails_at="init",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme", "nvme_path": "/local_nvme"}}}\n',
     example={"gpus": 8, "at": "/zero_optimization/offload_param"},
@@ -62,10 +59,8 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "DSP031",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}},'
@@ -94,9 +89,8 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
         yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`")
 
 
-@rule(
+@warning(
     "DSP116",
-    WARNING,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer":'
         ' {"device": "nvme", "nvme_path": "/local_nvme", "ratio": 0.5}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
@@ -127,10 +121,8 @@ def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP032",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "none", "super_offload": true}},'
@@ -167,10 +159,8 @@ def zenflow(config: DeepSpeedConfig) -> ConfigValue:
     return config.zero["zenflow"]
 
 
-@rule(
+@init_error(
     "DSP050",
-    ERROR,
-    fails_at="init",
     releases=(Releases((0, 17, 5)),),
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
@@ -221,10 +211,8 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP051",
-    ERROR,
-    fails_at="init",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "zenflow": {}}, ' + ADAM + "}\n",
         (
@@ -262,10 +250,8 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP052",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad=(
         (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import WARN, Finding, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
 from cfglint.frameworks.versions import dotted
@@ -23,10 +22,8 @@ SHARED_WITH_ADAMW = ("lr", "betas", "eps", "weight_decay", "bias_correction", "a
 OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafactor", "ASGD", "LBFGS", "Rprop", "SparseAdam")
 
 
-@rule(
+@init_error(
     "DSP040",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": "sgd", "params": {"lr": 0.1}}}\n',
@@ -79,10 +76,8 @@ def adamw_instead(optimizer: Optimizer) -> str:
     return f'set `optimizer.type` to "AdamW"{removals}'
 
 
-@rule(
+@init_error(
     "DSP041",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "max_grad_norm": 1.0}}}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
@@ -117,10 +112,8 @@ def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
     return move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
 
 
-@rule(
+@init_error(
     "DSP042",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "beta1": 0.9}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "betas": [0.9, 0.99]}}}\n',
@@ -160,10 +153,8 @@ def unexpected(optimizer: Optimizer, key: object) -> str:
     return f"TypeError: {name}.__init__() got an unexpected keyword argument '{key}'"
 
 
-@rule(
+@init_error(
     "DSP043",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "amsgrad": true}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "torch_adam": true, "amsgrad": true}}}\n',
@@ -252,10 +243,8 @@ def two_betas(value: object, compared: bool, floats: bool) -> str:
     return ""
 
 
-@rule(
+@init_error(
     "DSP044",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 128}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 0}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import WARN, Finding, config_error, init_error
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
@@ -20,10 +19,8 @@ LEVELS = CHOICES["log_level",]
 SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
 
 
-@rule(
+@init_error(
     "DSP070",
-    ERROR,
-    fails_at="init",
     releases=(Releases((0, 19, 3), of="the key"),),
     bad=(
         '{"train_batch_size": 8, "log_level": "verbose"}\n',
@@ -49,10 +46,8 @@ def invalid_log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("log_level"), text, exception=raised, help=choice("log_level", value, LEVELS, quoted=True))
 
 
-@rule(
+@config_error(
     "DSP071",
-    ERROR,
-    fails_at="config",
     bad=(
         '{"train_batch_size": 8, "tensor_parallel": {"autotp_size": "auto"}}\n',
         '{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 3}}\n',
@@ -111,10 +106,8 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("tensor_parallel", "tp"), text, exception=raised, fails_at="init", help="remove `tensor_parallel.tp`")
 
 
-@rule(
+@config_error(
     "DSP072",
-    ERROR,
-    fails_at="config",
     bad='{"train_batch_size": 8, "expert_parallel": {"enabled": false, "load_balance_coeff": 0.01}}\n',
     good='{"train_batch_size": 8, "expert_parallel": {"enabled": false, "load_balance_coeff": null}}\n',
     example={"gpus": 8, "at": "/expert_parallel/load_balance_coeff"},
@@ -137,10 +130,8 @@ def unsupported_load_balance_coeff(config: DeepSpeedConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@init_error(
     "DSP073",
-    ERROR,
-    fails_at="init",
     bad='{"train_batch_size": 8, "expert_parallel": {"enabled": true, "autoep_size": 3}}\n',
     good='{"train_batch_size": 8, "expert_parallel": {"enabled": true, "autoep_size": 4}}\n',
     example={"gpus": 8, "at": "/expert_parallel/autoep_size"},
@@ -180,10 +171,8 @@ def module_names(config: DeepSpeedConfig) -> ConfigValue:
     return section.get("lower_precision_safe_modules")
 
 
-@rule(
+@init_error(
     "DSP074",
-    ERROR,
-    fails_at="init",
     bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "lower_precision_safe_modules": ["Linear"]}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "lower_precision_safe_modules": ["torch.nn.Linear"]}}\n',
     example={"gpus": 8, "at": "/torch_autocast/lower_precision_safe_modules"},
@@ -207,10 +196,8 @@ def autocast_module_without_package(config: DeepSpeedConfig) -> Iterator[Finding
         yield Finding(setting, text, exception=raised, help="write the full name, such as torch.nn.Linear")
 
 
-@rule(
+@init_error(
     "DSP075",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast"}}}\n',
     good='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast", "data_parallel": "replica"}}}\n',

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error, warning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,9 +24,8 @@ LIONS, OLDER = "deepspeed.ops.lion.DeepSpeedCPULion", {"deepspeed": "0.17.5"}
 RAISED = "ZeRORuntimeException: You are using ZeRO-Offload with a client provided optimizer (<class '{}'>)"
 
 
-@rule(
+@warning(
     "DSP117",
-    WARNING,
     bad={"train.sh": LINE, "train.py": CONFIG + MADE + PASSED},
     good={"train.sh": LINE, "train.py": CONFIG + CALL.format("model_parameters=model.parameters(), ")},
     example={"kind": "launch", "named": 1},
@@ -49,10 +47,8 @@ def section_replaced_by_object(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "DSP118",
-    ERROR,
-    fails_at="init",
     bad=(
         {"train.sh": LINE, "train.py": OFFLOAD + MADE + PASSED},
         Example({"train.sh": LINE, "train.py": OFFLOAD + MADE.replace("torch.optim.Adam", LIONS) + PASSED}, facts={"target": OLDER}),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Example, Finding, rule
+from cfglint.findings.rule import WARN, Example, Finding, config_error, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules.values import dtype
@@ -38,10 +37,8 @@ OLD_MASTER_WEIGHTS = (
 UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
 
 
-@rule(
+@config_error(
     "PRC100",
-    ERROR,
-    fails_at="config",
     bad='{"train_batch_size": 8, "fp16": {"enabled": true}, "bf16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": false}, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/fp16/enabled"},
@@ -66,11 +63,9 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "PRC101",
-    ERROR,
     old_names=("master-weights-need-zero",),
-    fails_at="config",
     bad=(
         '{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n',
         Example(
@@ -130,10 +125,8 @@ def fp16_at_stage_2(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=raised, related=(config.at("zero_optimization", "stage"),), help=remedy)
 
 
-@rule(
+@init_error(
     "PRC102",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad=(
         (
@@ -208,10 +201,8 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     return config.stage == 1 and config.precision == "bf16" and separate and config.offload != "cpu"
 
 
-@rule(
+@init_error(
     "PRC103",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
@@ -300,10 +291,8 @@ def accumulates(config: DeepSpeedConfig) -> bool:
     return config.has_optimizer or config.stage in (1, 2, 3) or (config.stage == 0 and config.precision == "bf16")
 
 
-@rule(
+@init_error(
     "PRC104",
-    ERROR,
-    fails_at="init",
     bad=(
         '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "fp16"}}\n',
         '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "auto"}}\n',
@@ -342,9 +331,8 @@ def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))
 
 
-@rule(
+@warning(
     "PRC105",
-    WARNING,
     bad='{"train_batch_size": 8, "bf16": {"enabled": "auto"}}\n',
     good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/bf16/enabled"},
@@ -368,9 +356,8 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting(name, "enabled"), text, help=f"set `{name}.enabled` to true or false")
 
 
-@rule(
+@warning(
     "PRC106",
-    WARNING,
     bad='{"train_batch_size": 8, "bf16": {"enabled": true}, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
     example={"gpus": 8, "at": "/torch_autocast/enabled"},
@@ -397,9 +384,8 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "PRC107",
-    WARNING,
     bad='{"train_batch_size": 8, "bf16": {"enabled": false}, "bfloat16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/bfloat16"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, batch_rule, value_rule
+from cfglint.findings.rule import BATCH, VALUE, Example, Finding, config_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
@@ -19,10 +18,9 @@ READ = (*NEED_ENABLED, "nebula", "sparse_attention")
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
-@value_rule(
+@config_error(
     "TYP114",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "progressive_layer_drop": {"theta": 0.5}}\n',
         Example('{"train_batch_size": 8, "nebula": true}\n', "/nebula", "AttributeError: 'bool' object has no attribute 'get'"),
@@ -88,10 +86,9 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `share
 }
 
 
-@value_rule(
+@config_error(
     "TYP116",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "compression_training": {"row_pruning": {"shared_parameters": {"enabled": false}}}}\n',
         (
@@ -193,10 +190,9 @@ def groups(config: DeepSpeedConfig, name: str, found: object) -> Iterator[Findin
             return
 
 
-@value_rule(
+@config_error(
     "TYP115",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": "16"}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": 16}}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.16.9"}, "at": "/fp16/initial_scale_power"},
@@ -231,10 +227,9 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     )
 
 
-@batch_rule(
+@config_error(
     "BAT008",
-    ERROR,
-    fails_at="config",
+    about=BATCH,
     bad=(
         '{"elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [6], "max_gpus": 4, "version": 0.1}}\n',
         (

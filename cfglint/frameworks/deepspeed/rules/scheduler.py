@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, WARN, Finding, rule
+from cfglint.findings.rule import SKIP, WARN, Finding, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
 from cfglint.frameworks.remedies import choice, mistyped
@@ -28,10 +27,8 @@ def at(config: DeepSpeedConfig, key: str) -> ConfigValue:
     return config.setting("scheduler", "params", key)
 
 
-@rule(
+@init_error(
     "STP100",
-    ERROR,
-    fails_at="init",
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "warmuplr", "params": {}}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": 1, "params": {}}}\n',
@@ -72,10 +69,8 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(setting, f"`scheduler.type` is {spelled(name)}, which is unknown: names are case-sensitive", exception=raised, fix=fix)
 
 
-@rule(
+@init_error(
     "STP101",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "zero_optimization": {"stage": 2},'
@@ -118,10 +113,8 @@ def wrapper(config: DeepSpeedConfig) -> str:
     return "FP16_Optimizer" if config.stage == 0 and config.precision != "fp32" else ""
 
 
-@rule(
+@init_error(
     "STP102",
-    ERROR,
-    fails_at="init",
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": "WarmupLR"}}\n',
@@ -187,10 +180,8 @@ def missing(scheduler: Scheduler) -> list[str]:
     return [key for key in scheduler.needs if key not in (scheduler.params or ())]
 
 
-@rule(
+@init_error(
     "STP103",
-    ERROR,
-    fails_at="init",
     bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 0}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}}\n',
     example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
@@ -309,9 +300,8 @@ def has_betas(config: DeepSpeedConfig) -> bool:
     return optimizer is not None and "betas" in (optimizer.accepted() or ())
 
 
-@rule(
+@warning(
     "STP104",
-    WARNING,
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
@@ -328,9 +318,8 @@ def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("scheduler"), text, on_key=True, help="add an `optimizer` section")
 
 
-@rule(
+@warning(
     "STP105",
-    WARNING,
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ","
         ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 100, "warmup_num_steps": 1000}}}\n'
@@ -370,9 +359,8 @@ def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@warning(
     "STP106",
-    WARNING,
     bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "cosine"}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "linear"}}}\n',
     example={"gpus": 8, "at": "/scheduler/params/warmup_type"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, config_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ESCAPED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
@@ -77,10 +76,9 @@ def is_tuning_list(config: DeepSpeedConfig, value: object) -> bool:
     return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
 
-@value_rule(
+@config_error(
     "TYP100",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": "5e8"}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 5e8}}\n',
     example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
@@ -102,10 +100,9 @@ def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, TYPE)
 
 
-@value_rule(
+@config_error(
     "TYP101",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 0}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 1}}\n',
     example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
@@ -123,10 +120,9 @@ def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, RANGE)
 
 
-@value_rule(
+@config_error(
     "TYP102",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 4}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0}}\n',
     example={"gpus": 8, "at": "/zero_optimization/stage"},
@@ -146,10 +142,8 @@ def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, CHOICE)
 
 
-@rule(
+@config_error(
     "DSP002",
-    ERROR,
-    fails_at="config",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 1.0}}}\n',
     example={"gpus": 8, "at": "/zero_optimization"},
@@ -176,10 +170,9 @@ def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, RULE)
 
 
-@value_rule(
+@config_error(
     "TYP103",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "fp16": true}\n',
         '{"train_batch_size": 8, "timers": {"throughput": 1}}\n',

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, value_rule
+from cfglint.findings.rule import VALUE, Example, Finding, config_error
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
@@ -42,10 +41,9 @@ def dtype(value: object) -> str | None:
     return DTYPES.get(value) if isinstance(value, str) else None
 
 
-@value_rule(
+@config_error(
     "TYP104",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "communication_data_type": "float16"}\n',
         '{"train_batch_size": 8, "communication_data_type": 16}\n',
@@ -83,10 +81,9 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@config_error(
     "TYP105",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "avg"}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean"}\n',
     example={"gpus": 8, "at": "/gradient_allreduce_op"},
@@ -112,10 +109,9 @@ def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@config_error(
     "TYP106",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "checkpoint": {"tag_validation": "error"}}\n',
         '{"train_batch_size": 8, "checkpoint": {"writer": 1}}\n',
@@ -197,10 +193,9 @@ def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> It
         yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices], quoted=True))
 
 
-@value_rule(
+@config_error(
     "TYP107",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": "rope"}}\n',
     good='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": ["rope"]}}\n',
     example={"gpus": 8, "at": "/data_types/keep_in_fp32_modules"},
@@ -228,10 +223,9 @@ def invalid_keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@config_error(
     "TYP108",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat"}}\n',
         '{"train_batch_size": 8, "torch_autocast": {"lower_precision_safe_modules": null}}\n',
@@ -274,10 +268,9 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "a list of strings", raised, f"remove `{setting.name}`, or write a list of strings")
 
 
-@value_rule(
+@config_error(
     "TYP109",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad='{"train_batch_size": 8, "wall_clock_breakdown": "false"}\n',
     fixed='{"train_batch_size": 8, "wall_clock_breakdown": false}\n',
     example={"gpus": 8, "at": "/wall_clock_breakdown"},
@@ -314,10 +307,9 @@ def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, e
     return Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=exception, fix=fix)
 
 
-@value_rule(
+@config_error(
     "TYP110",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "autotuning": {"enabled": false, "results_dir": ""}}\n',
         '{"train_batch_size": 8, "autotuning": {"enabled": false, "model_info": "7b"}}\n',
@@ -351,10 +343,9 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "an object", not_attribute(info, "get"), "remove `autotuning.model_info`")
 
 
-@value_rule(
+@config_error(
     "TYP111",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": ["Adam"]}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": ["lr"]}}\n',
@@ -380,10 +371,9 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "an object", not_attribute(params, "keys"), 'write an object, such as {"lr": 1e-4}')
 
 
-@value_rule(
+@config_error(
     "TYP112",
-    ERROR,
-    fails_at="config",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "vocabulary_size": "50257"}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"max_grad_norm": "1.0"}}}\n',

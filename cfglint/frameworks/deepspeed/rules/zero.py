@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, WARN, Example, Finding, rule
+from cfglint.findings.rule import SKIP, WARN, Example, Finding, config_error, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
@@ -36,10 +35,8 @@ def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
 MUON_AT_STAGE_3 = (0, 18, 9)
 
 
-@rule(
+@config_error(
     "DSP010",
-    ERROR,
-    fails_at="config",
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "sum", "zero_optimization": {"stage": 3}}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean", "zero_optimization": {"stage": 3}}\n',
     example={"gpus": 8, "at": "/gradient_allreduce_op"},
@@ -67,10 +64,8 @@ def unsupported_gradient_sum(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help='set `gradient_allreduce_op` to "mean"')
 
 
-@rule(
+@init_error(
     "DSP011",
-    ERROR,
-    fails_at="init",
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
@@ -98,10 +93,8 @@ def readable_optimizer(config: DeepSpeedConfig) -> bool:
     return isinstance(section, dict) and isinstance(section.get("type", ""), (str, type(None)))
 
 
-@rule(
+@init_error(
     "DSP012",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
     good=(
@@ -134,10 +127,8 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("optimizer", "type"), text, exception=raised, fix=fix)
 
 
-@rule(
+@init_error(
     "DSP013",
-    ERROR,
-    fails_at="init",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": true}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": false}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 3}}\n',
@@ -160,10 +151,8 @@ def removed_legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `legacy_stage1`", safe=True))
 
 
-@rule(
+@init_error(
     "DSP014",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"}}\n',
     good=(
@@ -213,10 +202,8 @@ def norm_required(config: DeepSpeedConfig, norm: object) -> str:
     return f"requires a `gradient_clipping` of 0, but it is {norm}{default}"
 
 
-@rule(
+@init_error(
     "DSP015",
-    ERROR,
-    fails_at="init",
     bad=(
         ('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "gradient_predivide_factor": 2.0}\n',
@@ -268,10 +255,8 @@ def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP016",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 5}, "optimizer": {"type": "Adam"}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 6}, "optimizer": {"type": "Adam"}}\n',
@@ -295,10 +280,8 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP017",
-    ERROR,
-    fails_at="init",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
@@ -358,10 +341,8 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP018",
-    ERROR,
-    fails_at="init",
     bad='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}, "optimizer": {"type": "Adam"}}\n',
     good='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
     example={"gpus": 12, "at": "/zero_optimization/zero_hpz_partition_size"},
@@ -389,10 +370,8 @@ def indivisible_secondary_partition(config: DeepSpeedConfig) -> Iterator[Finding
         )
 
 
-@rule(
+@init_error(
     "DSP019",
-    ERROR,
-    fails_at="init",
     bad=(
         '{"train_batch_size": 8, "managed_gradient_accumulation": false, "zero_optimization": {"stage": 1, "overlap_comm": true}}\n',
         '{"train_batch_size": 8, "managed_gradient_accumulation": false, "compile": {"deepcompile": true}}\n',
@@ -428,10 +407,8 @@ def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Find
         )
 
 
-@rule(
+@init_error(
     "DSP020",
-    ERROR,
-    fails_at="init",
     bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3, "zero_quantized_weights": true}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3}}\n',
     example={"gpus": 8, "at": "/zero_optimization/zero_quantized_weights"},
@@ -451,10 +428,8 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
         yield Finding(setting, text, exception=raised, help="use `bf16` instead of `torch_autocast`")
 
 
-@rule(
+@init_error(
     "DSP021",
-    ERROR,
-    fails_at="init",
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, info, init_error, warning
 from cfglint.findings.setting import DEFAULT
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.rules import shown
@@ -38,10 +37,8 @@ def refusal(config: TrainerConfig) -> Refusal | None:
     return config.deepspeed.refusal if config.deepspeed is not None else None
 
 
-@rule(
+@init_error(
     "RUN001",
-    ERROR,
-    fails_at="init",
     bad=(
         {
             "train.yaml": TWO_FILES + "per_device_train_batch_size: 4\n",
@@ -96,11 +93,9 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "RUN002",
-    ERROR,
     old_names=("zero-section-missing",),
-    fails_at="config",
     raises="ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.",
     bad={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto"}\n'},
     good={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 0}}\n'},
@@ -127,10 +122,8 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "RUN014",
-    ERROR,
-    fails_at="init",
     raises="ValueError: Found `optimizer` configured in the DeepSpeed config, but no `scheduler`.",
     bad={
         "train.yaml": TWO_FILES,
@@ -155,11 +148,9 @@ def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Fin
         )
 
 
-@rule(
+@init_error(
     "RUN003",
-    ERROR,
     old_names=("auto-unfilled",),
-    fails_at="init",
     bad={
         "train.yaml": TWO_FILES,
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2, "allgather_bucket_size": "auto"}}\n',
@@ -191,11 +182,9 @@ def unresolved_auto(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(setting, f'`{found.key}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
 
 
-@rule(
+@config_error(
     "RUN004",
-    ERROR,
     old_names=("deepspeed-refused",),
-    fails_at="config",
     bad={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'},
     good={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}\n'},
     example={"gpus": 8, "at": "/fp16/enabled"},
@@ -229,9 +218,8 @@ def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(setting, found.message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
-@rule(
+@warning(
     "RUN005",
-    WARNING,
     old_names=("deepspeed-schedule-wins",),
     bad={
         "train.yaml": TWO_FILES + "lr_scheduler_type: cosine\nmax_steps: 100\n",
@@ -264,9 +252,8 @@ def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "RUN013",
-    WARNING,
     bad={
         "train.yaml": TWO_FILES + "per_device_train_batch_size: 8\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "autotuning": {"enabled": true}, "zero_optimization": {"stage": 2}}\n',
@@ -298,9 +285,8 @@ def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(launch.setting("autotuning.enabled"), text, help="write `arg_mappings`, as `cfglint rule RUN013` shows")
 
 
-@rule(
+@info(
     "RUN012",
-    INFO,
     bad={
         "train.yaml": TWO_FILES + "max_steps: 100\n",
         "ds.json": '{"scheduler": {"type": "WarmupLR", "params": {}}, "zero_optimization": {"stage": 2}}\n',
@@ -335,9 +321,8 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
     return value.get("type") if isinstance(value, dict) else value
 
 
-@rule(
+@warning(
     "RUN006",
-    WARNING,
     old_names=("deepspeed-optimizer-wins",),
     bad={
         "train.yaml": TWO_FILES + "optim: adafactor\n",
@@ -365,9 +350,8 @@ def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "RUN007",
-    WARNING,
     old_names=("clipping-replaced",),
     bad={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
     good={
@@ -401,9 +385,8 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "RUN008",
-    WARNING,
     old_names=("accumulation-replaced",),
     bad={
         "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules import OLD, article, certainty, lost_strategy, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
@@ -28,7 +28,7 @@ MILLION = 1_000_000  # ratios are compared in millionths
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 
 
-@rule("HFT001", ERROR, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
+@config_error("HFT001", bad="- output_dir: out\n", good="output_dir: out\n")
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
@@ -44,11 +44,9 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(config.setting(), message, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
 
 
-@rule(
+@config_error(
     "HFT002",
-    ERROR,
     old_names=("output-dir-missing",),
-    fails_at="config",
     raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
     when_partial=SKIP,
     bad="seed: 1\n",
@@ -68,10 +66,8 @@ def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT003",
-    ERROR,
-    fails_at="config",
     bad="output_dir: out\nlr_scheduler_type: Cosine\n",
     fixed="output_dir: out\nlr_scheduler_type: cosine\n",
     example={"at": "/lr_scheduler_type"},
@@ -136,11 +132,9 @@ def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> Co
     return None
 
 
-@rule(
+@config_error(
     "HFT004",
-    ERROR,
     old_names=("steps-needed",),
-    fails_at="config",
     bad=(
         "output_dir: out\nlogging_steps: 0\n",
         "output_dir: out\neval_strategy: steps\nlogging_steps: 0\n",
@@ -174,11 +168,9 @@ def missing_step_interval(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT005",
-    ERROR,
     old_names=("fractional-steps",),
-    fails_at="config",
     bad="output_dir: out\nsave_steps: 12.5\n",
     good="output_dir: out\nsave_steps: 0.125\n",
     example={"at": "/save_steps"},
@@ -206,11 +198,9 @@ def non_integer_steps(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "HFT006",
-    ERROR,
     old_names=("best-model-strategies",),
-    fails_at="config",
     bad=(
         "output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
         Example(
@@ -266,11 +256,9 @@ def is_joined(config: TrainerConfig) -> bool:
     return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 
-@rule(
+@config_error(
     "HFT007",
-    ERROR,
     old_names=("best-model-steps",),
-    fails_at="config",
     bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 300\n",
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 400\n",
     example={"at": "/save_steps"},
@@ -330,11 +318,9 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     return "" if version >= RATIOS_COMPARED else absolute
 
 
-@rule(
+@config_error(
     "HFT008",
-    ERROR,
     old_names=("empty-cache-steps",),
-    fails_at="config",
     bad=(
         "output_dir: out\ntorch_empty_cache_steps: 0\n",
         Example(
@@ -380,11 +366,9 @@ def invalid_empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text, help=NO_EMPTYING)
 
 
-@rule(
+@config_error(
     "HFT009",
-    ERROR,
     old_names=("scheduler-needs-evaluation",),
-    fails_at="config",
     bad="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\n",
     good="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\neval_strategy: epoch\n",
     example={"at": "/lr_scheduler_type"},
@@ -407,10 +391,8 @@ def scheduler_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT010",
-    ERROR,
-    fails_at="config",
     bad="output_dir: out\ndataloader_prefetch_factor: 2\n",
     good="output_dir: out\ndataloader_prefetch_factor: 2\ndataloader_num_workers: 4\n",
     example={"at": "/dataloader_prefetch_factor"},
@@ -433,11 +415,9 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT011",
-    ERROR,
     old_names=("configured-state", "missing-configured-state"),
-    fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
     when_partial="warn",
     bad="output_dir: out\naccelerator_config: {use_configured_state: true}\n",
@@ -460,10 +440,8 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
         )
 
 
-@rule(
+@config_error(
     "HFT012",
-    ERROR,
-    fails_at="config",
     raises="ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
     bad="output_dir: out\nddp_backend: nccl\n",
     good="output_dir: out\n",
@@ -484,11 +462,9 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT013",
-    ERROR,
     old_names=("inline-json",),
-    fails_at="config",
     bad="output_dir: out\nlr_scheduler_kwargs: \"{'num_cycles': 2}\"\nlr_scheduler_type: cosine\n",
     good="output_dir: out\nlr_scheduler_kwargs: {num_cycles: 2}\nlr_scheduler_type: cosine\n",
     example={"at": "/lr_scheduler_kwargs"},

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.steps import ZERO_IS_A_LIMIT
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import batches_of_rank
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
 from cfglint.frameworks.remedies import choice
@@ -17,11 +16,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 
-@rule(
+@init_error(
     "HFT047",
-    ERROR,
     old_names=("no-batches",),
-    fails_at="init",
     bad=(
         "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
         Example("output_dir: out\nper_device_train_batch_size: 8\n", facts={"num_examples": 0}),
@@ -70,11 +67,9 @@ def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step", help=remedy)
 
 
-@rule(
+@init_error(
     "HFT048",
-    ERROR,
     old_names=("workers-needed",),
-    fails_at="init",
     bad=(
         "output_dir: out\ndataloader_persistent_workers: true\n",
         "output_dir: out\ndataloader_num_workers: -1\n",
@@ -125,11 +120,9 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "dataloader_multiprocessing_context"), message, exception=text, help=remedy)
 
 
-@rule(
+@init_error(
     "HFT049",
-    ERROR,
     old_names=("prefetch-negative",),
-    fails_at="init",
     bad="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
     good="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 2\n",
     example={"at": "/dataloader_prefetch_factor"},

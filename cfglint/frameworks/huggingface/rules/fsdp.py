@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.remedies import choice, either, excludes, mistyped, not_attribute
@@ -91,11 +91,9 @@ def words(config: TrainerConfig) -> list[ConfigValue]:
     return value.split() if isinstance(value, str) else value if isinstance(value, list) else []
 
 
-@rule(
+@config_error(
     "HFT020",
-    ERROR,
     old_names=("fsdp-option",),
-    fails_at="config",
     bad=(
         "output_dir: out\nfsdp: full-shard\n",
         "output_dir: out\nfsdp: [1]\n",
@@ -172,11 +170,9 @@ def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
     return number and (bool(value) or config.version < ZERO_IS_OFF)
 
 
-@rule(
+@config_error(
     "HFT021",
-    ERROR,
     old_names=("fsdp-config-value",),
-    fails_at="config",
     bad=(
         "output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
         "output_dir: out\nfsdp: true\nfsdp_config: 3\n",
@@ -322,11 +318,9 @@ def _booleans(section: FsdpSection, version: Version) -> Iterator[Finding]:
             yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")
 
 
-@rule(
+@init_error(
     "HFT022",
-    ERROR,
     old_names=("fsdp-alone",),
-    fails_at="init",
     raises="ValueError: Using fsdp only works in distributed training.",
     bad="output_dir: out\nfsdp: full_shard\n",
     good="output_dir: out\n",
@@ -345,11 +339,9 @@ def fsdp_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT023",
-    ERROR,
     old_names=("fsdp-and-deepspeed",),
-    fails_at="init",
     raises="ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of those flags.",
     bad="output_dir: out\nfsdp: full_shard\ndeepspeed: ds.json\n",
     good="output_dir: out\nfsdp: full_shard\n",
@@ -364,11 +356,9 @@ def fsdp_with_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
         yield excludes(of(config, "fsdp"), of(config, "deepspeed"))
 
 
-@rule(
+@init_error(
     "HFT024",
-    ERROR,
     old_names=("checkpointing-twice",),
-    fails_at="init",
     bad="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\nactivation_checkpointing: true\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\n",
     example={"gpus": 8, "at": "/fsdp_config/activation_checkpointing"},
@@ -396,9 +386,8 @@ def duplicate_activation_checkpointing(config: TrainerConfig) -> Iterator[Findin
         )
 
 
-@rule(
+@info(
     "HFT069",
-    INFO,
     bad=(
         "output_dir: out\nfsdp: full_shard auto_wrap\nactivation_checkpointing: true\n",
         Example("output_dir: out\nfsdp: full_shard\ngradient_checkpointing: true\n", facts={"target": {"transformers": "4.57.1"}}),
@@ -427,11 +416,9 @@ def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@init_error(
     "HFT025",
-    ERROR,
     old_names=("model-only-checkpoints",),
-    fails_at="init",
     bad=(
         "output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
         "output_dir: out\nfsdp: true\nsave_only_model: true\nload_best_model_at_end: true\neval_strategy: steps\n",
@@ -476,9 +463,8 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "HFT026",
-    WARNING,
     old_names=("fsdp-config-unused",),
     bad="output_dir: out\nfsdp_config: {min_num_params: 2000}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {min_num_params: 2000}\n",
@@ -503,9 +489,9 @@ def unused_fsdp_config(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@warning(
     "KEY204",
-    WARNING,
+    about=VALUE,
     old_names=("fsdp-config-key",),
     bad="output_dir: out\nfsdp: true\nfsdp_config: {sharding_strategy: FULL_SHARD}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {reshard_after_forward: true}\n",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Example, Finding, rule, value_rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import KEY, VALUE, Example, Finding, config_error, init_error
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.remedies import listed
@@ -32,11 +32,9 @@ ACCELERATOR_KEYS = {
 }
 
 
-@rule(
+@config_error(
     "KEY200",
-    ERROR,
     old_names=("unknown-field",),
-    fails_at="config",
     bad=(
         "output_dir: out\nlearning_rte: 1.0e-5\n",
         Example("output_dir: out\nlearning_rte: 1.0e-5\n", facts={"strict_keys": False}),
@@ -150,11 +148,9 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     return [name for _, name in ranked]
 
 
-@rule(
+@config_error(
     "KEY201",
-    ERROR,
     old_names=("argument-not-yet",),
-    fails_at="config",
     bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
     good="output_dir: out\n",
     example={"strict_keys": True, "target": {"transformers": "4.42.4"}, "at": "/torch_empty_cache_steps"},
@@ -180,11 +176,10 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
             yield _unused(config, key, f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer")
 
 
-@value_rule(
+@config_error(
     "KEY203",
-    ERROR,
+    about=VALUE,
     old_names=("accelerator-config-key",),
-    fails_at="config",
     bad=(
         "output_dir: out\naccelerator_config: {split_batch: true}\n",
         "output_dir: out\naccelerator_config: [split_batches]\n",
@@ -227,11 +222,10 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 
-@value_rule(
+@init_error(
     "KEY205",
-    ERROR,
+    about=VALUE,
     old_names=("accumulation-keyword",),
-    fails_at="init",
     bad=(
         "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",
         "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: 4}\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Finding, rule
+from cfglint.findings.rule import KEY, Finding, config_error
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
 
 
-@rule(
+@config_error(
     "KEY202",
-    ERROR,
-    fails_at="config",
     bad="output_dir: out\nevaluation_strategy: epoch\n",
     fixed="output_dir: out\neval_strategy: epoch\n",
     example={"strict_keys": True, "at": "/evaluation_strategy"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, info, warning
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules import of, shown, strategy
 from cfglint.frameworks.remedies import choice
@@ -19,9 +18,8 @@ SAMPLING = ("random", "sequential", "group_by_length", "batch_rebalance")
 COUNTED = ("all", "no", "non_padding")
 
 
-@rule(
+@warning(
     "HFT060",
-    WARNING,
     old_names=("split-batch-size",),
     bad="output_dir: out\nper_device_train_batch_size: 16\naccelerator_config: {split_batches: true}\n",
     good="output_dir: out\nper_device_train_batch_size: 16\n",
@@ -50,9 +48,8 @@ def unexpected_split_batches(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "HFT061",
-    WARNING,
     bad="output_dir: out\ndeepspeed: {}\n",
     good="output_dir: out\ndeepspeed: null\n",
     example={"at": "/deepspeed"},
@@ -74,9 +71,8 @@ def empty_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "HFT062",
-    WARNING,
     old_names=("unchecked-choice", "unchecked-invalid-choice"),
     bad=(
         "output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",
@@ -114,9 +110,8 @@ def ignored_invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "HFT063",
-    WARNING,
     old_names=("checkpointing-renamed",),
     bad="output_dir: out\ngradient_checkpointing: true\nactivation_checkpointing: false\n",
     good="output_dir: out\nactivation_checkpointing: true\n",
@@ -137,9 +132,8 @@ def conflicting_checkpointing_keys(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(of(config, old), f"`{old}` is overridden by `{new}`", related=(of(config, new),), help=f"remove `{old}`")
 
 
-@rule(
+@warning(
     "HFT064",
-    WARNING,
     old_names=("checkpointing-arguments-unused",),
     bad="output_dir: out\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
     good="output_dir: out\ngradient_checkpointing: true\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
@@ -163,9 +157,8 @@ def unused_checkpointing_kwargs(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "HFT065",
-    WARNING,
     old_names=("no-best-model",),
     bad='output_dir: out\nload_best_model_at_end: true\neval_strategy: "no"\nsave_strategy: "no"\n',
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
@@ -189,9 +182,8 @@ def best_model_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "HFT066",
-    INFO,
     old_names=("interval-unused",),
     bad="output_dir: out\nsave_strategy: epoch\nsave_steps: 500\n",
     good="output_dir: out\nsave_strategy: steps\nsave_steps: 500\n",
@@ -219,9 +211,8 @@ def unused_step_interval(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "HFT067",
-    WARNING,
     old_names=("pinning-needed",),
     bad="output_dir: out\ndataloader_pin_memory: false\naccelerator_config: {non_blocking: true}\n",
     good="output_dir: out\naccelerator_config: {non_blocking: true}\n",
@@ -245,9 +236,8 @@ def non_blocking_without_pinned_memory(config: TrainerConfig) -> Iterator[Findin
         )
 
 
-@rule(
+@warning(
     "HFT068",
-    WARNING,
     old_names=("per-gpu-size-wins",),
     bad="output_dir: out\nper_gpu_train_batch_size: 4\nper_device_train_batch_size: 8\n",
     good="output_dir: out\nper_device_train_batch_size: 8\n",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
@@ -37,11 +36,9 @@ TORCH_CONVERTED: dict[str, Conversions] = {
 }
 
 
-@rule(
+@init_error(
     "HFT050",
-    ERROR,
     old_names=("optimizer-range",),
-    fails_at="init",
     bad=(
         "output_dir: out\nadam_beta2: 1.0\n",
         "output_dir: out\nlearning_rate: -1.0\n",
@@ -87,11 +84,9 @@ def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(of(config, name), f"`{name}` is {shown(value)}, an integer; it must be a float", exception=text, help=remedy)
 
 
-@rule(
+@init_error(
     "HFT051",
-    ERROR,
     old_names=("optimizer-arguments",),
-    fails_at="init",
     bad=("output_dir: out\noptim_args: momentum\n", "output_dir: out\noptim_args: momentum=x\noptim: sgd\n"),
     good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
     example={"at": "/optim_args"},
@@ -146,12 +141,10 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
     return next((converted for part, converted in CONVERTED.items() if part in optimizer), {})
 
 
-@rule(
+@init_error(
     "HFT052",
-    ERROR,
     releases=(Releases((4, 39, 0)),),
     old_names=("target-modules",),
-    fails_at="init",
     bad=(
         "output_dir: out\noptim: galore_adamw\n",
         Example("output_dir: out\noptim: galore_adamw\n", facts={"target": {"transformers": "4.48.3"}}),

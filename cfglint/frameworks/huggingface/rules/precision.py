@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, config_error
 from cfglint.frameworks.huggingface.rules import of
 from cfglint.frameworks.remedies import excludes, one_off
 
@@ -18,11 +17,9 @@ APEX_UNTIL = (5,)
 ONE_OF_THEM = "; enable only one of them"
 
 
-@rule(
+@config_error(
     "PRC200",
-    ERROR,
     old_names=("two-half-precisions",),
-    fails_at="config",
     raises="ValueError: At most one of fp16 and bf16 can be True, but not both",
     bad="output_dir: out\nbf16: true\nfp16: true\n",
     good="output_dir: out\nbf16: true\nfp16: false\n",
@@ -41,11 +38,9 @@ def fp16_with_bf16(config: TrainerConfig) -> Iterator[Finding]:
         yield excludes(of(config, "fp16"), of(config, "bf16"), one_off("fp16", "bf16"), ONE_OF_THEM)
 
 
-@rule(
+@config_error(
     "PRC201",
-    ERROR,
     old_names=("two-half-evaluations",),
-    fails_at="config",
     raises="ValueError: At most one of fp16 and bf16 can be True for full eval, but not both",
     bad="output_dir: out\nbf16_full_eval: true\nfp16_full_eval: true\n",
     good="output_dir: out\nbf16_full_eval: true\n",
@@ -61,10 +56,8 @@ def fp16_eval_with_bf16_eval(config: TrainerConfig) -> Iterator[Finding]:
         yield excludes(of(config, "fp16_full_eval"), of(config, "bf16_full_eval"), remedy, ONE_OF_THEM)
 
 
-@rule(
+@config_error(
     "PRC202",
-    ERROR,
-    fails_at="config",
     raises="ValueError:  `--half_precision_backend apex`: GPU bf16 is not supported by apex.",
     bad="output_dir: out\nbf16: true\nhalf_precision_backend: apex\n",
     good="output_dir: out\nbf16: true\n",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import CODE, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import fields_of_class, of_package
 from cfglint.frameworks._releases import RELEASES
@@ -36,10 +36,8 @@ CONVERTS = (0, 15, 0)  # the release of trl from which on they do so
 OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
 
 
-@rule(
+@init_error(
     "KEY206",
-    ERROR,
-    fails_at="init",
     bad=(
         {"train.sh": LINE, "train.py": ARGUMENTS + "Trainer(model, args, tokenizer=tokenizer).train()\n"},
         {"train.sh": LINE, "train.py": OF_TRL + "SFTTrainer('gpt2', args, max_seq_length=2048).train()\n"},
@@ -119,10 +117,8 @@ def remedy(name: str, call: TrainerCall, framework: Framework, rows: tuple[Row, 
     return f"remove `{name}`, and set `{field}`" if field else f"remove `{name}`"
 
 
-@rule(
+@init_error(
     "KEY208",
-    ERROR,
-    fails_at="init",
     bad=(
         {"train.sh": LINE, "train.py": SEQ2SEQ + "SFTTrainer('gpt2', args=Seq2SeqTrainingArguments('out')).train()\n"},
         {"train.sh": LINE, "train.py": OWN_CLASS + "SFTTrainer('gpt2', args=Own('out')).train()\n"},
@@ -161,10 +157,8 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@load_error(
     "KEY207",
-    ERROR,
-    fails_at="load",
     bad=(
         {"train.sh": LINE, "train.py": "from trl import DataCollatorForCompletionOnlyLM\n" + TRAINS},
         {"train.sh": LINE, "train.py": "from transformers.deepspeed import HfDeepSpeedConfig\n" + TRAINS},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isnan
 
 from cfglint.batch.steps import LAST_EVALUATED, ONE_STEP_TAKEN, RATIO_TAKEN, ZERO_IS_A_LIMIT
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.diagnostic import INFO
+from cfglint.findings.rule import Example, Finding, config_error, info, warning
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules import of, shown
@@ -24,11 +24,9 @@ FAR_MORE = 4  # times the training batch from which an evaluation batch is repor
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 
-@rule(
+@config_error(
     "STP001",
-    ERROR,
     old_names=("warmup-steps-value",),
-    fails_at="config",
     bad=(
         "output_dir: out\nwarmup_steps: -1\n",
         Example("output_dir: out\nwarmup_steps: .nan\n", "/warmup_steps", "ValueError: cannot convert float NaN"),
@@ -80,11 +78,9 @@ def invalid_warmup_steps(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, name), message, exception=f"ValueError: {text}", help=f"set `{name}: 0` for no warm-up")
 
 
-@rule(
+@config_error(
     "STP002",
-    ERROR,
     old_names=("warmup-ratio-range",),
-    fails_at="config",
     raises="ValueError: warmup_ratio must lie in range [0,1]",
     bad=(
         "output_dir: out\nwarmup_ratio: 3\n",
@@ -120,9 +116,8 @@ def warmup_ratio_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP004",
-    WARNING,
     bad="output_dir: out\nmax_steps: 100\nwarmup_steps: 500\n",
     good="output_dir: out\nmax_steps: 10000\nwarmup_steps: 500\n",
     example={"at": "/warmup_steps"},
@@ -145,9 +140,8 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP005",
-    WARNING,
     old_names=("epochs-overridden",),
     bad="output_dir: out\nnum_train_epochs: 3\nmax_steps: 1000\n",
     good="output_dir: out\nnum_train_epochs: 3\nmax_steps: -1\n",
@@ -169,9 +163,8 @@ def overridden_epochs(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP006",
-    WARNING,
     old_names=("interval-beyond-run",),
     bad="output_dir: out\nmax_steps: 100\neval_strategy: steps\neval_steps: 500\n",
     good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 500\n",
@@ -203,9 +196,8 @@ def interval_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "STP007",
-    WARNING,
     old_names=("hardly-any-steps",),
     bad=(
         "output_dir: out\nmax_steps: 0\n",
@@ -245,9 +237,8 @@ def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP008",
-    WARNING,
     bad=("output_dir: out\nsave_steps: -1\n", "output_dir: out\nsave_steps: 0\n"),
     good='output_dir: out\nsave_strategy: "no"\n',
     example={"at": "/save_steps"},
@@ -269,9 +260,8 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP009",
-    WARNING,
     old_names=("warmup-twice",),
     bad="output_dir: out\nwarmup_steps: 100\nwarmup_ratio: 0.1\n",
     good="output_dir: out\nwarmup_ratio: 0.1\n",
@@ -297,9 +287,8 @@ def conflicting_warmup(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@warning(
     "STP010",
-    WARNING,
     old_names=("warmup-of-one",),
     bad="output_dir: out\nwarmup_steps: 1.0\n",
     good="output_dir: out\nwarmup_steps: 1\n",
@@ -323,9 +312,8 @@ def float_warmup_of_one_step(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP011",
-    WARNING,
     old_names=("schedule-without-warmup",),
     bad=(
         "output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
@@ -364,9 +352,8 @@ def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "STP012",
-    INFO,
     old_names=("larger-evaluation-batch",),
     bad="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 16\neval_strategy: epoch\n",
     good="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 2\neval_strategy: epoch\n",
@@ -394,9 +381,8 @@ def large_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, note=note, help=remedy)
 
 
-@rule(
+@info(
     "STP013",
-    INFO,
     bad="output_dir: out\nmax_steps: 1001\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
     good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
     example={"target": {"transformers": "4.57.1"}, "at": "/eval_steps"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
@@ -87,11 +86,9 @@ SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
 
 
-@rule(
+@init_error(
     "STP003",
-    ERROR,
     old_names=("scheduler-arguments",),
-    fails_at="init",
     bad=(
         "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
         "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import CODE, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import CODE, Example, Finding, first_step_error, init_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.rules import of
 
@@ -30,10 +30,8 @@ INFERS_STEPS = (5, 14)  # transformers says so in its exception
 CHECK_LENGTH = ("Trainer", "Seq2SeqTrainer", "SFTTrainer")
 
 
-@rule(
+@first_step_error(
     "HFT070",
-    ERROR,
-    fails_at="first-step",
     bad=(
         {"train.sh": LINE, "train.py": STOPS.format(EVALUATED)},
         Example({"train.sh": LINE, "train.py": STOPS.format(EVALUATED)}, facts={"target": {"transformers": "4.48.3"}}),
@@ -73,10 +71,8 @@ def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT071",
-    ERROR,
-    fails_at="init",
     bad=(
         {"train.sh": LINE, "train.py": STREAMS.format("")},
         Example({"train.sh": LINE, "train.py": STREAMS.format("")}, facts={"target": {"transformers": "4.57.6"}}),

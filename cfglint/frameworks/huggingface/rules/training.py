@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, first_step_error, init_error
 from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.fields import has_choice
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
@@ -48,11 +47,9 @@ SEEDS = 2**32
 ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from here on, with any DeepSpeed before
 
 
-@rule(
+@init_error(
     "HFT040",
-    ERROR,
     old_names=("best-checkpoint-metric",),
-    fails_at="init",
     raises="ValueError: `args.metric_for_best_model` must be provided when using 'best' save_strategy or if "
     "`args.load_best_model_at_end` is set to `True`.",
     bad="output_dir: out\nsave_strategy: best\neval_strategy: epoch\n",
@@ -79,11 +76,9 @@ def missing_best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT041",
-    ERROR,
     old_names=("accumulation-twice",),
-    fails_at="init",
     raises="ValueError: The `AcceleratorConfig`'s `num_steps` is set but `gradient_accumulation_steps` is greater than 1",
     bad="output_dir: out\ngradient_accumulation_steps: 4\naccelerator_config: {gradient_accumulation_kwargs: {num_steps: 2}}\n",
     good="output_dir: out\ngradient_accumulation_steps: 4\n",
@@ -109,11 +104,9 @@ def conflicting_accumulation(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT042",
-    ERROR,
     old_names=("batch-size-search",),
-    fails_at="init",
     bad=(
         {"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 3}}\n"},
         Example(
@@ -152,11 +145,9 @@ def unsupported_batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT043",
-    ERROR,
     old_names=("compile-backend",),
-    fails_at="init",
     bad=(
         "output_dir: out\ntorch_compile_backend: inductr\n",
         "output_dir: out\ntorch_compile_backend: 1\n",
@@ -188,10 +179,8 @@ def unknown_compile_backend(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT044",
-    ERROR,
-    fails_at="init",
     bad="output_dir: out\nreport_to: wandbb\n",
     good="output_dir: out\nreport_to: wandb\n",
     example={"at": "/report_to"},
@@ -216,11 +205,9 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "HFT045",
-    ERROR,
     old_names=("seed-range",),
-    fails_at="init",
     bad="output_dir: out\nseed: -1\n",
     good="output_dir: out\nseed: 42\n",
     example={"at": "/seed"},
@@ -240,11 +227,9 @@ def seed_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at, help="set `seed: 42`, which is the default")
 
 
-@rule(
+@init_error(
     "HFT046",
-    ERROR,
     old_names=("parallelism-in-file",),
-    fails_at="init",
     bad="output_dir: out\nparallelism_config: {tp_size: 2}\n",
     good="output_dir: out\n",
     example={"gpus": 8, "at": "/parallelism_config"},
@@ -271,11 +256,9 @@ def unsupported_parallelism_config(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "HFT053",
-    ERROR,
     old_names=("noise-negative",),
-    fails_at="first-step",
     bad="output_dir: out\nneftune_noise_alpha: -5\n",
     good="output_dir: out\nneftune_noise_alpha: 5\n",
     example={"at": "/neftune_noise_alpha"},
@@ -296,11 +279,9 @@ def negative_noise_alpha(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT054",
-    ERROR,
     old_names=("deepspeed-neither",),
-    fails_at="config",
     bad="output_dir: out\nlocal_rank: 0\ndeepspeed: true\n",
     good="output_dir: out\nlocal_rank: 0\n",
     example={"gpus": 8, "at": "/deepspeed"},
@@ -326,10 +307,8 @@ def invalid_deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "HFT055",
-    ERROR,
-    fails_at="first-step",
     bad=(
         CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: true, foo: 1}\n",
         CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: true, debug: true}\n",

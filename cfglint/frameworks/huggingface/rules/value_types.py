@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, value_rule
+from cfglint.findings.rule import VALUE, Finding, init_error, warning
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.source.sections import Section
@@ -21,11 +20,10 @@ NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
 
 
-@value_rule(
+@init_error(
     "TYP200",
-    ERROR,
+    about=VALUE,
     old_names=("uncoerced-value",),
-    fails_at="init",
     bad='output_dir: out\nmax_steps: "100"\n',
     fixed="output_dir: out\nmax_steps: 100\n",
     example={"at": "/max_steps"},
@@ -141,9 +139,9 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     return replace(setting, value, "write it as a number", safe=True)
 
 
-@value_rule(
+@warning(
     "TYP201",
-    WARNING,
+    about=VALUE,
     old_names=("text-for-boolean",),
     bad='output_dir: out\nbf16: "false"\n',
     fixed="output_dir: out\nbf16: false\n",
@@ -171,9 +169,9 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 yield Finding(setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, consumer_only=True)
 
 
-@value_rule(
+@warning(
     "TYP202",
-    WARNING,
+    about=VALUE,
     old_names=("truth-for-number",),
     bad="output_dir: out\nper_device_train_batch_size: true\n",
     good="output_dir: out\nper_device_train_batch_size: 1\n",

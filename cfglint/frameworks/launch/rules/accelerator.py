@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import CODE, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import CODE, Example, Finding, config_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.remedies import choice
@@ -41,10 +41,8 @@ LINE = "torchrun --nproc_per_node 8 train.py\n"
 IMPORT = "from accelerate import Accelerator\n\n"
 
 
-@rule(
+@config_error(
     "LCH020",
-    ERROR,
-    fails_at="config",
     bad=(
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bfloat16')\n"},
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precison='bf16')\n"},

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import ARGUMENT, Example, Finding, launch_rule, rule
+from cfglint.findings.rule import ARGUMENT, LAUNCH, Example, Finding, info, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks._releases import RELEASES
@@ -51,10 +50,8 @@ def of_release(releases: Releases, config: LaunchConfig) -> bool:
     return config.facts.version(releases.package, RELEASES[releases.package]) in releases
 
 
-@rule(
+@load_error(
     "LCH001",
-    ERROR,
-    fails_at="load",
     bad=(
         "torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
         "torchrun --nproc_per_node 8 \\ \n    train.py --per_device_train_batch_size 4\n",
@@ -84,10 +81,9 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH001")
 
 
-@launch_rule(
+@load_error(
     "LCH002",
-    ERROR,
-    fails_at="load",
+    about=LAUNCH,
     raises="FileNotFoundError: [Errno 2] No such file or directory",
     bad={
         "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
@@ -124,9 +120,9 @@ def missing_launch_file(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH002")
 
 
-@launch_rule(
+@warning(
     "LCH004",
-    WARNING,
+    about=LAUNCH,
     bad="accelerate launch --multi_gpu --num_processes 15 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
     good="accelerate launch --multi_gpu --num_processes 16 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
 )
@@ -142,10 +138,9 @@ def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH004")
 
 
-@launch_rule(
+@load_error(
     "LCH005",
-    ERROR,
-    fails_at="load",
+    about=LAUNCH,
     bad="deepspeed --num_gpus 4 --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
 )
@@ -163,9 +158,9 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH005")
 
 
-@launch_rule(
+@warning(
     "LCH006",
-    WARNING,
+    about=LAUNCH,
     bad="CUDA_VISIBLE_DEVICES=2,3 deepspeed --num_gpus 2 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --include localhost:2,3 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     example={"at": "CUDA_VISIBLE_DEVICES"},
@@ -181,9 +176,9 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH006")
 
 
-@launch_rule(
+@warning(
     "LCH007",
-    WARNING,
+    about=LAUNCH,
     bad={
         "train.sh": "accelerate launch --config_file one.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
         "one.yaml": 'compute_environment: LOCAL_MACHINE\ndistributed_type: "NO"\nnum_machines: 1\nnum_processes: 1\n',
@@ -204,10 +199,9 @@ def single_process_config(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH007")
 
 
-@launch_rule(
+@load_error(
     "LCH008",
-    ERROR,
-    fails_at="load",
+    about=LAUNCH,
     releases=(
         Releases(until=(0, 34, 0), package="accelerate", of="the class that requires it in the file"),
         Releases((0, 34, 0), package="accelerate", of="the launcher's own check"),
@@ -241,9 +235,9 @@ def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH008")
 
 
-@launch_rule(
+@warning(
     "LCH009",
-    WARNING,
+    about=LAUNCH,
     bad="accelerate launch --num_processes 8 --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
     good="accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
     example={"at": "--deepspeed_config_file"},
@@ -258,9 +252,9 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH009")
 
 
-@launch_rule(
+@warning(
     "LCH010",
-    WARNING,
+    about=LAUNCH,
     bad="deepspeed train.py --num_gpus 4 --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --num_gpus 4 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     example={"at": "--num_gpus"},
@@ -276,9 +270,9 @@ def option_after_program(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH010")
 
 
-@launch_rule(
+@warning(
     "LCH011",
-    WARNING,
+    about=LAUNCH,
     bad={"train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n", "train.py": "\n"},
     good={
         "train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
@@ -297,9 +291,9 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH011")
 
 
-@launch_rule(
+@warning(
     "LCH012",
-    WARNING,
+    about=LAUNCH,
     bad=(
         f"torchrun --nproc_per_node 8 train.py {TRAINER} --report_to wandb tensorboard\n",
         f'F="full_shard auto_wrap"\ntorchrun --nproc_per_node 8 train.py {TRAINER} --fsdp $F\n',
@@ -343,10 +337,9 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
             )
 
 
-@launch_rule(
+@load_error(
     "LCH013",
-    ERROR,
-    fails_at="load",
+    about=LAUNCH,
     bad="torchrun --nproc_per_node 8 --master_port --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
     good="torchrun --nproc_per_node 8 --master_port 29501 --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
     example={"at": "--master_port"},
@@ -363,9 +356,9 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH013")
 
 
-@launch_rule(
+@info(
     "LCH014",
-    INFO,
+    about=LAUNCH,
     bad={
         "train.sh": "accelerate launch --config_file z3.yaml train.py --per_device_train_batch_size 4 --deepspeed ds.json\n",
         "z3.yaml": ZERO_3,
@@ -389,9 +382,9 @@ def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH014")
 
 
-@launch_rule(
+@warning(
     "LCH015",
-    WARNING,
+    about=LAUNCH,
     bad={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
     good={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
 )
@@ -407,11 +400,10 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH015")
 
 
-@launch_rule(
+@load_error(
     "LCH018",
-    ERROR,
+    about=LAUNCH,
     old_names=("unusable-process-count",),
-    fails_at="load",
     bad=(
         "torchrun --nproc_per_node false train.py --output_dir out --per_device_train_batch_size 4\n",
         "torchrun --nproc_per_node 0 train.py --output_dir out --per_device_train_batch_size 4\n",
@@ -435,9 +427,9 @@ def invalid_process_or_node_count(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH018")
 
 
-@launch_rule(
+@warning(
     "LCH021",
-    WARNING,
+    about=LAUNCH,
     bad={"train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ../shared/ds.json {TRAINER}\n", "train.py": "\n"},
     good={
         "train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ds.json {TRAINER}\n",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import ARGUMENT, rule
+from cfglint.findings.rule import ARGUMENT, load_error
 from cfglint.frameworks.launch.rules.lines import problems
 
 TYPE_CHECKING = False
@@ -32,10 +31,8 @@ trainer = Trainer(model=None, args=training_args)
 LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4"
 
 
-@rule(
+@load_error(
     "LCH003",
-    ERROR,
-    fails_at="load",
     bad={"train.sh": f"{LINE} --data_path d --report_to wandb tensorboard\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d --report_to wandb\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--report_to"},
@@ -56,10 +53,8 @@ def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH003")
 
 
-@rule(
+@load_error(
     "LCH016",
-    ERROR,
-    fails_at="load",
     bad={"train.sh": f"{LINE}\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--data_path"},
@@ -77,10 +72,8 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH016")
 
 
-@rule(
+@load_error(
     "LCH017",
-    ERROR,
-    fails_at="load",
     bad={"train.sh": f"{LINE} --data_path d --max_tokens 2k\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d --max_tokens 2048\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--max_tokens"},

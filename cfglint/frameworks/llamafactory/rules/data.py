@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, init_error
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
@@ -27,11 +27,9 @@ EVALUATION_OF_VAL_SIZE = Releases((0, 9, 4))  # before, `predict_with_generate` 
 EVALUATED = BASE + "eval_dataset: other\n"
 
 
-@rule(
+@config_error(
     "LLF010",
-    ERROR,
     releases=FROM_083,
-    fails_at="config",
     bad=(EVALUATED + "val_size: 0.1\n", BASE.replace("dataset: mine\n", "dataset: null\n") + "val_size: 0.1\n"),
     good=BASE + "val_size: 0.1\n",
     example={**KIND, "at": "/val_size"},
@@ -58,11 +56,9 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield excludes(config.field("val_size"), config.field("eval_dataset"), exception=text)
 
 
-@rule(
+@config_error(
     "LLF011",
-    ERROR,
     releases=FROM_083,
-    fails_at="config",
     bad=(
         BASE + "interleave_probs: 0.5,0.5\n",
         BASE + "mix_strategy: interleave_over\ninterleave_probs: 0.5,0.5\n",
@@ -109,10 +105,8 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
             return
 
 
-@rule(
+@config_error(
     "LLF012",
-    ERROR,
-    fails_at="config",
     bad=(
         BASE + "streaming: true\nmax_steps: 100\nval_size: 0.1\n",
         BASE + "streaming: true\nmax_steps: 100\nmax_samples: 1000\n",
@@ -153,11 +147,9 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "LLF013",
-    ERROR,
     releases=FROM_090,
-    fails_at="config",
     raises="ValueError: `mask_history` is incompatible with `train_on_prompt`.",
     bad=BASE + "mask_history: true\ntrain_on_prompt: true\n",
     good=BASE + "mask_history: true\n",
@@ -172,10 +164,8 @@ def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield excludes(config.field("mask_history"), config.field("train_on_prompt"), one_off("mask_history", "train_on_prompt"))
 
 
-@rule(
+@init_error(
     "LLF014",
-    ERROR,
-    fails_at="init",
     bad=BASE + "template: lama3\n",
     fixed=BASE + "template: llama3\n",
     example={**KIND, "at": "/template"},
@@ -219,10 +209,8 @@ def nearest_template(name: str, release: Version) -> str | None:
     return ranked[0][1] if ranked else None
 
 
-@rule(
+@init_error(
     "LLF015",
-    ERROR,
-    fails_at="init",
     raises="ValueError: Current template does not support `train_on_prompt`.",
     bad=BASE + "template: bailing\ntrain_on_prompt: true\n",
     good=BASE + "template: llama3\ntrain_on_prompt: true\n",
@@ -244,11 +232,9 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
         )
 
 
-@rule(
+@config_error(
     "LLF016",
-    ERROR,
     releases=FROM_083,
-    fails_at="config",
     raises="ValueError: Please specify dataset for training.",
     bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: full\ndo_train: true\n",
     good=BASE,
@@ -268,11 +254,9 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "LLF017",
-    ERROR,
     releases=FROM_083,
-    fails_at="config",
     raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
     bad=(
         BASE + "eval_strategy: steps\n",
@@ -327,11 +311,9 @@ def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
     return "do_predict" if config.arguments["do_predict"] else None
 
 
-@rule(
+@config_error(
     "LLF018",
-    ERROR,
     releases=PIXELS_COMPARED,
-    fails_at="config",
     bad=BASE + "image_max_pixels: 100\n",
     good=BASE + "image_max_pixels: 262144\n",
     example={**KIND, "at": "/image_max_pixels"},
@@ -358,11 +340,9 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "LLF019",
-    ERROR,
     releases=DESCRIPTIONS_READ,
-    fails_at="config",
     raises="AttributeError: 'Logger' object has no attribute 'error_rank0'",
     bad=BASE + "new_special_tokens_config: tokens.yaml\n",
     good=BASE + 'add_special_tokens: "<think>"\n',

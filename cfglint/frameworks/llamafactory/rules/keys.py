@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
@@ -33,10 +33,8 @@ NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positiona
 FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
-@rule(
+@config_error(
     "LLF001",
-    ERROR,
-    fails_at="config",
     bad=(
         BASE + "lora_ranks: 16\n",
         BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
@@ -161,10 +159,8 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     return next((name for name in near_fields(key, lengths, MOST_TYPOS) if name not in config.values), None)
 
 
-@rule(
+@config_error(
     "LLF002",
-    ERROR,
-    fails_at="config",
     when_partial=SKIP,
     bad=(NO_MODEL, Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}})),
     good=BASE,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, FROM_083, FROM_090, KIND, conflict
 from cfglint.frameworks.remedies import excludes, one_off
 
@@ -27,10 +26,8 @@ EXCLUDES_ZERO3 = {
 }
 
 
-@rule(
+@config_error(
     "LLF060",
-    ERROR,
-    fails_at="config",
     bad=(
         {"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO3},
         Example({"train.yaml": FULL + "use_unsloth: true\ndeepspeed: ds.json\n", "ds.json": ZERO3}, at="/use_unsloth"),
@@ -59,10 +56,8 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "LLF061",
-    ERROR,
-    fails_at="config",
     bad=(FULL + "use_badam: true\n", FULL + "use_badam: true\nbadam_mode: ratio\n", FULL + "use_galore: true\ngalore_layerwise: true\n"),
     good=FULL + "use_muon: true\n",
     example={**KIND, "gpus": 8, "at": "/use_badam"},
@@ -108,10 +103,8 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "LLF062",
-    ERROR,
-    fails_at="config",
     raises="ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.",
     bad=(
         {"train.yaml": FULL + "use_apollo: true\noptim: adamw_torch\ndeepspeed: ds.json\n", "ds.json": ZERO2},
@@ -157,11 +150,9 @@ def refused_under_deepspeed(config: LlamaFactoryConfig) -> tuple[tuple[str, ...]
     return (("use_galore",), "GaLore is") if config.own_version in FROM_083 else (("use_galore", "use_badam"), "GaLore and BAdam are")
 
 
-@rule(
+@config_error(
     "LLF063",
-    ERROR,
     releases=FROM_083,
-    fails_at="config",
     raises="ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.",
     bad=BASE + "val_size: 0.1\npredict_with_generate: true\ncompute_accuracy: true\n",
     good=BASE + "val_size: 0.1\ncompute_accuracy: true\n",
@@ -177,11 +168,9 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield excludes(config.field("compute_accuracy"), config.field("predict_with_generate"), remedy)
 
 
-@rule(
+@config_error(
     "LLF064",
-    ERROR,
     old_names=("inference-option",),
-    fails_at="config",
     bad=(
         BASE + "infer_backend: vllm\n",
         BASE + "quantization_bit: 4\nquantization_device_map: auto\n",

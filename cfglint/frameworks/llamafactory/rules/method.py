@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
@@ -46,10 +45,8 @@ def methods(config: LlamaFactoryConfig) -> tuple[str, ...]:
     return choices("finetuning_type", config.own_version)
 
 
-@rule(
+@config_error(
     "LLF020",
-    ERROR,
-    fails_at="config",
     raises="AssertionError: Invalid fine-tuning method.",
     bad=BASE + "finetuning_type: qlora\n",
     good=LORA,
@@ -70,10 +67,8 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("finetuning_type"), message, help=remedy)
 
 
-@rule(
+@init_error(
     "LLF021",
-    ERROR,
-    fails_at="init",
     bad=BASE.replace("sft", "sftt"),
     good=BASE,
     example={**KIND, "at": "/stage"},
@@ -90,10 +85,8 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("stage"), message, exception=text, help=choice("stage", config.stage, stages))
 
 
-@rule(
+@config_error(
     "LLF022",
-    ERROR,
-    fails_at="config",
     bad=(FULL + "use_dora: true\n", Example(FULL + "loraplus_lr_ratio: 16.0\n", at="/loraplus_lr_ratio")),
     good=LORA + "use_dora: true\n",
     example={**KIND, "at": "/use_dora"},
@@ -114,10 +107,8 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
             yield conflict(config, name, "finetuning_type", message=message, exception=text, remedy=remedy)
 
 
-@rule(
+@config_error(
     "LLF023",
-    ERROR,
-    fails_at="config",
     raises="ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.",
     bad=FULL + "use_llama_pro: true\n",
     good=BASE + "finetuning_type: freeze\nuse_llama_pro: true\n",
@@ -134,10 +125,8 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("use_llama_pro"), message, related=(config.field("finetuning_type"),), help=remedy)
 
 
-@rule(
+@config_error(
     "LLF024",
-    ERROR,
-    fails_at="config",
     bad=(
         LORA + "use_badam: true\n",
         Example(LORA + "use_galore: true\n", at="/use_galore"),
@@ -173,10 +162,8 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield excludes(config.field(used[1]), config.field(used[0]), one_off(used[0], used[1]), exception=text)
 
 
-@rule(
+@init_error(
     "LLF025",
-    ERROR,
-    fails_at="init",
     bad=FULL + "use_galore: true\n",
     fixed=FULL + "use_galore: true\noptim: adamw_torch\n",
     example={**KIND, "gpus": 1, "at": "/use_galore"},
@@ -215,10 +202,8 @@ def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
     return insert(config, ("optim",), "adamw_torch", "add optim: adamw_torch", safe=True)
 
 
-@rule(
+@init_error(
     "LLF026",
-    ERROR,
-    fails_at="init",
     bad=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 8\n",
     good=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 1\n",
     example={**KIND, "gpus": 1, "at": "/galore_layerwise"},
@@ -239,10 +224,8 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
             return
 
 
-@rule(
+@config_error(
     "LLF027",
-    ERROR,
-    fails_at="config",
     raises="ValueError: Adapter is only valid for the LoRA method.",
     bad=FULL + "adapter_name_or_path: saves/adapter\n",
     good=LORA + "adapter_name_or_path: saves/adapter\n",
@@ -259,10 +242,8 @@ def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("adapter_name_or_path"), message, related=(config.field("finetuning_type"),), help=remedy)
 
 
-@rule(
+@config_error(
     "LLF028",
-    ERROR,
-    fails_at="config",
     bad=(
         FULL + "quantization_bit: 4\n",
         LORA + "quantization_bit: 4\nresize_vocab: true\nfp8: true\n",
@@ -314,10 +295,8 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
         yield "adapter_name_or_path", f"accepts one adapter, not {len(adapters)}", text
 
 
-@rule(
+@config_error(
     "LLF029",
-    ERROR,
-    fails_at="config",
     raises="AssertionError: We only accept 4-bit or 8-bit quantization.",
     bad=BASE + "ref_model_quantization_bit: 16\n",
     good=BASE + "ref_model_quantization_bit: 8\n",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, warning
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
@@ -23,9 +22,8 @@ PREFERENCE_STAGES = ("dpo", "kto")
 REFERENCE_STAGES = ("dpo", "kto", "ppo")
 
 
-@rule(
+@warning(
     "LLF080",
-    WARNING,
     bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: lora\ndataset: mine\n",
     good=BASE,
     example={**KIND, "at": "/do_train"},
@@ -41,9 +39,8 @@ def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("do_train"), f"{message}: nothing is trained or evaluated", help="set `do_train: true`")
 
 
-@rule(
+@warning(
     "LLF081",
-    WARNING,
     bad=BASE + "val_size: 0.1\n",
     good=BASE + "val_size: 0.1\neval_strategy: epoch\n",
     example={**KIND, "at": "/val_size"},
@@ -60,9 +57,8 @@ def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("val_size"), message, help="set `eval_strategy: epoch`, or remove `val_size`")
 
 
-@rule(
+@warning(
     "LLF082",
-    WARNING,
     bad=BASE.replace("sft", "dpo") + "packing: true\n",
     good=BASE + "packing: true\n",
     example={**KIND, "at": "/packing"},
@@ -78,9 +74,8 @@ def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("packing"), message, related=(config.field("stage"),), note=note, help="remove `packing`")
 
 
-@rule(
+@warning(
     "LLF083",
-    WARNING,
     bad=BASE + "fp8_enable_fsdp_float8_all_gather: true\n",
     good=BASE + "fp8: true\nfp8_enable_fsdp_float8_all_gather: true\n",
     fixed=BASE + "fp8_enable_fsdp_float8_all_gather: true\nfp8: true\n",
@@ -103,9 +98,8 @@ def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("fp8_enable_fsdp_float8_all_gather"), message, fix=fix)
 
 
-@rule(
+@warning(
     "LLF084",
-    WARNING,
     bad=(BASE + "remove_unused_columns: true\n", BASE + "use_mca: true\n"),
     good=BASE + "remove_unused_columns: false\n",
     example={**KIND, "at": "/remove_unused_columns"},
@@ -129,9 +123,8 @@ def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("use_mca"), message, help="remove `use_mca`, and start with USE_MCA=1")
 
 
-@rule(
+@warning(
     "LLF085",
-    WARNING,
     bad=BASE + "run_name: ${output_dir}\n",
     good=BASE + "run_name: out\n",
     example={**KIND, "at": "/run_name"},
@@ -207,9 +200,8 @@ GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
 )
 
 
-@rule(
+@warning(
     "LLF086",
-    WARNING,
     bad=BASE + "finetuning_type: full\nlora_rank: 64\n",
     good=BASE + "finetuning_type: lora\nlora_rank: 64\n",
     example={**KIND, "at": "/lora_rank"},
@@ -231,9 +223,8 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
             yield Finding(first, message, help=f"add {needed}, or remove `{used[0]}`" if ": " in needed else f"remove `{used[0]}`")
 
 
-@rule(
+@warning(
     "LLF087",
-    WARNING,
     releases=OLD_TRL_REFUSED,
     bad=BASE.replace("sft", "ppo") + "reward_model: org/reward\n",
     good=BASE.replace("sft", "dpo"),
@@ -252,9 +243,8 @@ def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("stage"), message, note=note, help="train with `stage: dpo` or kto, or use an older LLaMA-Factory")
 
 
-@rule(
+@warning(
     "LLF088",
-    WARNING,
     bad=BASE.replace("sft", "rm") + "finetuning_type: full\nresume_from_checkpoint: saves/checkpoint-100\n",
     good=BASE + "finetuning_type: full\nresume_from_checkpoint: saves/checkpoint-100\n",
     example={**KIND, "at": "/resume_from_checkpoint"},

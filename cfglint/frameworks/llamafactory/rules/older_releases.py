@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.frameworks.llamafactory.rules import BASE, KIND, certainty, conflict
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.versions import dotted, parse_version
@@ -38,11 +37,9 @@ def of(release: str, **facts: str) -> ExampleFacts:
     return {**KIND, "target": {"llamafactory": release}, "at": facts.get("at", "")}
 
 
-@rule(
+@config_error(
     "LLF100",
-    ERROR,
     releases=TEMPLATE_REQUIRED,
-    fails_at="config",
     raises="ValueError: Please specify which `template` to use.",
     bad=BASE,
     good=TEMPLATED,
@@ -62,11 +59,9 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "LLF101",
-    ERROR,
     releases=SLOW_TOKENIZER_REQUIRED,
-    fails_at="config",
     raises="ValueError: `split_special_tokens` is only supported for slow tokenizers.",
     bad=TEMPLATED + "split_special_tokens: true\n",
     good=TEMPLATED + "split_special_tokens: true\nuse_fast_tokenizer: false\n",
@@ -88,11 +83,9 @@ def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Findi
         )
 
 
-@rule(
+@config_error(
     "LLF102",
-    ERROR,
     releases=PROJECTOR_ALONE,
-    fails_at="config",
     raises="ValueError: `train_mm_proj_only` is only valid for full training.",
     bad=TEMPLATED + "train_mm_proj_only: true\n",
     good=FULL + "template: llama3\ntrain_mm_proj_only: true\n",
@@ -115,11 +108,9 @@ def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@config_error(
     "LLF103",
-    ERROR,
     releases=PACKING_REFUSED,
-    fails_at="config",
     raises="ValueError: Neat packing is incompatible with transformers>=4.53.0.",
     bad=BASE + "neat_packing: true\n",
     good=BASE + "packing: true\n",
@@ -139,12 +130,10 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
     )
 
 
-@rule(
+@config_error(
     "LLF104",
-    ERROR,
     name="option-refused-by-0.8",
     releases=OPTIONS_OF_MODELS,
-    fails_at="config",
     bad=(
         TEMPLATED + "finetuning_type: full\npure_bf16: true\nbf16: true\n",
         Example(TEMPLATED + "predict_with_generate: true\n", at="/predict_with_generate"),
@@ -189,12 +178,10 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
         )
 
 
-@rule(
+@config_error(
     "LLF105",
-    ERROR,
     name="images-refused-by-0.8",
     releases=(IMAGES_BY_SWITCH, DORA_WITHOUT_UNSLOTH),
-    fails_at="config",
     bad=(
         TEMPLATED + "visual_inputs: true\nuse_unsloth: true\n",
         TEMPLATED + "visual_inputs: true\npacking: true\n",
@@ -218,11 +205,9 @@ def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
             yield excludes(config.field(name), config.field(other), one_off(other, name), exception=f"ValueError: {text}")
 
 
-@rule(
+@config_error(
     "LLF106",
-    ERROR,
     releases=STORAGE_CHECKED,
-    fails_at="config",
     bad=BASE + "ray_storage_filesystem: hdfs\n",
     good=BASE + "ray_storage_filesystem: s3\n",
     example=of("0.9.4", at="/ray_storage_filesystem"),

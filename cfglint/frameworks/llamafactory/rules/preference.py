@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
 from cfglint.frameworks.remedies import choice
 from cfglint.source.numbers import is_number
@@ -29,10 +28,8 @@ SFT_ONLY = {
 }
 
 
-@rule(
+@config_error(
     "LLF040",
-    ERROR,
-    fails_at="config",
     raises="ValueError: `reward_model` is necessary for PPO training.",
     bad=BASE.replace("sft", "ppo"),
     good=PPO,
@@ -52,10 +49,8 @@ def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "LLF041",
-    ERROR,
-    fails_at="config",
     bad=PPO + "finetuning_type: full\n",
     good=PPO + "finetuning_type: full\nreward_model_type: full\n",
     example={**KIND, "at": "/finetuning_type"},
@@ -77,10 +72,8 @@ def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "LLF042",
-    ERROR,
-    fails_at="config",
     raises="ValueError: `dpo_label_smoothing` is only valid for sigmoid loss function.",
     bad=DPO + "pref_loss: ipo\ndpo_label_smoothing: 0.1\n",
     good=DPO + "pref_loss: sigmoid\ndpo_label_smoothing: 0.1\n",
@@ -98,11 +91,9 @@ def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("dpo_label_smoothing"), message, related=(config.field("pref_loss"),), help=remedy)
 
 
-@rule(
+@config_error(
     "LLF043",
-    ERROR,
     releases=FROM_083,
-    fails_at="config",
     raises="ValueError: Cannot use PiSSA for current training stage.",
     bad=DPO + "pissa_init: true\n",
     good=DPO + "pissa_init: true\npref_loss: orpo\n",
@@ -119,10 +110,8 @@ def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("pissa_init"), message, related=(config.field("stage"),), help="set `pissa_init: false`")
 
 
-@rule(
+@config_error(
     "LLF044",
-    ERROR,
-    fails_at="config",
     bad=(
         DPO + "neat_packing: true\n",
         Example(DPO + "predict_with_generate: true\n", at="/predict_with_generate"),
@@ -144,10 +133,8 @@ def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
             yield conflict(config, name, "stage", message=message, exception=f"ValueError: {text}", remedy=f"set `{name}: false`")
 
 
-@rule(
+@config_error(
     "LLF045",
-    ERROR,
-    fails_at="config",
     raises="ValueError: Please enable `predict_with_generate` to save model predictions.",
     bad=BASE + "eval_dataset: other\ndo_predict: true\n",
     good=BASE + "eval_dataset: other\ndo_predict: true\npredict_with_generate: true\n",
@@ -165,10 +152,8 @@ def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Findin
         yield Finding(config.field("do_predict"), message, severity=severity, help=remedy)
 
 
-@rule(
+@config_error(
     "LLF046",
-    ERROR,
-    fails_at="config",
     raises="ValueError: RM and PPO stages do not support `load_best_model_at_end`.",
     bad=BASE.replace("sft", "rm") + "load_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\nval_size: 0.1\n",
     good=BASE + "load_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\nval_size: 0.1\n",
@@ -185,10 +170,8 @@ def best_model_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("load_best_model_at_end"), message, related=(config.field("stage"),), help=remedy)
 
 
-@rule(
+@config_error(
     "LLF047",
-    ERROR,
-    fails_at="config",
     bad=(
         PPO + "shift_attn: true\n",
         PPO.replace("do_train: true", "do_train: false"),

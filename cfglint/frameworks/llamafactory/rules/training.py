@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, config_error
 from cfglint.frameworks.llamafactory.rules import BASE, KIND, certainty
 
 TYPE_CHECKING = False
@@ -13,10 +12,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 
-@rule(
+@config_error(
     "LLF065",
-    ERROR,
-    fails_at="config",
     raises="ValueError: `--project` must be specified when using Trackio.",
     bad=BASE + 'report_to: trackio\nproject: ""\n',
     good=BASE + "report_to: trackio\nproject: mine\n",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, config_error, warning
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.releases import choices, types
@@ -33,10 +32,8 @@ CHECKED_ELSEWHERE = (
 )
 
 
-@rule(
+@config_error(
     "LLF070",
-    ERROR,
-    fails_at="config",
     bad=BASE + "adapter_name_or_path: [saves/one]\n",
     good=BASE + "adapter_name_or_path: saves/one\n",
     example={**KIND, "at": "/adapter_name_or_path"},
@@ -70,9 +67,8 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "LLF071",
-    WARNING,
     bad=BASE + 'packing: "false"\n',
     fixed=BASE + "packing: false\n",
     example={**KIND, "at": "/packing"},
@@ -98,9 +94,8 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "LLF072",
-    WARNING,
     bad=BASE + "max_samples: None\n",
     fixed=BASE + "max_samples: null\n",
     example={**KIND, "at": "/max_samples"},
@@ -134,9 +129,8 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "LLF073",
-    WARNING,
     old_names=("unchecked-own-choice",),
     bad=BASE + "flash_attn: flash2\n",
     good=BASE + "flash_attn: fa2\n",

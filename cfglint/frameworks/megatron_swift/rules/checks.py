@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import rule
+from cfglint.findings.rule import config_error
 from cfglint.frameworks.swift.rules import (
     arguments,  # noqa: F401
     failing,
@@ -20,10 +19,8 @@ LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}
 BASE = "megatron sft --model org/model --dataset data.jsonl"
 
 
-@rule(
+@config_error(
     "SWM001",
-    ERROR,
-    fails_at="config",
     bad=("megatron sft --dataset data.jsonl\n", "megatron sft --model org/model\n"),
     good=f"{BASE}\n",
     example=LINE,
@@ -36,10 +33,8 @@ def missing_megatron_swift_input(config: MegatronSwiftConfig) -> Iterator[Findin
     return failing(config, "SWM001")
 
 
-@rule(
+@config_error(
     "SWM002",
-    ERROR,
-    fails_at="config",
     bad=(f"NPROC_PER_NODE=4 {BASE} --tensor_model_parallel_size 3\n", f"NPROC_PER_NODE=8 {BASE} --global_batch_size 20\n"),
     good=f"NPROC_PER_NODE=8 {BASE} --tensor_model_parallel_size 4 --global_batch_size 20\n",
     example=LINE,
@@ -52,10 +47,8 @@ def indivisible_megatron_swift_sizes(config: MegatronSwiftConfig) -> Iterator[Fi
     return failing(config, "SWM002")
 
 
-@rule(
+@config_error(
     "SWM003",
-    ERROR,
-    fails_at="config",
     bad=(
         f"{BASE} --recompute_granularity selective --recompute_method uniform\n",
         f"{BASE} --group_by_length true\n",

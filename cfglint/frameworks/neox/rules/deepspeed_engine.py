@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
@@ -43,11 +42,9 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
     return config.setting(name, *path)
 
 
-@rule(
+@init_error(
     "NEO090",
-    ERROR,
     old_names=("deepspeed-section",),
-    fails_at="init",
     bad=(
         "{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
         Example("{zero_optimization: {stage: 1, reduce_bucket_size: 5e8x}}\n", "/zero_optimization/reduce_bucket_size"),
@@ -159,11 +156,9 @@ def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None,
     return found[0].name, found[0].distance <= 1
 
 
-@rule(
+@init_error(
     "NEO091",
-    ERROR,
     old_names=("communication-data-type",),
-    fails_at="init",
     bad=(
         "{communication_data_type: true}\n",
         "{deepspeed_extra_args: {communication_data_type: int8}}\n",
@@ -197,10 +192,8 @@ def invalid_communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO092",
-    ERROR,
-    fails_at="init",
     raises="ElasticityConfigError: One or more batch related parameters were found in your ds_config",
     bad="{elasticity: {enabled: true, max_train_batch_size: 64, micro_batch_sizes: [4], min_gpus: 1, max_gpus: 64, version: 0.1}}\n",
     good="{elasticity: {enabled: true, max_train_batch_size: 64, micro_batch_sizes: [4], min_gpus: 1, max_gpus: 64, version: 0.1, "
@@ -218,11 +211,9 @@ def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(engine_setting(config, "elasticity"), message, help="set `elasticity.ignore_non_elastic_batch_info: true`")
 
 
-@rule(
+@init_error(
     "NEO093",
-    ERROR,
     old_names=("extra-args-batch",),
-    fails_at="init",
     bad="{train_micro_batch_size_per_gpu: 4, deepspeed_extra_args: {train_batch_size: 100}}\n",
     good="{train_micro_batch_size_per_gpu: 4}\n",
     example={**RUN, "at": "/deepspeed_extra_args/train_batch_size"},
@@ -257,11 +248,9 @@ def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help=f"remove `deepspeed_extra_args.{names[0]}`")
 
 
-@rule(
+@init_error(
     "NEO094",
-    ERROR,
     old_names=("loss-scale-power",),
-    fails_at="init",
     bad='{fp16: {enabled: true, initial_scale_power: "12"}}\n',
     fixed="{fp16: {enabled: true, initial_scale_power: 12}}\n",
     example={**RUN, "at": "/fp16/initial_scale_power"},
@@ -284,11 +273,9 @@ def invalid_loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"`fp16.initial_scale_power` is {describe(power)}, not a number", exception=text, fix=fix)
 
 
-@rule(
+@init_error(
     "NEO095",
-    ERROR,
     old_names=("deepspeed-value",),
-    fails_at="init",
     bad=(
         "{curriculum_learning: {curriculum_type: seqlen}}\n",
         "{elasticity: {enabled: true}}\n",
@@ -367,11 +354,9 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "PRC306",
-    ERROR,
     old_names=("two-precisions-for-deepspeed",),
-    fails_at="init",
     raises="AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled",
     bad="{precision: fp16, deepspeed_extra_args: {bf16: {enabled: true}}}\n",
     good="{precision: fp16}\n",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Finding, rule, value_rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import KEY, VALUE, Finding, config_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
@@ -54,10 +54,8 @@ HOMES = {
 REPLACED = frozenset(("config_files", "user_script"))
 
 
-@rule(
+@config_error(
     "KEY300",
-    ERROR,
-    fails_at="config",
     bad="{num_layers: 2, save_interval: 1000}\n",
     fixed="{num_layers: 2, checkpoint_factor: 1000}\n",
     example={**RUN, "at": "/save_interval"},
@@ -121,11 +119,10 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
     return f"; did you mean `{nearest}`?", rename(setting, nearest, f"rename to `{nearest}`")
 
 
-@value_rule(
+@config_error(
     "TYP300",
-    ERROR,
+    about=VALUE,
     old_names=("wrong-type",),
-    fails_at="config",
     bad="{num_layers: 2, eval_iters: 10.0}\n",
     fixed="{num_layers: 2, eval_iters: 10}\n",
     example={**RUN, "at": "/eval_iters"},
@@ -158,11 +155,10 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@config_error(
     "TYP301",
-    ERROR,
+    about=VALUE,
     old_names=("value-not-allowed",),
-    fails_at="config",
     raises=fields.CANNOT,
     bad="{num_layers: 2, norm: batchnorm}\n",
     good="{num_layers: 2, norm: rmsnorm}\n",
@@ -189,11 +185,10 @@ def invalid_value(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@config_error(
     "TYP302",
-    ERROR,
+    about=VALUE,
     old_names=("null-in-arithmetic",),
-    fails_at="config",
     bad="{num_layers: 2, moe_num_experts: null}\n",
     fixed="{num_layers: 2}\n",
     example={**RUN, "at": "/moe_num_experts"},

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.neox.rules import RUN, remove
 
@@ -23,11 +22,9 @@ def written(document: Document, text: str) -> Setting:
     return Setting((text,), node.raw if node else None, WRITTEN, document, node, key_node)
 
 
-@rule(
+@load_error(
     "NEO001",
-    ERROR,
     old_names=("argument-in-two-files",),
-    fails_at="load",
     bad={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{seed: 2}\n"},
     good={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{data_path: text}\n"},
     example={**RUN, "at": "/seed"},
@@ -58,11 +55,9 @@ def duplicate_argument(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@load_error(
     "NEO002",
-    ERROR,
     old_names=("files-of-one-name",),
-    fails_at="load",
     raises="AssertionError: At least two config files have the same filename",
     bad={"small/model.yml": "{num_layers: 2}\n", "large/model.yml": "{hidden_size: 64}\n"},
     good={"small/model.yml": "{num_layers: 2}\n", "large/sizes.yml": "{hidden_size: 64}\n"},
@@ -87,9 +82,9 @@ def duplicate_file_name(config: NeoXConfig) -> Iterator[Finding]:
         seen.setdefault(name, document)
 
 
-@value_rule(
+@warning(
     "KEY303",
-    WARNING,
+    about=VALUE,
     old_names=("dashed-twin",),
     bad='{"seed": 1, "hidden_size": 64, "hidden-size": 128}\n',
     good='{"seed": 1, "hidden-size": 128}\n',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, init_error
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, elsewhere, replace
 from cfglint.frameworks.neox.sizes import dense, own_attention, transformer, unbuildable, widths
@@ -29,10 +29,8 @@ CASED = {
 }
 
 
-@rule(
+@init_error(
     "NEO060",
-    ERROR,
-    fails_at="init",
     raises="SystemExit",
     bad=(
         "{zero_optimization: {stage: 2}, pipe_parallel_size: 1}\n",
@@ -82,11 +80,9 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO061",
-    ERROR,
     old_names=("sizes-over-ranks",),
-    fails_at="init",
     bad="{model_parallel_size: 4, num_attention_heads: 6, hidden_size: 96, num_layers: 2}\n",
     good="{model_parallel_size: 4, num_attention_heads: 8, hidden_size: 96, num_layers: 2}\n",
     example={**RUN, "at": "/num_attention_heads"},
@@ -130,11 +126,9 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, ConfigValue]]:
         yield from widths(config)
 
 
-@rule(
+@init_error(
     "NEO062",
-    ERROR,
     old_names=("width-given-twice",),
-    fails_at="init",
     raises="AssertionError: Must pass either the absolute intermediate size or the relative expansion factor for the mamba projections",
     bad="{num_layers: 2, intermediate_size: 256, expansion_factor: 4.0}\n",
     good="{num_layers: 2, intermediate_size: 256}\n",
@@ -152,11 +146,9 @@ def conflicting_mlp_width(config: NeoXConfig) -> Iterator[Finding]:
         yield excludes(config.setting("expansion_factor"), config.setting("intermediate_size"), more="; set only one of them")
 
 
-@rule(
+@init_error(
     "NEO063",
-    ERROR,
     old_names=("rotary-share",),
-    fails_at="init",
     bad="{num_layers: 2, pos_emb: rotary, rotary_pct: 25}\n",
     good="{num_layers: 2, pos_emb: rotary, rotary_pct: 0.25}\n",
     example={**RUN, "at": "/rotary_pct"},
@@ -179,11 +171,9 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO064",
-    ERROR,
     old_names=("dropout-range",),
-    fails_at="init",
     bad=(
         "{num_layers: 2, hidden_dropout: 10}\n",
         "{num_layers: 2, hidden_dropout: null}\n",
@@ -215,11 +205,9 @@ def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "NEO065",
-    ERROR,
     old_names=("name-in-another-case",),
-    fails_at="init",
     bad="{num_layers: 2, norm: RMSNorm}\n",
     fixed="{num_layers: 2, norm: rmsnorm}\n",
     example={**RUN, "at": "/norm"},
@@ -256,11 +244,9 @@ def case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text.format(value), fix=fix)
 
 
-@rule(
+@init_error(
     "NEO066",
-    ERROR,
     old_names=("sparse-attention-broken",),
-    fails_at="init",
     raises="TypeError: SparseSelfAttention.__init__() got an unexpected keyword argument 'mpu'",
     bad='{num_layers: 2, attention_config: [[["local", "global"], "all"]]}\n',
     good='{num_layers: 2, attention_config: [[["flash"], "all"]]}\n',
@@ -284,11 +270,9 @@ def unsupported_sparse_attention(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("attention_config"), message, help="use global or flash attention in `attention_config`")
 
 
-@rule(
+@init_error(
     "NEO067",
-    ERROR,
     old_names=("rwkv-sizes",),
-    fails_at="init",
     bad=(
         '{num_layers: 2, hidden_size: 64, num_attention_heads: 2, attention_config: [[["rwkv"], 2]]}\n',
         '{num_layers: 2, hidden_size: 48, num_attention_heads: 2, dim_att: 64, attention_config: [[["rwkv"], 2]]}\n',
@@ -334,11 +318,9 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO068",
-    ERROR,
     old_names=("pipe-partition-method",),
-    fails_at="init",
     bad="{pipe_parallel_size: 2, num_layers: 4, pipe_partition_method: even}\n",
     good="{pipe_parallel_size: 2, num_layers: 4, pipe_partition_method: parameters}\n",
     example={**RUN, "at": "/pipe_partition_method"},
@@ -414,11 +396,9 @@ def _layers(config: NeoXConfig) -> list[str]:
     return ["EmbeddingPipe", "_pre_transformer_block", *names, "_post_transformer_block", "NormPipe", last]
 
 
-@rule(
+@init_error(
     "NEO069",
-    ERROR,
     old_names=("fusion-incompatible",),
-    fails_at="init",
     bad=(
         "{num_layers: 2, norm: non_parametric_layernorm, layernorm_fusion: true}\n",
         "{num_layers: 2, onnx_safe: true, bias_gelu_fusion: true, activation: gelu}\n",
@@ -455,11 +435,9 @@ def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO058",
-    ERROR,
     old_names=("model-not-buildable",),
-    fails_at="init",
     bad="{num_layers: 2, hidden_size: 64, num_attention_heads: -4, pos_emb: rotary, seq_length: 128}\n",
     good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, pos_emb: rotary, seq_length: 128}\n",
     example={**RUN, "at": "/num_attention_heads"},
@@ -484,11 +462,9 @@ def invalid_model_size(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting(name), message, exception=exception)
 
 
-@rule(
+@init_error(
     "NEO059",
-    ERROR,
     old_names=("output-layer-parallelism",),
-    fails_at="init",
     raises="SystemExit: ERROR: Output layer parallelism over the hidden dim is currently broken",
     bad="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: null}\n",
     fixed="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: column}\n",
@@ -515,11 +491,9 @@ def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO057",
-    ERROR,
     old_names=("orthogonal-broken",),
-    fails_at="init",
     raises="ValueError: Orthogonal init needs to be patched to support mup. Disable mup or use a different init method to avoid this error",
     bad="{num_layers: 2, init_method: orthogonal}\n",
     good="{num_layers: 2, init_method: scaled_orthogonal}\n",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, warning
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import UNUSED
 from cfglint.frameworks.neox.derive import COPIES
@@ -70,9 +69,8 @@ NORMS_WITHOUT_BIAS = ("rmsnorm", "te_rmsnorm", "scalenorm", "non_parametric_laye
 NUMBERED = frozenset("0123456789+-.eE")
 
 
-@rule(
+@warning(
     "PRC303",
-    WARNING,
     old_names=("precision-becomes-fp32",),
     bad="{precision: bf16, zero_optimization: {stage: 1}}\n",
     good="{precision: bfloat16, zero_optimization: {stage: 1}}\n",
@@ -97,9 +95,8 @@ def precision_falls_back_to_fp32(config: NeoXConfig) -> Iterator[Finding]:
     yield Finding(setting, f"`precision` is {spelled(value)}, which trains in fp32: only fp16 and bfloat16 are valid{text}", fix=fix)
 
 
-@rule(
+@warning(
     "PRC304",
-    WARNING,
     old_names=("section-of-another-precision",),
     bad=(
         "{fp16: {enabled: true, type: bfloat16}}\n",
@@ -141,9 +138,8 @@ def to_bfloat16(config: NeoXConfig) -> str:
     return f"set `precision: bfloat16`{section}, and remove `fp16`"
 
 
-@rule(
+@warning(
     "PRC305",
-    WARNING,
     old_names=("clipping-dropped",),
     bad="{gradient_clipping: 1.0}\n",
     good="{gradient_clipping: 1.0, deepspeed_extra_args: {gradient_clipping: 1.0}}\n",
@@ -172,9 +168,9 @@ def disabled_gradient_clipping(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, fix=fix, note=note)
 
 
-@value_rule(
+@warning(
     "KEY301",
-    WARNING,
+    about=VALUE,
     old_names=("computed-argument",),
     bad="{lr: 0.0006, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     fixed="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
@@ -223,9 +219,9 @@ def _same(one: object, other: object) -> bool:
     return bool(one == other)
 
 
-@value_rule(
+@warning(
     "KEY302",
-    WARNING,
+    about=VALUE,
     old_names=("argument-without-reader",),
     bad="{no_save_optim: true}\n",
     good="{save: checkpoints, checkpoint_factor: 100}\n",
@@ -257,9 +253,9 @@ def already_true(config: NeoXConfig, name: str) -> bool:
     return name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS
 
 
-@value_rule(
+@warning(
     "KEY304",
-    WARNING,
+    about=VALUE,
     bad="{steps_per_print: 10, deepspeed_extra_args: {steps_per_print: 100}}\n",
     good="{steps_per_print: 10, deepspeed_extra_args: {zero_allow_untested_optimizer: true}}\n",
     example={**RUN, "at": "/deepspeed_extra_args/steps_per_print"},
@@ -286,9 +282,9 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@warning(
     "KEY305",
-    WARNING,
+    about=VALUE,
     old_names=("unread-precision-key",),
     bad="{fp16: {enabled: true, loss-scale: 0}}\n",
     good="{fp16: {enabled: true, loss_scale: 0}}\n",
@@ -317,9 +313,9 @@ def ignored_precision_key(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"unknown key `{key}` in `fp16` is ignored{hint}", fix=fix, on_key=True)
 
 
-@value_rule(
+@warning(
     "KEY306",
-    WARNING,
+    about=VALUE,
     old_names=("soft-prompt-length",),
     bad="{soft_prompt_tuning: {enabled: true, num_tokens: 20}}\n",
     good="{soft_prompt_tuning: {enabled: true, n_tokens: 20}}\n",
@@ -345,9 +341,9 @@ def ignored_soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@warning(
     "TYP303",
-    WARNING,
+    about=VALUE,
     old_names=("number-read-as-text",),
     bad="{optimizer: {type: Adam, params: {lr: 0.001, eps: 1e-8}}}\n",
     good="{optimizer: {type: Adam, params: {lr: 0.001, eps: 1.0e-8}}}\n",
@@ -403,9 +399,9 @@ def looks_numeric(text: str) -> bool:
     return True
 
 
-@value_rule(
+@warning(
     "TYP304",
-    WARNING,
+    about=VALUE,
     old_names=("name-falls-through",),
     bad="{lr_decay_style: Cosine}\n",
     good="{lr_decay_style: cosine}\n",
@@ -432,9 +428,8 @@ def ignored_case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, f"`{name}` is {value}, which is not recognized: {effect}", fix=fix)
 
 
-@rule(
+@warning(
     "NEO100",
-    WARNING,
     bad="{num_gpus: 4, train_micro_batch_size_per_gpu: 4}\n",
     good="{num_gpus: 8, train_micro_batch_size_per_gpu: 4}\n",
     example={**RUN, "at": "/num_gpus"},
@@ -455,9 +450,8 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("num_gpus"), message, help=remedy)
 
 
-@rule(
+@warning(
     "NEO101",
-    WARNING,
     bad="{optimizer: {type: cpu_torch_adam, params: {lr: 0.001}}}\n",
     good="{optimizer: {type: cpu_adam, params: {lr: 0.001}}}\n",
     example={**RUN, "at": "/optimizer/type"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, warning
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, remove, replace
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
@@ -23,9 +22,8 @@ DIVISORS = {
 }
 
 
-@rule(
+@warning(
     "STP065",
-    WARNING,
     old_names=("rate-rises-again",),
     bad="{train_iters: 1000, lr_decay_iters: 500, lr_decay_style: cosine}\n",
     good="{train_iters: 1000, lr_decay_iters: 1000, lr_decay_style: cosine}\n",
@@ -52,9 +50,8 @@ def learning_rate_rises_after_decay(config: NeoXConfig) -> Iterator[Finding]:
     yield Finding(setting, message, related=related, fix=fix)
 
 
-@rule(
+@warning(
     "STP066",
-    WARNING,
     bad="{train_iters: 1000, lr_decay_iters: 1000, lr_decay_fraction: 0.8}\n",
     good="{train_iters: 1000, lr_decay_fraction: 0.8}\n",
     fixed="{train_iters: 1000, lr_decay_iters: 1000}\n",
@@ -76,9 +73,8 @@ def decay_fraction_ignored(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=related, fix=remove(setting, "remove `lr_decay_fraction`"))
 
 
-@rule(
+@warning(
     "STP067",
-    WARNING,
     old_names=("warmup-is-a-share",),
     bad="{train_iters: 100000, warmup: 2000}\n",
     good="{train_iters: 100000, warmup: 0.02}\n",
@@ -108,9 +104,8 @@ def warmup_not_a_fraction(config: NeoXConfig) -> Iterator[Finding]:
     yield Finding(setting, text, fix=fix)
 
 
-@rule(
+@warning(
     "STP068",
-    WARNING,
     old_names=("scheduler-section-unread",),
     bad="{scheduler: {type: WarmupLR, params: {warmup_num_steps: 100}}, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     good="{warmup: 0.01, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
@@ -134,9 +129,8 @@ def ignored_scheduler_section(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, fix=remove(setting, "remove `scheduler`"), on_key=True)
 
 
-@rule(
+@warning(
     "STP069",
-    WARNING,
     old_names=("interval-not-positive",),
     bad="{train_iters: 1000, eval_interval: 0}\n",
     good="{train_iters: 1000, eval_interval: 100}\n",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, first_step_error, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, elsewhere, remove
@@ -46,11 +45,9 @@ CLASSES = {
 }
 
 
-@rule(
+@init_error(
     "NEO070",
-    ERROR,
     old_names=("tokenizer-files",),
-    fails_at="init",
     when_partial=SKIP,
     raises="AssertionError",
     bad=(
@@ -86,11 +83,9 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO071",
-    ERROR,
     old_names=("seed-not-positive",),
-    fails_at="init",
     bad="{seed: 0}\n",
     good="{seed: 1}\n",
     example={**RUN, "at": "/seed"},
@@ -110,11 +105,9 @@ def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "STP061",
-    ERROR,
     old_names=("training-length",),
-    fails_at="init",
     bad=(
         "{train_iters: 100, train_epochs: 1}\n",
         "{train_epochs: 1, pack_impl: unpacked}\n",
@@ -181,11 +174,9 @@ def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "NEO072",
-    ERROR,
     old_names=("optimizer-missing",),
-    fails_at="init",
     when_partial=SKIP,
     raises="SystemExit: ERROR: Optimizer is None. Either set the optimizer dict in your config (if training) or set no_load_optim "
     "in your config (if inference)",
@@ -209,11 +200,9 @@ def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO073",
-    ERROR,
     old_names=("optimizer-parameter",),
-    fails_at="init",
     bad=(
         "{optimizer: {type: Adam, params: {lr: 0.001, max_grad_norm: 1.0}}}\n",
         "{optimizer: {type: Adam, params: {lr: 0.001, weight_decay: 0.1}}}\n",
@@ -286,11 +275,9 @@ def _nearest(key: str, taken: list[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-@rule(
+@init_error(
     "NEO074",
-    ERROR,
     old_names=("optimizer-value",),
-    fails_at="init",
     bad="{optimizer: {type: sm3, params: {lr: 0.001, momentum: 2.0}}}\n",
     good="{optimizer: {type: sm3, params: {lr: 0.001, momentum: 0.9}}}\n",
     example={**RUN, "at": "/optimizer/params/momentum"},
@@ -321,11 +308,9 @@ def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO075",
-    ERROR,
     old_names=("mup-optimizer",),
-    fails_at="init",
     bad="{use_mup: true, optimizer: {type: lion, params: {lr: 0.001}}}\n",
     good="{use_mup: true, optimizer: {type: adam, params: {lr: 0.001}}}\n",
     example={**RUN, "at": "/optimizer/type"},
@@ -351,11 +336,9 @@ def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "STP062",
-    ERROR,
     old_names=("scheduler-overridden-and-restored",),
-    fails_at="init",
     raises="AssertionError: both override and use-checkpoint are set.",
     bad="{override_lr_scheduler: true, use_checkpoint_lr_scheduler: true}\n",
     good="{override_lr_scheduler: true}\n",
@@ -372,11 +355,9 @@ def conflicting_scheduler_sources(config: NeoXConfig) -> Iterator[Finding]:
         yield excludes(config.setting("use_checkpoint_lr_scheduler"), config.setting("override_lr_scheduler"), remedy)
 
 
-@rule(
+@init_error(
     "STP063",
-    ERROR,
     old_names=("warmup-null",),
-    fails_at="init",
     raises="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
     bad="{warmup: null}\n",
     good="{warmup: 0.01}\n",
@@ -395,11 +376,9 @@ def null_warmup(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, "`warmup` is null, not a number", fix=remove(setting, "remove it to use the default"))
 
 
-@rule(
+@first_step_error(
     "STP064",
-    ERROR,
     old_names=("checkpoint-factor",),
-    fails_at="first-step",
     bad=(
         "{save: out, checkpoint_factor: 0.5}\n",
         "{save: out, checkpoint_factor: 1, checkpoint_scale: log}\n",
@@ -435,11 +414,9 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception="AssertionError", help="set `checkpoint_factor: 2`, or set `checkpoint_scale: linear`")
 
 
-@rule(
+@first_step_error(
     "NEO076",
-    ERROR,
     old_names=("preference-training",),
-    fails_at="first-step",
     bad=(
         "{train_impl: dpo, pipe_parallel_size: 1}\n",
         "{train_impl: kto, pipe_parallel_size: 0, train_micro_batch_size_per_gpu: 1}\n",
@@ -471,10 +448,8 @@ def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO077",
-    ERROR,
-    fails_at="init",
     raises="NotImplementedError: Gradient Noise Scale logging does not work with zero stage 2+, as the gradients are distributed "
     "across ranks.",
     bad="{log_gradient_noise_scale: true, zero_optimization: {stage: 1}}\n",
@@ -500,11 +475,9 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "NEO078",
-    ERROR,
     old_names=("sequence-over-ranks",),
-    fails_at="first-step",
     raises="AssertionError",
     bad="{sequence_parallel: true, model_parallel_size: 2, seq_length: 127}\n",
     good="{sequence_parallel: true, model_parallel_size: 2, seq_length: 128}\n",

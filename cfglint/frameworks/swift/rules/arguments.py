@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
+from cfglint.findings.rule import ARGUMENT, Example, Finding, config_error
 from cfglint.frameworks.similar_keys import near, spelled
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
@@ -49,11 +48,9 @@ RENAMED = {
 MOST_WORDS = 6  # of the words that a message shows
 
 
-@rule(
+@config_error(
     "SWF001",
-    ERROR,
     kinds=EVERY,
-    fails_at="config",
     about=ARGUMENT,
     bad=(
         f"{BASE} --lora_rak 8\n",
@@ -120,11 +117,9 @@ def further(config: CommandConfig, refused: RefusedWords) -> Finding:
     )
 
 
-@rule(
+@config_error(
     "SWF002",
-    ERROR,
     kinds=EVERY,
-    fails_at="config",
     about=ARGUMENT,
     bad=(
         f"{BASE} --num_train_epochs three\n",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, rule_of
+from cfglint.findings.rule import Example, config_error, rule_of
 from cfglint.frameworks.swift.rules import BASE, GRPO, LINE, OLDER, RLHF, failing
 
 TYPE_CHECKING = False
@@ -17,8 +16,7 @@ def check_of(
     code: str, bad: Text | tuple[Text | Example, ...], good: str, example: ExampleFacts = LINE
 ) -> Callable[[Callable[[], None]], None]:
     """Register the rule of one kind of failing checks; its page is the docstring of the decorated function."""
-    details = {"fails_at": "config", "bad": bad, "good": good, "example": example}
-    return rule_of(lambda config: failing(config, code), code, ERROR, **details)
+    return rule_of(lambda config: failing(config, code), config_error(code, bad=bad, good=good, example=example))
 
 
 @check_of("SWF010", "swift sft --dataset data.jsonl\n", f"{BASE}\n")

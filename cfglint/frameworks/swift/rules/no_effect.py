@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, info, warning
 from cfglint.frameworks.swift.rules import BASE, LINE
 
 TYPE_CHECKING = False
@@ -15,9 +14,8 @@ if TYPE_CHECKING:
 EVALUATION = ("eval_strategy", "eval_steps", "load_best_model_at_end")
 
 
-@rule(
+@warning(
     "SWF050",
-    WARNING,
     bad=f"{BASE} --eval_strategy epoch\n",
     good=f"{BASE} --eval_strategy epoch --split_dataset_ratio 0.01\n",
     example=LINE,
@@ -39,9 +37,8 @@ def no_evaluation_set(config: SwiftConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "SWF051",
-    WARNING,
     bad=f"{BASE} --quant_bits 4\n",
     good=f"{BASE} --quant_bits 4 --quant_method bnb\n",
     example=LINE,
@@ -59,9 +56,8 @@ def quantization_without_method(config: SwiftConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "SWF052",
-    WARNING,
     bad=f"{BASE} --torch_dtype float32\n",
     good=f"{BASE} --torch_dtype bfloat16\n",
     example=LINE,
@@ -79,9 +75,8 @@ def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "SWF053",
-    INFO,
     bad=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE}\n",
     good=f"CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=4 {BASE}\n",
     example=LINE,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.trl.rules import HEAD, certain, of, shown
@@ -16,10 +15,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.trl.config import TrlConfig
 
 
-@rule(
+@config_error(
     "TRL020",
-    ERROR,
-    fails_at="config",
     raises="ValueError: You can't use 8 bit and 4 bit precision at the same time",
     bad=HEAD + "use_peft: true\nload_in_8bit: true\nload_in_4bit: true\n",
     good=HEAD + "use_peft: true\nload_in_4bit: true\n",
@@ -39,10 +36,8 @@ def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
 LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list ([1.0]) must match number of loss types`")
 
 
-@rule(
+@config_error(
     "TRL021",
-    ERROR,
-    fails_at="config",
     releases=(LISTED_IN_LOSS, Releases((0, 29, 0))),
     bad=(
         HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
@@ -88,10 +83,8 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL022",
-    ERROR,
-    fails_at="config",
     bad=HEAD + "packing: true\npad_to_multiple_of: eight\n",
     good=HEAD + "packing: true\npad_to_multiple_of: 8\n",
     example={"trainer": "sft", "at": "/pad_to_multiple_of"},

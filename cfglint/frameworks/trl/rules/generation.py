@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, init_error
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import excludes
 from cfglint.frameworks.trl.batch import (
@@ -56,10 +55,8 @@ def stage(config: TrlConfig) -> Stage:
     return "init" if config.trl_version in IN_TRAINER else "config"
 
 
-@rule(
+@config_error(
     "TRL030",
-    ERROR,
-    fails_at="config",
     releases=(GLOBAL_BATCH, EFFECTIVE_BATCH, LISTS_VALID, GENERATION_BATCH),
     bad=(
         HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
@@ -156,10 +153,8 @@ def indivisible_by(config: TrlConfig) -> int | float | None:
     return micro * world if remainder else None
 
 
-@rule(
+@config_error(
     "TRL031",
-    ERROR,
-    fails_at="config",
     bad=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 40\n",
     good=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 64\n",
     releases=Releases((0, 18, 0)),
@@ -187,10 +182,8 @@ def generation_batch_not_divisible(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL032",
-    ERROR,
-    fails_at="config",
     raises="ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time",
     bad=HEAD + "num_generations: 8\ngeneration_batch_size: 64\nsteps_per_generation: 2\n",
     good=HEAD + "num_generations: 8\nsteps_per_generation: 2\n",
@@ -207,10 +200,8 @@ def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
         yield excludes(of(config, GENERATION), of(config, GENERATION_STEPS))
 
 
-@rule(
+@config_error(
     "TRL033",
-    ERROR,
-    fails_at="config",
     bad=(
         HEAD + "num_generations: 1\n",
         Example(HEAD + "num_generations: 1\n", exception="ValueError: The global train batch size", facts={"target": {"trl": "0.15.2"}}),
@@ -244,10 +235,8 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@config_error(
     "TRL034",
-    ERROR,
-    fails_at="config",
     bad=(
         HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\ndo_eval: true\n",
         Example(
@@ -317,10 +306,8 @@ def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> 
     return config.setting("num_processes") if written and gcd(world, per_prompt) < gcd(size, per_prompt) else of(config, EVALUATION_MICRO)
 
 
-@rule(
+@config_error(
     "TRL047",
-    ERROR,
-    fails_at="config",
     bad=(
         {"run.sh": LINE, "train.yaml": HEAD + "num_processes: 8\nper_device_train_batch_size: 1\nnum_generations: 8\n"},
         Example(
@@ -377,11 +364,9 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL035",
-    ERROR,
     old_names=("batch-size-search-with-generation",),
-    fails_at="config",
     bad=HEAD + "num_generations: 8\nauto_find_batch_size: true\n",
     good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/auto_find_batch_size"},
@@ -405,10 +390,8 @@ def auto_find_batch_size_with_generation(config: TrlConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@config_error(
     "TRL036",
-    ERROR,
-    fails_at="config",
     raises="ValueError: log_completions_hub_repo is set, but log_completions is False.",
     bad=HEAD + "num_generations: 8\nlog_completions_hub_repo: org/log\n",
     good=HEAD + "num_generations: 8\nlog_completions: true\nlog_completions_hub_repo: org/log\n",
@@ -431,10 +414,8 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL037",
-    ERROR,
-    fails_at="config",
     bad=(
         HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
         Example(
@@ -484,10 +465,8 @@ def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
 NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the check, with another message
 
 
-@rule(
+@init_error(
     "TRL038",
-    ERROR,
-    fails_at="init",
     bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 3\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 2\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/vllm_tensor_parallel_size"},
@@ -511,10 +490,8 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL039",
-    ERROR,
-    fails_at="init",
     bad=HEAD + "num_generations: 8\nsteps_per_generation: 0\n",
     good=HEAD + "num_generations: 8\nsteps_per_generation: 1\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/steps_per_generation"},
@@ -544,10 +521,8 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL060",
-    ERROR,
-    fails_at="init",
     bad=HEAD + "num_generations: 2\nper_device_train_batch_size: 64\n",
     good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
     example={"trainer": "grpo", "gpus": 8, "num_examples": 100, "at": "/per_device_train_batch_size"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, config_error, load_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.launcher_options import PACKAGED, is_flag, is_option, refused
@@ -52,10 +52,8 @@ HARMLESS = frozenset(
 )
 
 
-@rule(
+@config_error(
     "TRL010",
-    ERROR,
-    fails_at="config",
     bad=(
         HEAD + "packing: true\nlearning_rte: 1.0e-5\n",
         Example(HEAD + "packing: true\nlearning_rte: 1.0e-5\n", "/learning_rte", facts={"strict_keys": False}),
@@ -202,10 +200,8 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
 NAMES = "SFT|DPO|KTO|ORPO|CPO|Reward|PPO|GRPO|RLOO|OnlineDPO|Model"
 
 
-@rule(
+@config_error(
     "TRL011",
-    ERROR,
-    fails_at="config",
     bad=(
         HEAD + "packing: true\nmax_seq_length: 4096\n",
         Example(HEAD + "packing: true\nmax_seq_length: 4096\n", "/max_seq_length", facts={"strict_keys": False}),
@@ -295,10 +291,8 @@ def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
 LINE = "trl sft --config train.yaml\n"
 
 
-@rule(
+@load_error(
     "TRL012",
-    ERROR,
-    fails_at="load",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\n"},
     good={"run.sh": "python -m trl.scripts.sft --config train.yaml\n", "train.yaml": HEAD + "packing: true\n"},
     example={"kind": "launch", "named": 1, "target": {"trl": "0.17.0"}, "at": "--config"},
@@ -330,10 +324,8 @@ def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@config_error(
     "TRL013",
-    ERROR,
-    fails_at="config",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nmulti_gpu: true\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
     example={"kind": "launch", "named": 1, "at": "/multi_gpu"},
@@ -358,10 +350,8 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "TRL014",
-    ERROR,
-    fails_at="config",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: auto\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
     example={"kind": "launch", "named": 1, "at": "/num_processes"},
@@ -393,10 +383,8 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "TRL015",
-    ERROR,
-    fails_at="config",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero4\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero3\n"},
     example={"kind": "launch", "named": 1, "at": "/accelerate_config"},

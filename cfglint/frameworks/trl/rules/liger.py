@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import HEAD, losses, of
@@ -77,10 +76,8 @@ def generation_conflict(config: TrlConfig) -> tuple[str, str, Stage] | None:
     return None
 
 
-@rule(
+@init_error(
     "TRL063",
-    ERROR,
-    fails_at="init",
     releases=(OLD_ADAPTERS, OLD_LOSS, DELTA, TOKEN_LEVEL, ENTROPY, OFF_POLICY, ENTROPY_BONUS),
     bad=(
         HEAD + "num_generations: 8\nuse_liger_kernel: true\ntop_entropy_quantile: 0.2\n",
@@ -145,10 +142,8 @@ def preference_conflict(config: TrlConfig) -> tuple[str, str] | None:
     return None
 
 
-@rule(
+@init_error(
     "TRL064",
-    ERROR,
-    fails_at="init",
     releases=(DPO_SIGMOID, DPO_SOME, DPO_SEVERAL, DPO_LOG_PROBS, DPO_ADAPTERS, KTO_LOSS, KTO_LOG_PROBS, KTO_ADAPTERS),
     bad=(
         HEAD + "use_liger_kernel: true\nprecompute_ref_log_probs: true\n",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, info, warning
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -33,9 +32,8 @@ DEPRECATED: dict[tuple[str, object], tuple[str, Releases]] = {
 }
 
 
-@rule(
+@warning(
     "TRL070",
-    WARNING,
     bad=HEAD + "num_generations: 8\nvllm_mode: colocate\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\n",
     example={"trainer": "grpo", "at": "/vllm_mode"},
@@ -70,9 +68,8 @@ def has_own_program(config: TrlConfig) -> bool:
     return not config.facts.complete and "use_vllm" not in config.arguments and len(strangers) >= FORK_KEYS
 
 
-@rule(
+@warning(
     "TRL071",
-    WARNING,
     bad=HEAD + "num_generations: 8\nbeta: 0.04\nref_model_sync_steps: 64\n",
     good=HEAD + "num_generations: 8\nbeta: 0.04\nsync_ref_model: true\nref_model_sync_steps: 64\n",
     example={"trainer": "grpo", "at": "/ref_model_sync_steps"},
@@ -93,9 +90,8 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "TRL072",
-    WARNING,
     bad=HEAD + "packing: true\nlora_r: 16\nlora_alpha: 32\n",
     good=HEAD + "packing: true\nuse_peft: true\nlora_r: 16\nlora_alpha: 32\n",
     example={"trainer": "sft", "at": "/lora_r"},
@@ -119,9 +115,8 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "TRL073",
-    WARNING,
     bad=HEAD + "packing: true\nload_in_4bit: true\n",
     good=HEAD + "packing: true\nload_in_4bit: true\nuse_peft: true\n",
     example={"trainer": "sft", "at": "/load_in_4bit"},
@@ -147,9 +142,8 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "TRL074",
-    WARNING,
     bad=HEAD + "num_generations: 8\nnum_generations_eval: 2\n",
     good=HEAD + "num_generations: 8\nnum_generations_eval: 2\neval_strategy: steps\n",
     example={"trainer": "grpo", "at": "/num_generations_eval"},
@@ -171,9 +165,8 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "TRL075",
-    WARNING,
     bad=HEAD + "padding_free: true\n",
     good=HEAD + "loss_type: sigmoid\n",
     example={"trainer": "dpo", "at": "/padding_free"},
@@ -192,9 +185,8 @@ def dpo_padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "TRL076",
-    INFO,
     bad=HEAD + "packing: true\npacking_strategy: bfd-requeue\n",
     good=HEAD + "packing: true\npacking_strategy: bfd_split\n",
     example={"trainer": "sft", "at": "/packing_strategy"},
@@ -217,9 +209,8 @@ def deprecated_trl_option(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "TRL077",
-    WARNING,
     bad="output_dir: out\npacking: true\ndataset_name: org/a\ndatasets:\n- path: org/b\n",
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/b\n",
     example={"trainer": "sft", "at": "/dataset_name"},
@@ -249,9 +240,8 @@ REENTRANT_SFT = Releases((0, 28, 0), (1, 9, 0), "SFT")
 REENTRANT = Releases((1, 9, 0))
 
 
-@rule(
+@warning(
     "TRL078",
-    WARNING,
     bad={
         "train.yaml": HEAD + "packing: true\nuse_peft: true\ndeepspeed: ds.json\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
@@ -282,9 +272,8 @@ def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "TRL079",
-    WARNING,
     bad=HEAD + "packing: true\ndtype: float16\nmodel_init_kwargs: {dtype: bfloat16}\n",
     good=HEAD + "packing: true\nmodel_init_kwargs: {dtype: bfloat16}\n",
     example={"trainer": "sft", "at": "/dtype"},
@@ -307,9 +296,8 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "TRL080",
-    WARNING,
     bad=HEAD + "packing: true\nbf16: null\n",
     good=HEAD + "packing: true\nbf16: false\n",
     example={"trainer": "sft", "at": "/bf16"},

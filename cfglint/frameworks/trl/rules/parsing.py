@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, load_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.trl.releases import ENTRY
 from cfglint.frameworks.trl.rules import HEAD, OLD, of, shown
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
 MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
 
 
-@rule(
+@load_error(
     "TRL001",
-    ERROR,
-    fails_at="load",
     bad=(
         "- output_dir: out\n",
         Example(HEAD + "1: a\n", exception="TypeError: keywords must be strings"),
@@ -62,10 +59,8 @@ def trl_file_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@load_error(
     "TRL002",
-    ERROR,
-    fails_at="load",
     raises="ValueError: `env` field should be a dict in the YAML file.",
     bad=HEAD + "env: [WANDB_PROJECT]\n",
     good=HEAD + "env: {WANDB_PROJECT: mine}\n",
@@ -92,10 +87,8 @@ def written(config: TrlConfig, name: str) -> Setting:
     return Setting((name,), config.root.get(name) if isinstance(config.root, dict) else None, WRITTEN, document, node, key)
 
 
-@rule(
+@config_error(
     "TRL003",
-    ERROR,
-    fails_at="config",
     bad=HEAD + 'per_device_train_batch_size: "2.5"\n',
     good=HEAD + 'per_device_train_batch_size: "4"\nlearning_rate: 1e-5\n',
     example={"at": "/per_device_train_batch_size"},
@@ -131,10 +124,8 @@ def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
     return spelled_as_number(setting, "int") if refused.kind == "int" else None
 
 
-@rule(
+@config_error(
     "TRL004",
-    ERROR,
-    fails_at="config",
     raises="SystemExit: 2 (the following arguments are required: --dataset_name/--dataset-name)",
     bad="output_dir: out\npacking: true\n",
     good="output_dir: out\npacking: true\ndataset_name: org/data\n",
@@ -171,10 +162,8 @@ def parses_script_arguments(config: TrlConfig) -> bool:
     return program is None or "ScriptArguments" in program.classes or "GRPOScriptArguments" in program.classes
 
 
-@rule(
+@config_error(
     "TRL006",
-    ERROR,
-    fails_at="config",
     raises="SystemExit: 2 (the following arguments are required: --output_dir/--output-dir)",
     bad="model_name_or_path: org/model\ndataset_name: org/data\npacking: true\n",
     good=HEAD + "packing: true\n",
@@ -193,10 +182,8 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL005",
-    ERROR,
-    fails_at="config",
     bad=(
         "output_dir: out\npacking: true\ndatasets:\n- name: org/data\n",
         Example(

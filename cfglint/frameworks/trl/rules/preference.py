@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -26,10 +25,8 @@ DIVERGENCES = ("reverse_kl", "js_divergence", "alpha_divergence")
 DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
 
 
-@rule(
+@init_error(
     "TRL050",
-    ERROR,
-    fails_at="init",
     bad=(
         HEAD + "loss_type: exo_pair\n",
         Example(HEAD + "loss_type: aot\nf_divergence_type: js_divergence\n", "/f_divergence_type", "ValueError: `f_divergence_type="),
@@ -110,10 +107,8 @@ def synchronizes(config: TrlConfig) -> bool:
     return config.only(*(name for name, releases in SYNC.items() if config.trl_version in releases))
 
 
-@rule(
+@init_error(
     "TRL052",
-    ERROR,
-    fails_at="init",
     bad=(
         HEAD + "num_generations: 8\nsync_ref_model: true\n",
         Example(HEAD + "sync_ref_model: true\nuse_peft: true\n", "/sync_ref_model", "NotImplementedError: ", facts={"trainer": "dpo"}),
@@ -187,10 +182,8 @@ def refuses_old_synchronization(config: TrlConfig) -> bool:
 STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of="KTO")}
 
 
-@rule(
+@init_error(
     "TRL053",
-    ERROR,
-    fails_at="init",
     raises="ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset.",
     bad=HEAD + "precompute_ref_log_probs: true\ndataset_streaming: true\nmax_steps: 100\n",
     good=HEAD + "precompute_ref_log_probs: true\n",
@@ -219,10 +212,8 @@ FOR_KL = Releases((0, 12, 0), of="a micro batch of 1, with a loss that has the K
 IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
 
 
-@rule(
+@init_error(
     "TRL054",
-    ERROR,
-    fails_at="init",
     bad=(
         HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 1\n",
         Example(HEAD + "train_sampling_strategy: random\n", "/train_sampling_strategy", "ValueError: Loss type `'kto'`"),
@@ -269,10 +260,8 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL059",
-    ERROR,
-    fails_at="init",
     raises="TypeError: '<=' not supported between instances of 'int' and 'NoneType'",
     bad=HEAD + "center_rewards_coefficient: 0.01\nmax_length: null\n",
     good=HEAD + "center_rewards_coefficient: 0.01\nmax_length: 1024\n",
@@ -296,10 +285,8 @@ REWARD_ADAPTERS = (0, 7, 11)  # the first release with `ModelConfig`
 ADAPTER_NEEDS_GENERATION = (4, 50, 0)  # from here on transformers' models do not inherit what generation needs
 
 
-@rule(
+@init_error(
     "TRL061",
-    ERROR,
-    fails_at="init",
     raises="AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'",
     bad=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\n",
     good=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\nlora_task_type: SEQ_CLS\n",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -47,10 +46,8 @@ def skips_preparation(config: TrlConfig) -> bool:
     return isinstance(given, dict) and bool(given.get("skip_prepare_dataset"))
 
 
-@rule(
+@init_error(
     "TRL040",
-    ERROR,
-    fails_at="init",
     releases=(UNCHECKED_LENGTH, Releases((0, 15, 0), (0, 16, 0), "`max_seq_length`"), Releases((0, 16, 0), of="`max_length`")),
     bad=(
         HEAD + "packing: true\nmax_length: null\n",
@@ -92,10 +89,8 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL041",
-    ERROR,
-    fails_at="init",
     raises="ValueError: When `padding_free=True` without packing, `max_length` is not enforced.",
     bad=HEAD + "padding_free: true\n",
     good=HEAD + "padding_free: true\npacking: true\n",
@@ -121,10 +116,8 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL042",
-    ERROR,
-    fails_at="init",
     bad=(
         HEAD + "packing: true\npacking_strategy: ffd\n",
         Example(HEAD + "loss_type: nll2\n", "/loss_type", "ValueError: Invalid `loss_type` nll2"),
@@ -217,10 +210,8 @@ def strategy_exception(strategy: object, known: tuple[str, ...], release: Versio
 CHUNKED_RELEASES = Releases((1, 4, 0), (1, 15, 0))
 
 
-@rule(
+@init_error(
     "TRL062",
-    ERROR,
-    fails_at="init",
     releases=CHUNKED_RELEASES,
     bad=(
         HEAD + "loss_type: chunked_nll\nuse_liger_kernel: true\n",
@@ -262,10 +253,8 @@ def adapts_head(modules: object) -> bool:
     return isinstance(modules, list) and "lm_head" in modules
 
 
-@rule(
+@init_error(
     "TRL045",
-    ERROR,
-    fails_at="init",
     bad=HEAD + "packing: true\nuse_liger_kernel: true\nliger_kernel_config: {fused_linear_cross_entropy: true}\n",
     good=HEAD + "packing: true\nuse_liger_kernel: true\n",
     example={"trainer": "sft", "at": "/liger_kernel_config"},

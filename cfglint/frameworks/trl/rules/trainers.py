@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, first_step_error, init_error
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -48,10 +47,8 @@ GRPO_LOSSES: dict[str, Releases] = {
 KTO_PAIR, KTO_PAIR_REFUSED = "kto_pair", Releases((0, 9, 6), (0, 29, 0))  # another rule reports it
 
 
-@rule(
+@init_error(
     "TRL043",
-    ERROR,
-    fails_at="init",
     bad=(
         HEAD + "packing: true\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {selective: true}\n",
         Example(
@@ -121,10 +118,8 @@ def zero_stage(config: TrlConfig) -> object:
 INFERS_STEPS = (5, 14)  # transformers says so in its exception
 
 
-@rule(
+@init_error(
     "TRL044",
-    ERROR,
-    fails_at="init",
     bad=HEAD + "packing: true\ndataset_streaming: true\n",
     good=HEAD + "packing: true\ndataset_streaming: true\nmax_steps: 1000\n",
     example={"trainer": "sft", "at": "/dataset_streaming"},
@@ -160,10 +155,8 @@ LIGER_HEAD: dict[str, Releases] = {
 }
 
 
-@rule(
+@init_error(
     "TRL046",
-    ERROR,
-    fails_at="init",
     bad=(
         HEAD + "packing: true\nuse_peft: true\nlora_target_modules: [q_proj, lm_head]\n",
         Example(
@@ -202,10 +195,8 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@first_step_error(
     "TRL051",
-    ERROR,
-    fails_at="first-step",
     bad=HEAD + "loss_type: sigmoidd\n",
     good=HEAD + "loss_type: sigmoid\n",
     example={"trainer": "dpo", "at": "/loss_type"},
@@ -233,10 +224,8 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "TRL087",
-    ERROR,
-    fails_at="first-step",
     bad=HEAD + "truncation_mode: left\n",
     good=HEAD + "truncation_mode: keep_start\n",
     example={"trainer": "dpo", "at": "/truncation_mode"},
@@ -261,10 +250,8 @@ def unknown_truncation_mode(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL055",
-    ERROR,
-    fails_at="init",
     raises="ValueError: Iterable datasets require `dispatch_batches=False`, but it is set to `True` in `accelerator_config`.",
     bad=HEAD + "num_generations: 8\ndataset_streaming: true\nmax_steps: 100\naccelerator_config: {dispatch_batches: true}\n",
     good=HEAD + "num_generations: 8\ndataset_streaming: true\nmax_steps: 100\n",
@@ -286,10 +273,8 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL056",
-    ERROR,
-    fails_at="init",
     bad=HEAD + "num_generations: 8\nloss_type: vespo\nuse_vllm: true\n",
     good=HEAD + "num_generations: 8\nloss_type: vespo\nuse_vllm: true\nvllm_importance_sampling_mode: token_mask\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/loss_type"},
@@ -322,10 +307,8 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL057",
-    ERROR,
-    fails_at="init",
     bad=HEAD + "num_generations: 8\nreward_funcs: [accuracy_reward]\nreward_weights: [1.0, 0.5]\n",
     good=HEAD + "num_generations: 8\nreward_funcs: [accuracy_reward, think_format_reward]\nreward_weights: [1.0, 0.5]\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/reward_weights"},
@@ -362,10 +345,8 @@ LOADED: dict[str, Releases] = {
 }
 
 
-@rule(
+@init_error(
     "TRL058",
-    ERROR,
-    fails_at="init",
     bad=HEAD + "precompute_ref_log_probs: true\nmodel_init_kwargs: {use_cache: false}\n",
     good=HEAD + "precompute_ref_log_probs: true\n",
     example={"trainer": "dpo", "target": OLD, "at": "/model_init_kwargs"},
@@ -398,10 +379,8 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
 ITERABLE = {"grpo": Releases((0, 17, 0), (1, 9, 0), "GRPO"), "rloo": Releases((0, 22, 0), (1, 9, 0), "RLOO")}
 
 
-@rule(
+@init_error(
     "TRL065",
-    ERROR,
-    fails_at="init",
     releases=tuple(ITERABLE.values()),
     bad=HEAD + "num_generations: 8\ndataset_streaming: true\nmax_steps: 100\n",
     good=HEAD + "num_generations: 8\nmax_steps: 100\n",
@@ -423,10 +402,8 @@ def streaming_not_supported(config: TrlConfig) -> Iterator[Finding]:
 LAYER_ENDS = ("_proj", "query_key_value", "c_attn", "c_proj", "out_proj", "Wqkv", "fc1", "fc2", "lin1", "lin2")  # of inner layers
 
 
-@rule(
+@init_error(
     "TRL066",
-    ERROR,
-    fails_at="init",
     releases=Releases((0, 9, 6)),
     bad=(
         HEAD + "packing: true\nuse_peft: true\nlora_target_modules: [q_proj]\n",
@@ -456,10 +433,8 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL068",
-    ERROR,
-    fails_at="init",
     releases=Releases((0, 22, 0)),
     bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: local\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: server\n",
@@ -484,10 +459,8 @@ def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
 VLLM_MODES = ("server", "colocate")
 
 
-@rule(
+@init_error(
     "TRL069",
-    ERROR,
-    fails_at="init",
     raises="ValueError: When using `sapo` loss, both `sapo_temperature_neg` and `sapo_temperature_pos` must be set.",
     releases=Releases((0, 26, 0), (0, 29, 0)),
     bad=HEAD + "num_generations: 8\nloss_type: sapo\nsapo_temperature_neg: null\n",
@@ -511,10 +484,8 @@ def missing_sapo_temperature(config: TrlConfig) -> Iterator[Finding]:
 PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"), "kto": Releases((0, 8, 0), (1, 3, 0), "KTO")}
 
 
-@rule(
+@init_error(
     "TRL084",
-    ERROR,
-    fails_at="init",
     raises="ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set `precompute_ref_log_probs=False`.",
     bad={
         "train.yaml": HEAD + "precompute_ref_log_probs: true\ndeepspeed: ds.json\n",
@@ -542,10 +513,8 @@ def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL085",
-    ERROR,
-    fails_at="init",
     raises="TypeError: list indices must be integers or slices, not str",
     bad=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\ninclude_tokens_per_second: true\n",
     good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\ninclude_num_input_tokens_seen: true\n",
@@ -564,10 +533,8 @@ def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL086",
-    ERROR,
-    fails_at="config",
     raises="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
     bad={
         "train.yaml": HEAD + "deepspeed: ds.json\n",

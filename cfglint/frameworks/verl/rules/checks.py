@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, rule_of
+from cfglint.findings.rule import Example, Finding, config_error, first_step_error, init_error, rule_of
 from cfglint.frameworks.verl.rules.composition import BASE, LINE, RUN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cfglint.findings.rule import ExampleFacts, Text
-    from cfglint.findings.vocabulary import Stage
+    from cfglint.findings.rule import ExampleFacts, Rule, Text
     from cfglint.frameworks.verl.config import VerlConfig
 
 ACTOR = "actor_rollout_ref.actor"
@@ -24,11 +23,10 @@ GLOBAL = f"{RUN} {ACTOR}.ppo_micro_batch_size=8 {ROLLOUT}.log_prob_micro_batch_s
 
 
 def check_of(
-    code: str, fails_at: Stage, bad: Text | tuple[Text | Example, ...], good: str, example: ExampleFacts = LINE
+    code: str, stage: type[Rule], bad: Text | tuple[Text | Example, ...], good: str, example: ExampleFacts = LINE
 ) -> Callable[[Callable[[], None]], None]:
     """Register the rule of one kind of failing checks; its page is the docstring of the decorated function."""
-    details = {"fails_at": fails_at, "bad": bad, "good": good, "example": example}
-    return rule_of(lambda config: failing(config, code), code, ERROR, **details)
+    return rule_of(lambda config: failing(config, code), stage(code, bad=bad, good=good, example=example))
 
 
 def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
@@ -40,7 +38,7 @@ def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
 
 @check_of(
     "VRL010",
-    "config",
+    config_error,
     (
         f"{BASE} data.train_batch_size=1e3\n",
         f"{BASE} {ROLLOUT}.n=\n",
@@ -60,7 +58,7 @@ def size_not_an_integer() -> None:
 
 @check_of(
     "VRL011",
-    "config",
+    config_error,
     (
         f"{BASE} {ACTOR}.loss_agg_mode=mean\n",
         f"{BASE} {ROLLOUT}.mode=sync\n",
@@ -84,7 +82,7 @@ def unknown_choice() -> None:
 
 @check_of(
     "VRL012",
-    "config",
+    config_error,
     f"{BASE} {ACTOR}.strategy=fsdp critic.strategy=megatron\n",
     f"{BASE} {ACTOR}.strategy=fsdp critic.strategy=fsdp\n",
     OLD,
@@ -98,7 +96,7 @@ def strategies_differ() -> None:
 
 @check_of(
     "VRL013",
-    "config",
+    config_error,
     (
         f"{BASE} model_engine=megatron {ACTOR}.use_dynamic_bsz=False {ACTOR}.megatron.tensor_model_parallel_size=3\n",
         f"{BASE} model_engine=megatron {ACTOR}.use_dynamic_bsz=True {ACTOR}.megatron.tensor_model_parallel_size=3\n",
@@ -118,7 +116,7 @@ def indivisible_megatron_sizes() -> None:
 
 @check_of(
     "VRL014",
-    "config",
+    config_error,
     (
         f"{BASE} data.train_batch_size=300 {ACTOR}.ppo_mini_batch_size=64\n",
         Example(f"{BASE} data.train_batch_size=300 {ACTOR}.ppo_mini_batch_size=64\n", facts=OLDER),
@@ -134,7 +132,7 @@ def indivisible_batch() -> None:
 
 @check_of(
     "VRL015",
-    "config",
+    config_error,
     (
         f"{RUN}\n",
         f"{RUN} {ACTOR}.ppo_micro_batch_size_per_gpu=4\n",
@@ -152,7 +150,7 @@ def missing_micro_batch() -> None:
 
 @check_of(
     "VRL016",
-    "config",
+    config_error,
     (f"{BASE} {ACTOR}.ppo_micro_batch_size=8\n", f"{BASE} {ROLLOUT}.log_prob_micro_batch_size=8\n"),
     f"{BASE}\n",
 )
@@ -165,7 +163,7 @@ def two_micro_batches() -> None:
 
 @check_of(
     "VRL017",
-    "config",
+    config_error,
     (f"{BASE} data.train_batch_size=128\n", Example(f"{BASE} data.train_batch_size=128\n", facts=OLD)),
     f"{BASE} data.train_batch_size=128 {ACTOR}.ppo_mini_batch_size=128\n",
 )
@@ -180,7 +178,7 @@ def mini_batch_above_batch() -> None:
 
 @check_of(
     "VRL018",
-    "config",
+    config_error,
     (GLOBAL + "\n", GLOBAL.replace("size=8", "size=12") + "\n", GLOBAL.replace("size=8", "size=4") + "\n"),
     f"{BASE}\n",
 )
@@ -195,7 +193,7 @@ def unusable_global_micro_batch() -> None:
 
 @check_of(
     "VRL019",
-    "init",
+    init_error,
     f"{BASE.replace(f'{ROLLOUT}.name=vllm ', '')}\n".replace(f" {ROLLOUT}.name=vllm", ""),
     f"{BASE}\n",
 )
@@ -208,7 +206,7 @@ def missing_rollout_engine() -> None:
 
 @check_of(
     "VRL020",
-    "config",
+    config_error,
     f"{BASE} {ACTOR}.ulysses_sequence_parallel_size=2 actor_rollout_ref.model.use_remove_padding=False\n",
     f"{BASE} {ACTOR}.ulysses_sequence_parallel_size=2 actor_rollout_ref.model.use_remove_padding=True\n",
 )
@@ -221,7 +219,7 @@ def padding_with_sequence_parallelism() -> None:
 
 @check_of(
     "VRL021",
-    "config",
+    config_error,
     (
         f"{BASE} {ROLLOUT}.temperature=0 {ROLLOUT}.val_kwargs.do_sample=True\n",
         f"{BASE} actor_rollout_ref.model.lora_rank=1024\n",
@@ -237,7 +235,7 @@ def refused_sampling() -> None:
 
 @check_of(
     "VRL022",
-    "init",
+    init_error,
     (f"{BASE}\n", Example(f"{BASE}\n", facts={"kind": "launch", "target": {"verl": "0.5.0"}, "num_examples": 500})),
     f"{BASE} data.train_batch_size=256\n",
     {**LINE, "num_examples": 500},
@@ -253,7 +251,7 @@ def batch_above_training_set() -> None:
 
 @check_of(
     "VRL023",
-    "init",
+    init_error,
     (
         f"{BASE} {ROLLOUT}.tensor_model_parallel_size=3\n",
         f"{BASE} {ROLLOUT}.tensor_model_parallel_size=0\n",
@@ -270,7 +268,7 @@ def indivisible_rollout_groups() -> None:
 
 @check_of(
     "VRL024",
-    "init",
+    init_error,
     (
         f"{BASE} data.train_batch_size=1000 {ACTOR}.ppo_mini_batch_size=100\n",
         Example(f"{BASE} {ACTOR}.ppo_mini_batch_size=24\n", facts=OLD),
@@ -289,7 +287,7 @@ def indivisible_mini_batch() -> None:
 
 @check_of(
     "VRL025",
-    "init",
+    init_error,
     f"{BASE} {ROLLOUT}.log_prob_use_dynamic_bsz=True\n",
     f"{BASE}\n",
 )
@@ -302,7 +300,7 @@ def dynamic_batches_differ() -> None:
 
 @check_of(
     "VRL026",
-    "first-step",
+    first_step_error,
     (
         Example(f"{BASE} data.train_batch_size=100 {ROLLOUT}.n=2 {ACTOR}.ppo_mini_batch_size=64\n", facts=OLDER),
         Example(
@@ -324,7 +322,7 @@ def unequal_chunks() -> None:
 
 @check_of(
     "VRL027",
-    "first-step",
+    first_step_error,
     f"{BASE} data.train_batch_size=96 {ACTOR}.ppo_mini_batch_size=64\n",
     f"{BASE} data.train_batch_size=128 {ACTOR}.ppo_mini_batch_size=64\n",
     {"kind": "launch", "target": {"verl": "0.8.0"}},
@@ -338,7 +336,7 @@ def incomplete_mini_batch() -> None:
 
 @check_of(
     "VRL028",
-    "first-step",
+    first_step_error,
     (
         f"{BASE} {ACTOR}.ppo_mini_batch_size=64 {ACTOR}.ppo_micro_batch_size_per_gpu=3\n",
         f"{BASE} {ROLLOUT}.log_prob_micro_batch_size_per_gpu=3\n",
@@ -356,7 +354,7 @@ def indivisible_micro_batch() -> None:
 
 @check_of(
     "VRL030",
-    "config",
+    config_error,
     (
         f"{BASE} +{ACTOR}.foo=1\n",
         f"{BASE} +{ROLLOUT}.foo=1\n",
@@ -377,7 +375,7 @@ def unexpected_keyword() -> None:
 
 @check_of(
     "VRL031",
-    "init",
+    init_error,
     f"{SFT} data.chat_template=mine\n",
     f"{SFT}\n",
     SFT_FACTS,
@@ -391,7 +389,7 @@ def chat_template_of_sft() -> None:
 
 @check_of(
     "VRL032",
-    "init",
+    init_error,
     (
         f"{SFT} data.train_batch_size=100\n",
         f"{SFT} data.train_batch_size=64 data.micro_batch_size_per_gpu=3\n",
@@ -415,7 +413,7 @@ def indivisible_sft_batch() -> None:
 
 @check_of(
     "VRL029",
-    "init",
+    init_error,
     f"{BASE} {ACTOR}.ulysses_sequence_parallel_size=16 actor_rollout_ref.model.use_remove_padding=True\n",
     f"{BASE} {ACTOR}.ulysses_sequence_parallel_size=8 actor_rollout_ref.model.use_remove_padding=True\n",
 )

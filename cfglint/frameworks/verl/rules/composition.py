@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, config_error, load_error
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
 from cfglint.source.hydra.overrides import ADD, DELETE
@@ -39,10 +39,8 @@ def likely(config: VerlConfig, key: str) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-@rule(
+@load_error(
     "VRL001",
-    ERROR,
-    fails_at="load",
     bad=(f"{BASE} data.shuffle\n", f"{BASE} data.seed=1,2\n", f"{BASE} --data.seed=1\n"),
     good=f"{BASE} data.shuffle=True\n",
     example=LINE,
@@ -85,10 +83,8 @@ def described(refused: RefusedWord) -> tuple[str, str]:
     )
 
 
-@rule(
+@load_error(
     "VRL002",
-    ERROR,
-    fails_at="load",
     bad=(
         f"{BASE} data.train_batch_ize=512\n",
         f"{BASE} ~data.nope\n",
@@ -147,10 +143,8 @@ def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) ->
     )
 
 
-@rule(
+@load_error(
     "VRL003",
-    ERROR,
-    fails_at="load",
     bad=f"{BASE} +data.shuffle=False\n",
     good=f"{BASE} ++data.shuffle=False\n",
     example=LINE,
@@ -175,10 +169,8 @@ def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "VRL004",
-    ERROR,
-    fails_at="config",
     bad=f"{BASE} 'trainer.experiment_name=${{name}}'\n",
     good=f"{BASE} 'trainer.experiment_name=${{trainer.project_name}}'\n",
     example=LINE,

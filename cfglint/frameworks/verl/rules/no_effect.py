@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
-from cfglint.findings.rule import KEY, LAUNCH, Example, Finding, rule
+from cfglint.findings.rule import KEY, LAUNCH, Example, Finding, info, warning
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import counted
 from cfglint.frameworks.verl.rules.composition import BASE, ESTIMATOR, LINE
@@ -40,9 +39,8 @@ def is_on(tree: ComposedConfig, key: str) -> bool | None:
     return tree.is_true(key) if tree.raw(key) is not None else None
 
 
-@rule(
+@warning(
     "VRL040",
-    WARNING,
     bad=f"{GAE} {CRITIC_MICRO}=4\n",
     good=f"{BASE}\n",
     example=LINE,
@@ -63,9 +61,8 @@ def ineffective_critic_micro_batch(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "VRL041",
-    WARNING,
     bad=f"{GRPO}\n",
     good=f"{GRPO} {SAMPLES}=8\n",
     example=LINE,
@@ -84,9 +81,8 @@ def single_sample_group(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "VRL042",
-    INFO,
     bad=(
         f"{BASE} {ACTOR}.kl_loss_coef=0.01\n",
         f"{BASE} algorithm.kl_ctrl.kl_coef=0.01\n",
@@ -125,9 +121,8 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "VRL043",
-    WARNING,
     bad=f"{BASE} {ACTOR}.grad_clip=0.5\n",
     good=f"{BASE} {ACTOR}.optim.clip_grad=0.5\n",
     example=LINE,
@@ -149,9 +144,8 @@ def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "VRL044",
-    WARNING,
     bad=f"{BASE} {ACTOR}.optim.lr_warmup_steps=0 {ACTOR}.optim.lr_warmup_steps_ratio=0.1\n",
     good=f"{BASE} {ACTOR}.optim.lr_warmup_steps=0\n",
     example=LINE,
@@ -174,9 +168,8 @@ def zero_warmup_steps(config: VerlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "VRL045",
-    WARNING,
     bad=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE}\n",
     good=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE} {PER_NODE}=4\n",
     example=LINE,
@@ -203,9 +196,8 @@ def offered_gpus_differ(config: VerlConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@warning(
     "VRL046",
-    WARNING,
     bad=(
         Example(f"{BASE} {MINI}=100 trainer.n_gpus_per_node=8\n", facts=OLD),
         Example(f"{BASE} data.train_batch_size=320 {MINI}=256\n", facts=OLD),
@@ -242,9 +234,8 @@ def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "VRL047",
-    WARNING,
     bad=f"{BASE} data.train_batch_size=512 data.train_batch_size=1024\n",
     good=f"{BASE} data.train_batch_size=1024\n",
     example=LINE,
@@ -268,9 +259,8 @@ def repeated_override(config: VerlConfig) -> Iterator[Finding]:
         seen[override.key] = override.value
 
 
-@rule(
+@warning(
     "VRL048",
-    WARNING,
     bad=f"{BASE} trainer.total_training_steps=1000 trainer.total_epochs=1\n",
     good=f"{BASE} trainer.total_training_steps=8 trainer.total_epochs=1\n",
     example={**LINE, "num_examples": 10_000},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, config_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.python_errors import describe, raised
 from cfglint.frameworks.neox.rules import RUN, elsewhere
@@ -20,11 +19,9 @@ ATTENTION_KINDS = tuple("global local sparse_fixed sparse_variable bigbird bslon
 PLAIN_ATTENTION = ("global", "flash")
 
 
-@rule(
+@config_error(
     "NEO020",
-    ERROR,
     old_names=("attention-config",),
-    fails_at="config",
     bad=(
         '{num_layers: 4, attention_config: [[["global"], 3]]}\n',
         "{num_layers: -1}\n",
@@ -72,11 +69,9 @@ def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized", help=remedy)
 
 
-@rule(
+@config_error(
     "NEO021",
-    ERROR,
     old_names=("attention-incompatible",),
-    fails_at="config",
     bad=(
         '{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
         '{num_layers: 2, attention_config: [[["gmlp"], 2]], partition_activations: true}\n',
@@ -120,11 +115,9 @@ def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "NEO022",
-    ERROR,
     old_names=("grouped-query-attention",),
-    fails_at="config",
     bad=(
         "{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
         "{num_kv_heads: 2, num_layers: 2}\n",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.rules import RUN, elsewhere
 
 TYPE_CHECKING = False
@@ -15,11 +14,9 @@ if TYPE_CHECKING:
 SPLITS = ("train", "valid", "test")
 
 
-@rule(
+@config_error(
     "STP060",
-    ERROR,
     old_names=("save-without-schedule",),
-    fails_at="config",
     when_partial=SKIP,
     raises="ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be defined if save is defined",
     bad="{save: checkpoints}\n",
@@ -40,11 +37,9 @@ def save_without_interval(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "NEO026",
-    ERROR,
     old_names=("data-paths",),
-    fails_at="config",
     bad=(
         "{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c], data_path: d}\n",
         "{data_path: d, train_label_data_paths: [l]}\n",

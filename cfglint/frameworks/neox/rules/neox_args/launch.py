@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, config_error, init_error
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, remove
 from cfglint.frameworks.remedies import excludes
@@ -16,11 +15,9 @@ if TYPE_CHECKING:
     from cfglint.source.values import ConfigValue
 
 
-@rule(
+@config_error(
     "NEO027",
-    ERROR,
     old_names=("deepspeed-off",),
-    fails_at="config",
     raises="ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated",
     bad="{deepspeed: false}\n",
     good="{deepspeed: true}\n",
@@ -40,11 +37,9 @@ def deepspeed_disabled(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, fix=remove(setting, "remove `deepspeed`"))
 
 
-@rule(
+@config_error(
     "NEO028",
-    ERROR,
     old_names=("hosts-included-and-excluded",),
-    fails_at="config",
     raises="ValueError: include_str and exclude_str are mutually exclusive.",
     bad="{hostfile: hosts, include: a, exclude: b}\n",
     good="{hostfile: hosts, include: a}\n",
@@ -59,11 +54,9 @@ def include_with_exclude(config: NeoXConfig) -> Iterator[Finding]:
         yield excludes(config.setting("exclude"), config.setting("include"))
 
 
-@rule(
+@init_error(
     "NEO029",
-    ERROR,
     old_names=("extra-args-key",),
-    fails_at="init",
     bad="{deepspeed_extra_args: {items: 1}}\n",
     good="{deepspeed_extra_args: {zero_allow_untested_optimizer: true}}\n",
     example={**RUN, "at": "/deepspeed_extra_args/items"},
@@ -90,11 +83,10 @@ def invalid_extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@init_error(
     "TYP305",
-    ERROR,
+    about=VALUE,
     old_names=("not-for-json",),
-    fails_at="init",
     bad="{zero_optimization: {stage: 1, since: 2024-01-01}}\n",
     good='{zero_optimization: {stage: 1, since: "2024-01-01"}}\n',
     example={**RUN, "at": "/zero_optimization/since"},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.fields import CANNOT
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, elsewhere, replace
@@ -17,11 +16,9 @@ if TYPE_CHECKING:
     from cfglint.source.values import ConfigValue
 
 
-@rule(
+@config_error(
     "NEO010",
-    ERROR,
     old_names=("optimizer-section",),
-    fails_at="config",
     bad=(
         "{optimizer: {type: Adam, lr: 0.001}}\n",
         "{optimizer: {params: {lr: 0.001}}}\n",
@@ -75,11 +72,9 @@ def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "NEO012",
-    ERROR,
     old_names=("zero-stage",),
-    fails_at="config",
     bad=(
         '{zero_optimization: {stage: "1"}}\n',
         "{zero_optimization: {allgather_partitions: true}}\n",
@@ -114,11 +109,9 @@ def invalid_zero_stage(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "NEO013",
-    ERROR,
     old_names=("onebitadam-needs-iterations",),
-    fails_at="config",
     when_partial=SKIP,
     raises="AssertionError: OneBitAdam requires train_iters to be specified",
     bad="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}}\n",
@@ -140,10 +133,8 @@ def onebitadam_without_train_iters(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "NEO014",
-    ERROR,
-    fails_at="config",
     raises="AssertionError: MoE is not compatible with zero stages 2 and 3",
     bad="{moe_num_experts: 4, zero_optimization: {stage: 2}}\n",
     good="{moe_num_experts: 4, zero_optimization: {stage: 1}}\n",
@@ -167,11 +158,9 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "NEO025",
-    ERROR,
     old_names=("learning-rate",),
-    fails_at="config",
     bad=(
         "{optimizer: {type: Adam, params: {lr: 0.0001}}, min_lr: 0.001}\n",
         "{optimizer: {type: Adam, params: {lr: null}}}\n",

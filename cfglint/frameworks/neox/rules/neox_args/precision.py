@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.fields import CANNOT
 from cfglint.frameworks.neox.python_errors import describe
@@ -16,10 +15,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.neox.config import NeoXConfig
 
 
-@rule(
+@config_error(
     "PRC300",
-    ERROR,
-    fails_at="config",
     bad="{precision: bfloat16, fp16: {enabled: true}, zero_optimization: {stage: 1}}\n",
     good="{precision: fp16, fp16: {enabled: true}}\n",
     example={**RUN, "at": "/precision"},
@@ -57,11 +54,9 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "PRC301",
-    ERROR,
     old_names=("bfloat16-needs-zero-section",),
-    fails_at="config",
     when_partial=SKIP,
     raises="TypeError: 'NoneType' object is not subscriptable",
     bad="{precision: bfloat16}\n",
@@ -81,11 +76,9 @@ def bfloat16_without_zero_section(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting(name), message, help="add `zero_optimization: {stage: 0}`")
 
 
-@rule(
+@config_error(
     "PRC302",
-    ERROR,
     old_names=("half-cross-entropy-needs-fp16",),
-    fails_at="config",
     raises="ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16 mode.",
     bad="{fp16_lm_cross_entropy: true, precision: fp32}\n",
     good="{fp16_lm_cross_entropy: true, precision: fp16}\n",
@@ -103,10 +96,8 @@ def fp16_cross_entropy_without_fp16(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("fp16_lm_cross_entropy"), message, help="set `fp16_lm_cross_entropy: false`")
 
 
-@rule(
+@config_error(
     "NEO011",
-    ERROR,
-    fails_at="config",
     raises=CANNOT,
     bad="{fp16: {loss_scale: 0}}\n",
     good="{fp16: {enabled: true, loss_scale: 0}}\n",

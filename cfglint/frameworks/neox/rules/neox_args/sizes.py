@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.python_errors import raised
 from cfglint.frameworks.neox.rules import RUN
 from cfglint.source.numbers import is_number
@@ -15,11 +14,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.neox.config import NeoXConfig
 
 
-@rule(
+@config_error(
     "NEO023",
-    ERROR,
     old_names=("model-size",),
-    fails_at="config",
     bad="{hidden_size: 100, num_attention_heads: 12}\n",
     good="{hidden_size: 96, num_attention_heads: 12}\n",
     example={**RUN, "at": "/hidden_size"},
@@ -74,11 +71,9 @@ def _size_conflict(config: NeoXConfig, names: tuple[str, str], message: str, tex
     return Finding(config.setting(names[0]), message, related=(config.setting(names[1]),), exception=exception)
 
 
-@rule(
+@config_error(
     "NEO024",
-    ERROR,
     old_names=("missing-size",),
-    fails_at="config",
     when_partial=SKIP,
     bad="{num_layers: 2, hidden_size: 64, num_attention_heads: 4}\n",
     good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, max_position_embeddings: 128}\n",
