@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.rule import BATCH, SKIP, Example, Finding, config_error, info, warning
 from cfglint.findings.setting import AUTO
 from cfglint.findings.wording import counted
+from cfglint.frameworks.remedies import replace
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
@@ -280,6 +281,4 @@ def _solution(config: Config) -> Fix | None:
     accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * data_parallel)
     if rest or not accumulation:
         return None
-    from cfglint.findings.fix_builders import replace
-
     return replace(batch.accumulation, accumulation, f"set `{batch.accumulation.name}` to {accumulation}", safe=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import FILE, WARN, Finding, config_error, warning
+from cfglint.frameworks.remedies import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
     for path, name in config.documents[0].missing:
         if not config.opens(path):
             continue
-        from cfglint.findings.fix_builders import replace
-
         setting, off = config.setting(*path), name.lower() in NULL_WORDS
         where = "it is looked for beside the file, in the folders above it, and in the working directory"
         yield Finding(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.rule import VALUE, Finding, warning
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.remedies import replace
 from cfglint.source.document import SCALAR
 from cfglint.source.numbers import DIGITS
 
@@ -81,8 +82,6 @@ def none_is_string(config: Config) -> Iterator[Finding]:
     """
     for setting in plain_scalars(config):
         if setting.value == "None" and not any(path == setting.path for path, _ in config.documents[0].missing):
-            from cfglint.findings.fix_builders import replace
-
             yield Finding(
                 setting,
                 f'`{setting.name}` is the string "None" in YAML, not null',

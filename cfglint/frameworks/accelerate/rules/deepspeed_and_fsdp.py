@@ -6,6 +6,7 @@ from cfglint.findings.rule import LAUNCHER_CONFIG, Finding, config_error, warnin
 from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS
+from cfglint.frameworks.remedies import remove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Find
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1507-1532, commands/launch.py:1392-1396.
     """
-    from cfglint.findings.fix_builders import remove
-
     if not config.uses_deepspeed or not config.local or not named_file(config):
         return
     text = "ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be ignored: "

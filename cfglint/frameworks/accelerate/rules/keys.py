@@ -7,6 +7,7 @@ from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, load_error,
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED
+from cfglint.frameworks.remedies import move, rename
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -72,8 +73,6 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     known = known_keys(config)
     unknown = [key for key in config.values if key not in known]
     for key in unknown:
-        from cfglint.findings.fix_builders import move, rename
-
         setting = config.setting(key)
         found = schema().nearest((), key) if isinstance(key, str) else []
         near = [each for each in found if len(each.path) == 1 and each.path[0] in known]
@@ -173,8 +172,6 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 commands/launch.py:1264-1281.
     """
-    from cfglint.findings.fix_builders import rename
-
     for name in filter(config.release_has, ("deepspeed_config", "fsdp_config", "parallelism_config")):
         for key in config.section(name):
             if isinstance(key, str) and not any(config.release_has(each, name) for each in (key, PREFIXES.get(name, "") + key)):

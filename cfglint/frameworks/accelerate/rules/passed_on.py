@@ -7,7 +7,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import LAUNCHER_CONFIG, Finding, config_error, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.rules import FSDP, GPUS, SAGEMAKER
-from cfglint.frameworks.remedies import choice, mistyped
+from cfglint.frameworks.remedies import choice, mistyped, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/launch.py:233-235, utils/other.py:464-472; the same in 1.6.0.
     """
-    from cfglint.findings.fix_builders import replace
-
     value = config.get("main_process_port")
     if not isinstance(value, str) or not config.local or not config.spawns:
         return

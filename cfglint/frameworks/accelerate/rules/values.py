@@ -7,7 +7,7 @@ from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, config_erro
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.releases import backends, types
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, GPUS, KEYS_COMPARED, SAGEMAKER
-from cfglint.frameworks.remedies import choice, mistyped, not_attribute
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 commands/config/config_args.py:109-110, 169-175; 0.33.0 config_args.py:98-110.
     """
-    from cfglint.findings.fix_builders import replace
-
     if not config.values:
         return
     if "distributed_type" not in config.values:
@@ -105,8 +103,6 @@ def invalid_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/launch.py:140, 274, 518.
     """
-    from cfglint.findings.fix_builders import replace
-
     value = config.get("mixed_precision")
     if value is None or config.precision is not None or not config.local:
         return

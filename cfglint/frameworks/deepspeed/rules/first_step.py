@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.rule import WARN, Finding, first_step_error, warning
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
-from cfglint.frameworks.remedies import mistyped
+from cfglint.frameworks.remedies import mistyped, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     """The fix that removes the quotes of a number; None for a string that is not a number, or that a trainer fills in for "auto"."""
-    from cfglint.findings.fix_builders import replace
-
     setting = config.setting(*path)
     if setting.node is None or not setting.node.style or setting.node.raw != setting.value:
         return None

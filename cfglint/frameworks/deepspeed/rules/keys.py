@@ -11,6 +11,7 @@ from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, S
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
 from cfglint.frameworks.history import SINCE
 from cfglint.frameworks.pydantic import UNKNOWN
+from cfglint.frameworks.remedies import move, remove, rename
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -89,8 +90,6 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def removed(setting: Setting, since: Version, exception: str) -> Finding:
     """The finding for a key that was removed in a release."""
-    from cfglint.findings.fix_builders import remove
-
     return Finding(
         setting,
         f"`{setting.name}` was removed in DeepSpeed {dotted(since)}",
@@ -222,8 +221,6 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         upgrade = f"remove `{setting.name}`, or use DeepSpeed {known.since} or later" if known is not None and known.since else None
         return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
     if fault.kind == TWICE:
-        from cfglint.findings.fix_builders import remove
-
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
         return Finding(
             setting,
@@ -246,8 +243,6 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
     """The suggestion of a known key, and the fix that renames the key if it is in the same section."""
-    from cfglint.findings.fix_builders import rename
-
     section = tuple(str(step) for step in setting.path[:-1])
     found = known_like(section, str(setting.path[-1]), config.version)
     if not found:
@@ -280,8 +275,6 @@ def has_key(schema: Schema, candidate: Candidate, version: Version) -> bool:
 
 def move_to_section(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:
     """The fix that moves a key to the section it belongs to; None if only a similar name is known there, or the section is not set."""
-    from cfglint.findings.fix_builders import move
-
     if candidate.path[-1] != setting.path[-1] or candidate.path[-1] in COMMON_WORDS or not config.has(*candidate.path[:-1]):
         return None
     home = ".".join(candidate.path[:-1])
@@ -318,8 +311,6 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     for old, new, _ in deprecated(config):
         if new and new in config.zero.given:
-            from cfglint.findings.fix_builders import remove
-
             setting = config.at("zero_optimization", old)
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
             raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
@@ -371,8 +362,6 @@ def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
 
 def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:
     """The fix to the new key, if that is a renaming or a removal; the advice is the title of the latter."""
-    from cfglint.findings.fix_builders import remove, rename
-
     if old == "stage3_gather_fp16_weights_on_model_save":
         return rename(
             setting, "stage3_gather_16bit_weights_on_model_save", "rename it to `stage3_gather_16bit_weights_on_model_save`", safe=True

@@ -7,6 +7,7 @@ from cfglint.findings.rule import SKIP, Finding, info, warning
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ZERO
+from cfglint.frameworks.remedies import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,8 +232,6 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = config.get(*path)
         if isinstance(value, str) and value.lower() in OFF_WORDS:
             setting = config.setting(*path)
-            from cfglint.findings.fix_builders import replace
-
             fix = replace(setting, False, "write false", safe=False)
             yield Finding(
                 setting,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.rule import WARN, Finding, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
+from cfglint.frameworks.remedies import move, remove, replace
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -57,8 +58,6 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     raised = f"AssertionError: {optimizer.name} is not a supported DeepSpeed Optimizer"
     meant = next((name for name in OPENLY_TORCH if name.lower() == optimizer.name.lower()), None)
     if meant:
-        from cfglint.findings.fix_builders import replace
-
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which is unknown: names of torch.optim are case-sensitive"
         yield Finding(setting, text, exception=raised, fix=replace(setting, meant, f"write {meant}", safe=True))
         return
@@ -105,8 +104,6 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
     """The move to `gradient_clipping`, or the removal where that key is set."""
-    from cfglint.findings.fix_builders import move, remove
-
     if "gradient_clipping" in config.values:
         return remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
     return move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)

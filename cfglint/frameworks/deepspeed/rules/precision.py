@@ -6,6 +6,7 @@ from cfglint.findings.rule import WARN, Example, Finding, config_error, init_err
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules.values import dtype
+from cfglint.frameworks.remedies import remove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -324,8 +325,6 @@ def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
                 help=f"remove `data_types.{key}`, or write one of {', '.join(SHORT_NAMES)}",
             )
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
-            from cfglint.findings.fix_builders import remove
-
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             text = f"`data_types.param_dtype` is {value}, but `fp16` and `bf16` make the model {config.precision}"
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.rule import SKIP, WARN, Finding, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
-from cfglint.frameworks.remedies import choice, mistyped
+from cfglint.frameworks.remedies import choice, mistyped, replace
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -63,8 +63,6 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
         text = f"`scheduler.type` is {spelled(name)}, which neither DeepSpeed nor torch has"
         yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, own, quoted=True))
         return
-    from cfglint.findings.fix_builders import replace
-
     fix = replace(setting, meant, f"write {meant}", safe=True)
     yield Finding(setting, f"`scheduler.type` is {spelled(name)}, which is unknown: names are case-sensitive", exception=raised, fix=fix)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.rule import VALUE, Example, Finding, config_error
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
-from cfglint.frameworks.remedies import choice, mistyped, not_attribute
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -299,8 +299,6 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, exception: str) -> Finding:
     """The finding for a value that is not a boolean, with a fix if the string spells one."""
-    from cfglint.findings.fix_builders import replace
-
     setting = config.setting(*path)
     word = value.lower() if isinstance(value, str) else ""
     fix = replace(setting, word == "true", f"write {word}", safe=True) if word in ("true", "false") else None

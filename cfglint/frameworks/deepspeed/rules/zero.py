@@ -6,6 +6,7 @@ from cfglint.findings.rule import SKIP, WARN, Example, Finding, config_error, in
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
+from cfglint.frameworks.remedies import insert, remove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,8 +120,6 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage not in (1, 2, 3) or optimizer is None or not optimizer.class_name:
         return
     if optimizer.class_name not in TESTED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
-        from cfglint.findings.fix_builders import insert
-
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
         fix = insert(config, ("zero_allow_untested_optimizer",), True, "set `zero_allow_untested_optimizer` to true", safe=True)
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which requires `zero_allow_untested_optimizer` with ZeRO"
@@ -143,8 +142,6 @@ def removed_legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/engine.py:2650.
     """
     if config.zero["legacy_stage1"] and config.stage in (1, 2, 3) and not uses_bf16_optimizer(config):
-        from cfglint.findings.fix_builders import remove
-
         setting = config.at("zero_optimization", "legacy_stage1")
         raised = "Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >= 0.5.9."
         text = "`legacy_stage1` was removed in DeepSpeed 0.5.9"

@@ -6,6 +6,7 @@ from cfglint.findings.rule import Example, Finding, config_error, info, init_err
 from cfglint.findings.setting import DEFAULT
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.remedies import remove, replace
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -79,8 +80,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
-        from cfglint.findings.fix_builders import replace
-
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
@@ -175,8 +174,6 @@ def unresolved_auto(config: TrainerConfig) -> Iterator[Finding]:
     """
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.kind == launch.UNRESOLVED:
-        from cfglint.findings.fix_builders import remove
-
         setting = launch.setting(found.key)
         fix = remove(setting, f"remove {found.key}", safe=True)
         yield Finding(setting, f'`{found.key}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
@@ -211,8 +208,6 @@ def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
     setting, fix = launch.setting(found.key), None
     related: tuple[Setting, ...] = ()
     if launch.disagrees_on_precision:
-        from cfglint.findings.fix_builders import replace
-
         fix = replace(setting, "auto", 'set it to "auto"', safe=True)
         related = (of(config, launch.precision),)
     yield Finding(setting, found.message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)

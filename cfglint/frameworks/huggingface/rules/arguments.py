@@ -9,7 +9,7 @@ from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules import OLD, article, certainty, lost_strategy, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.numbers import is_number
 
 NO_EMPTYING = "remove `torch_empty_cache_steps` to keep the cache"
@@ -122,8 +122,6 @@ def _message(name: str, value: object) -> str:
 
 
 def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> ConfigValue:
-    from cfglint.findings.fix_builders import replace
-
     if value is False and "no" in allowed:
         return replace(setting, "no", "quote the value", safe=True)
     word = str(value).strip().lower()

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import KEY, VALUE, Example, Finding, config_error, init_error
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules import shown
-from cfglint.frameworks.remedies import listed
+from cfglint.frameworks.remedies import listed, rename
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -96,8 +96,6 @@ def not_used(config: TrainerConfig, key: ConfigValue) -> str:
 
 
 def _renamed(setting: Setting, name: str) -> Fix | None:
-    from cfglint.findings.fix_builders import rename
-
     return rename(setting, name, f"rename to {name}", safe=False)
 
 

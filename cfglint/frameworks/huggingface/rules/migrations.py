@@ -9,6 +9,7 @@ from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_H
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
+from cfglint.frameworks.remedies import remove, rename
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -82,8 +83,6 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
     """(the replacement, the edit that makes it) for a removed field; key names are in backticks."""
     if config.without_remedies:
         return "", None
-    from cfglint.findings.fix_builders import remove
-
     setting = config.setting(key)
     value = setting.value
     if key == "warmup_ratio":
@@ -100,8 +99,6 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
 
 def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
     """Rename the key; if both keys are set, remove the old one, which is safe if they agree."""
-    from cfglint.findings.fix_builders import remove, rename
-
     setting = config.setting(old)
     if new not in config.values:
         return rename(setting, new, f"rename to {new}", safe=has_field(new, config.version))
@@ -111,7 +108,7 @@ def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
 
 def _ratio(config: TrainerConfig, value: object) -> Fix | None:
     """Replace `warmup_ratio` by `warmup_steps`: only a ratio below 1, and with no effect if `warmup_steps` was positive."""
-    from cfglint.findings.fix_builders import remove, removed, rename, replaced, several
+    from cfglint.findings.fix_builders import removed, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
     written = "warmup_steps" in config.values
@@ -131,7 +128,7 @@ def _ratio(config: TrainerConfig, value: object) -> Fix | None:
 
 
 def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: ConfigValue) -> Fix | None:
-    from cfglint.findings.fix_builders import inserted, remove, removed, several
+    from cfglint.findings.fix_builders import inserted, removed, several
 
     section = config.values.get(path[0])
     if value in (None, 0) and not isinstance(value, bool):
@@ -148,7 +145,7 @@ def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Config
 
 
 def _switched(config: TrainerConfig, key: str, new: str, becomes: ConfigValue, value: ConfigValue) -> Fix | None:
-    from cfglint.findings.fix_builders import inserted, remove, removed, several
+    from cfglint.findings.fix_builders import inserted, removed, several
 
     setting = config.setting(key)
     if not value:

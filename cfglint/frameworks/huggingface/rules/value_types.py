@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.rule import VALUE, Finding, init_error, warning
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.frameworks.remedies import replace
 from cfglint.source.sections import Section
 
 TYPE_CHECKING = False
@@ -122,8 +123,6 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     """
     from math import isfinite
 
-    from cfglint.findings.fix_builders import replace
-
     if not isinstance(setting.value, str) or kind not in NUMERIC:
         return None
     try:
@@ -163,8 +162,6 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 continue
             setting = config.setting(name)
             if word in FALSE_WORDS:
-                from cfglint.findings.fix_builders import replace
-
                 fix = replace(setting, False, "change to false", safe=False)
                 yield Finding(setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, consumer_only=True)
 

@@ -10,7 +10,7 @@ from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import templates
 from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
-from cfglint.frameworks.remedies import excludes, one_off
+from cfglint.frameworks.remedies import excludes, one_off, replace
 from cfglint.frameworks.versions import dotted
 from cfglint.source.numbers import is_number
 
@@ -190,8 +190,6 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     near = nearest_template(name, config.own_version) if isinstance(name, str) and not config.without_remedies else None
     message = f"`template` is {spelled(name)}, which LLaMA-Factory {dotted(config.own_version)} does not have"
     message += f"; did you mean `{near}`?" if near else ""
-    from cfglint.findings.fix_builders import replace
-
     setting = config.field("template")
     fix = replace(setting, near, f"write {near}", safe=False) if near else None
     hashable = not isinstance(name, (list, dict))

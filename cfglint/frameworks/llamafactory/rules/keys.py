@@ -7,6 +7,7 @@ from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
+from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -144,8 +145,6 @@ def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] |
 
 def renamed(setting: Setting, name: str | None) -> Fix | None:
     """The fix that renames a misspelt key."""
-    from cfglint.findings.fix_builders import rename
-
     return rename(setting, name, f"rename to {name}", safe=False) if name else None
 
 

@@ -9,7 +9,7 @@ from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import choices
 from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, KIND, certainty, conflict
-from cfglint.frameworks.remedies import choice, excludes, one_off
+from cfglint.frameworks.remedies import choice, excludes, insert, one_off, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,8 +195,6 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
     """The fix that writes `optim: adamw_torch`."""
-    from cfglint.findings.fix_builders import insert, replace
-
     if "optim" in config.values:
         return replace(config.field("optim"), "adamw_torch", "write adamw_torch", safe=True)
     return insert(config, ("optim",), "adamw_torch", "add optim: adamw_torch", safe=True)

@@ -7,6 +7,7 @@ from cfglint.findings.rule import Finding, warning
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
+from cfglint.frameworks.remedies import insert, remove, replace
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -88,8 +89,6 @@ def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:421-423.
     """
-    from cfglint.findings.fix_builders import insert, replace
-
     if config.own("fp8_enable_fsdp_float8_all_gather") and not config.own("fp8"):
         title = "set fp8: true"
         written = "fp8" in config.values
@@ -109,8 +108,6 @@ def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:311, 437.
     """
-    from cfglint.findings.fix_builders import remove
-
     if config.values.get("remove_unused_columns"):
         setting = config.setting("remove_unused_columns")
         yield Finding(

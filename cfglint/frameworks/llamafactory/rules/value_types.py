@@ -7,7 +7,7 @@ from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.releases import choices, types
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,8 +80,6 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
     """
-    from cfglint.findings.fix_builders import replace
-
     for name, value in config.values.items():
         if isinstance(value, str) and types(name, config.own_version)[:1] == ("bool",) and value.strip().lower() in FALSE_WORDS:
             setting = config.field(name)
@@ -109,7 +107,6 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: omegaconf 2.4.0 _yaml.py; llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
     """
-    from cfglint.findings.fix_builders import replace
     from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
 
     failing = {each.field for each in failures(config)}

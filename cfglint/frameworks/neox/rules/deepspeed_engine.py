@@ -6,8 +6,8 @@ from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, rename, replace
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False

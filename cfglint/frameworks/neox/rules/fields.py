@@ -9,8 +9,8 @@ from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.python_errors import describe, hollow, raised
-from cfglint.frameworks.neox.rules import RUN, remove, rename, replace
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import choice, remove, rename, replace
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False

@@ -6,7 +6,8 @@ import os
 
 from cfglint.findings.rule import VALUE, Finding, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.neox.rules import RUN, remove
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import remove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, init_error
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, elsewhere, replace
+from cfglint.frameworks.neox.rules import RUN, elsewhere
 from cfglint.frameworks.neox.sizes import dense, own_attention, transformer, unbuildable, widths
-from cfglint.frameworks.remedies import excludes
+from cfglint.frameworks.remedies import excludes, replace
 from cfglint.source.numbers import is_number
 
 SECONDS_TO_MATCH = 1.0  # of processor time for a regular expression of the file

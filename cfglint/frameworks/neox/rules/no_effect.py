@@ -7,7 +7,8 @@ from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import UNUSED
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import choices, default, known
-from cfglint.frameworks.neox.rules import RUN, insert, remove, rename, replace
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import insert, remove, rename, replace
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding, warning
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, remove, replace
+from cfglint.frameworks.neox.rules import RUN
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
+from cfglint.frameworks.remedies import remove, replace
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False

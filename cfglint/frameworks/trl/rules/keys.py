@@ -9,6 +9,7 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.launcher_options import PACKAGED, is_flag, is_option, refused
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
+from cfglint.frameworks.remedies import remove, rename
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
 from cfglint.frameworks.trl.fields import BESIDE
@@ -192,8 +193,6 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
 
 def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     """The fix that renames a key."""
-    from cfglint.findings.fix_builders import rename
-
     return rename(setting, name, f"rename to {name}", safe=safe)
 
 
@@ -274,7 +273,6 @@ def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
     """(the replacement, the edit that makes it) for a removed key."""
     if config.without_remedies:
         return "", None
-    from cfglint.findings.fix_builders import remove
     from cfglint.frameworks.huggingface.rules.migrations import replacement as of_argument
 
     if key in ARGUMENTS:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.rule import VALUE, Finding, config_error, init_error
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, remove
-from cfglint.frameworks.remedies import excludes
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import excludes, remove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

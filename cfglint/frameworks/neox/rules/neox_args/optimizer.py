@@ -5,7 +5,8 @@ from __future__ import annotations
 from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.fields import CANNOT
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, elsewhere, replace
+from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.frameworks.remedies import replace
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
