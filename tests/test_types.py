@@ -15,7 +15,7 @@ from cfglint.findings.rule import Finding
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 """
 RULE = """
-@rule.{decorator}("DSP999", kinds=("{kind}",), example={{"{fact}": 8}})
+@rule.{decorator}("DSP999", source="x", kinds=("{kind}",), example={{"{fact}": 8}})
 def check_{name}(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(config.setting("fp16"), "`fp16` is wrong", severity="{own}", fails_at="{moment}")
 """

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         policies: ConfigTable
 
 
+WIDEST = 136  # characters of a line of a page
+
 KEEP: WhenPartial = "keep"
 WARN: WhenPartial = "warn"
 SKIP: WhenPartial = "skip"
@@ -110,6 +112,7 @@ class Rule:
     """A check and what it predicts: the decorator of the check, which registers it under the name of its function.
 
     Its classes have the severity and, of an error, the stage that fails: `config_error`, `warning`, ...
+    `source` is where the framework has the check: package, release, file and line, or function.
     Empty `kinds` means the framework in whose folder the check is defined; every kind elsewhere.
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
@@ -133,6 +136,7 @@ class Rule:
         self,
         code: str,
         *,
+        source: str,
         name: str = "",
         kinds: tuple[Kind, ...] = (),
         raises: str | None = None,
@@ -151,6 +155,7 @@ class Rule:
         predicts: tuple[str, ...] = (),
     ) -> None:
         self.code = code
+        self.source = source
         self.name = name
         self.kinds = kinds
         self.raises = raises
@@ -196,17 +201,18 @@ class Rule:
 
     @property
     def page(self) -> str:
-        """The manual page: the function's docstring, unindented, and from the examples the exception and remedy that it does not say."""
+        """The manual page: the function's docstring, what its examples add (the exception and remedy that it does not say), the source."""
         from inspect import cleandoc
+        from textwrap import fill
 
         from cfglint.findings.example_findings import raised, remedy
 
         text = cleandoc(self.check.__doc__ or "")
-        has_fix = "\n\nFix:" in text
+        start, heading, rest = text.partition("\n\nFix:")
         added = [raised(self.code, self.raises)] if self.severity == "error" and "\n\nRun-time" not in text else []
-        added += [] if has_fix else [remedy(self.code)]
-        start, heading, rest = text.partition("\n\nFix:" if has_fix else "\n\nSource:")
-        return "\n\n".join(filter(None, [start, *added])) + heading + rest
+        added += [] if heading else [remedy(self.code)]
+        source = fill(f"Source: {self.source}.", WIDEST, break_long_words=False, break_on_hyphens=False)
+        return "\n\n".join(filter(None, [start, *added])) + heading + rest + f"\n\n{source}"
 
 
 RULES: list[Rule] = []

@@ -24,6 +24,7 @@ NEOX: Kind = "neox"
 
 @config_error(
     "BAT001",
+    source="deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) megatron/neox_arguments/arguments.py:826-883",
     about=BATCH,
     kinds=(DEEPSPEED, NEOX),
     bad=(
@@ -49,9 +50,6 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     Fix: run `cfglint fix FILE --gpus N`, which keeps the global batch size and the micro batch size and sets the gradient
     accumulation steps; `--global-batch G` sets another global batch size. Without `train_batch_size` the
     framework computes it.
-
-    Source: deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026)
-    megatron/neox_arguments/arguments.py:826-883.
     """
     yield from _problem(config, "mismatch")
     batch = config.batch
@@ -72,6 +70,7 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
 
 @config_error(
     "BAT002",
+    source="deepspeed 0.19.8 runtime/config.py:649; gpt-neox (May 2026) arguments.py:860",
     about=BATCH,
     kinds=(DEEPSPEED, NEOX),
     when_partial=SKIP,
@@ -84,14 +83,13 @@ def batch_missing(config: Config) -> Iterator[Finding]:
 
     One of the two is required; gradient accumulation steps alone are not enough. It is not reported for a
     file that is only a part of a run, because the caller may set it.
-
-    Source: deepspeed 0.19.8 runtime/config.py:649; gpt-neox (May 2026) arguments.py:860.
     """
     yield from _problem(config, "missing")
 
 
 @config_error(
     "BAT003",
+    source="deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) arguments.py:846, 868",
     about=BATCH,
     bad='{"train_batch_size": "256"}\n',
     good='{"train_batch_size": 256}\n',
@@ -109,14 +107,13 @@ def batch_not_a_number(config: Config) -> Iterator[Finding]:
 
     Fix: write the number without quotes. `"auto"` is only resolved in a file that a Hugging Face Trainer
     loads.
-
-    Source: deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) arguments.py:846, 868.
     """
     yield from _problem(config, "type")
 
 
 @config_error(
     "BAT004",
+    source="deepspeed 0.19.8 runtime/config.py:596-600; gpt-neox (May 2026) arguments.py:866-876",
     about=BATCH,
     bad='{"train_batch_size": 256, "gradient_accumulation_steps": 0}\n',
     good='{"train_batch_size": 256, "gradient_accumulation_steps": 1}\n',
@@ -132,14 +129,13 @@ def batch_not_positive(config: Config) -> Iterator[Finding]:
     division or modulo by zero`.
 
     Fix: use a global batch size of at least micro batch size x data-parallel size.
-
-    Source: deepspeed 0.19.8 runtime/config.py:596-600; gpt-neox (May 2026) arguments.py:866-876.
     """
     yield from _problem(config, "not-positive")
 
 
 @config_error(
     "BAT005",
+    source="gpt-neox (May 2026) arguments.py:926-935; accelerate 1.15.0 parallelism_config.py:366-377",
     about=BATCH,
     bad="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 4, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
     good="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 2, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
@@ -151,14 +147,13 @@ def indivisible_gpu_count(config: Config) -> Iterator[Finding]:
 
     Each replica of the model needs tensor x pipeline (x context x sequence) GPUs, and the GPU count has to be a
     multiple of that number.
-
-    Source: gpt-neox (May 2026) arguments.py:926-935; accelerate 1.15.0 parallelism_config.py:366-377.
     """
     yield from _problem(config, "layout")
 
 
 @warning(
     "BAT006",
+    source="gpt-neox (May 2026) arguments.py:892-935",
     about=BATCH,
     kinds=(NEOX,),
     bad="{global_num_gpus: 4, train_micro_batch_size_per_gpu: 4}\n",
@@ -171,8 +166,6 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
 
     GPT-NeoX computes the batch with `global_num_gpus` if the file sets it, whatever the launch uses. The global
     batch size that it prints then differs from the one that the processes consume.
-
-    Source: gpt-neox (May 2026) arguments.py:892-935.
     """
     imposed, offered = config.get("global_num_gpus"), config.facts.gpus
     if isinstance(imposed, int) and offered is not None and imposed != offered:
@@ -186,6 +179,7 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
 
 @info(
     "BAT007",
+    source="deepspeed 0.19.8 runtime/config.py:602",
     about=BATCH,
     kinds=(DEEPSPEED,),
     bad='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
@@ -200,8 +194,6 @@ def fixed_gpu_count(config: Config) -> Iterator[Finding]:
     the framework fails to start.
 
     Fix: pass `--gpus N` (or declare it) to check the equation, or remove one of the three keys.
-
-    Source: deepspeed 0.19.8 runtime/config.py:602.
     """
     batch = config.batch
     terms = _written_terms(batch)

@@ -17,6 +17,8 @@ NULL_WORDS = ("none", "null")
 
 @config_error(
     "RUN010",
+    source="accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file), "
+    "training_args.py:2775-2783; 5.9.0 training_args.py:2737-2744",
     kinds=("huggingface", "accelerate"),
     when_partial=WARN,
     bad=(
@@ -39,9 +41,6 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
 
     Run-time errors: `ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or
     a base64 encoded string` for a DeepSpeed file, `FileNotFoundError` for the others.
-
-    Source: accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file),
-    training_args.py:2775-2783; 5.9.0 training_args.py:2737-2744.
     """
     for path, name in config.documents[0].missing:
         if not config.opens(path):
@@ -68,6 +67,7 @@ def refused_file(path: Path, name: str) -> str:
 
 @warning(
     "RUN011",
+    source="transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own",
     kinds=("huggingface", "accelerate"),
     bad="output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: /etc/hostname\n",
     good="output_dir: out\nper_device_train_batch_size: 4\n",
@@ -80,8 +80,6 @@ def file_outside_project(config: Config) -> Iterator[Finding]:
     The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else
     the working directory; links are resolved first. The content of such a file is neither read nor shown, because a
     config from elsewhere could name any file of the machine.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
     """
     for path, name in config.documents[0].outside:
         yield Finding(

@@ -15,6 +15,7 @@ MOST_NAMED = 5
 
 @warning(
     "KEY010",
+    source="cfglint's own",
     about=VALUE,
     kinds=("neox",),
     bad="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a, my_data: b, my_steps: 3}\n",
@@ -30,8 +31,6 @@ def written_for_fork(config: Config) -> Iterator[Finding]:
     reads the file: then each unknown key is an error.
 
     Fix: declare the run, or ignore this finding where the file belongs to a fork.
-
-    Source: cfglint's own.
     """
     if config.is_for_fork:
         names = config.unknown_keys()

@@ -25,6 +25,7 @@ def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
 
 @warning(
     "MEM001",
+    source="docs/memory.md",
     scope=RUN,
     bad="output_dir: out\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\nmax_length: 4096\nlearning_rate: 2.0e-5\n",
     good="output_dir: out\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\nmax_length: 512\nlearning_rate: 2.0e-5\n",
@@ -50,8 +51,6 @@ def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     Fix: use a remedy that the help text names, with the memory that it would save at the peak: gradient checkpointing, a smaller micro
     batch with more accumulation steps, a loss without whole logits, fewer optimizer states, sharding. `cfglint explain`
     shows the terms and the largest micro batch.
-
-    Source: docs/memory.md.
     """
     from cfglint.batch.memory import DOES_NOT_FIT
     from cfglint.frameworks.memory import memory_of

@@ -39,6 +39,7 @@ def inspect_comments(run: CheckableRun) -> list[Diagnostic]:
 
 @warning(
     "HSE001",
+    source="the policy schema",
     old_names=("house-rule",),
     scope=RUN,
     bad="output_dir: out\nper_device_train_batch_size: 4\nseed: 1\n",
@@ -59,8 +60,6 @@ def policy_violation(run: CheckableRun) -> Iterator[Finding]:
 
     Fix: change the value as the schema requires, or suppress the finding with a reason:
     `# cfglint: ignore[HSE001] reason`.
-
-    Source: the policy schema.
     """
     policies = run.facts.policies
     if policies is None:
@@ -74,6 +73,7 @@ def policy_violation(run: CheckableRun) -> Iterator[Finding]:
 
 @warning(
     "RUN100",
+    source="the `[[run]]` table of the configuration",
     old_names=("promise-broken", "unexpected-global-batch"),
     scope=RUN,
     bad=(
@@ -97,8 +97,6 @@ def unexpected_number(run: CheckableRun) -> Iterator[Finding]:
 
     Fix: run `cfglint fix FILES --run --gpus N --global-batch G` to restore the batch, or change the declaration together
     with the run, so that the change is visible in review.
-
-    Source: the `[[run]]` table of the configuration.
     """
     resolved = run.resolved if run.facts.expected_numbers else {}
     broken = bool(run.configs) and (bool(run.configs[0].load_problems) or run.configs[0].batch.problem is not None)
@@ -135,6 +133,7 @@ def _equation(run: CheckableRun, name: str) -> str:
 
 @warning(
     UNUSED_IGNORE,
+    source="the comment itself",
     scope=RUN,
     about=IGNORE_COMMENT,
     bad=(
@@ -156,8 +155,6 @@ def unused_ignore(run: CheckableRun) -> Iterator[Finding]:
     comment that another run of the same file needs counts as used.
 
     Fix: remove the code, or the comment.
-
-    Source: the comment itself.
     """
     for ignore in run.unused_ignores:
         setting = Setting((), None, WRITTEN, ignore.document, Node(SCALAR, ignore.start, ignore.end))

@@ -20,6 +20,7 @@ FIRST = "+-N" + DIGITS  # the first characters of such a scalar
 
 @warning(
     "TYP001",
+    source="PyYAML 6.0.3 constructor.py:239 (construct_yaml_int), resolver.py:182",
     about=VALUE,
     bad="output_dir: out\nper_device_train_batch_size: 010\n",
     good="output_dir: out\nper_device_train_batch_size: 10\n",
@@ -31,8 +32,6 @@ def octal_number(config: Config) -> Iterator[Finding]:
     YAML 1.1 loads `010` as 8, silently.
 
     Fix: remove the zero.
-
-    Source: PyYAML 6.0.3 constructor.py:239 (construct_yaml_int), resolver.py:182.
     """
     for setting in plain_scalars(config):
         raw = setting.node.raw.lstrip("+-") if setting.node else ""
@@ -43,6 +42,7 @@ def octal_number(config: Config) -> Iterator[Finding]:
 
 @warning(
     "TYP002",
+    source="PyYAML 6.0.3 constructor.py:241, resolver.py:186",
     about=VALUE,
     bad="output_dir: out\nsave_steps: 1:30\n",
     good="output_dir: out\nsave_steps: 90\n",
@@ -52,8 +52,6 @@ def sexagesimal_number(config: Config) -> Iterator[Finding]:
     """A number with a colon is in base 60.
 
     YAML 1.1 loads `1:30` as 90, so a time or a ratio silently becomes a number.
-
-    Source: PyYAML 6.0.3 constructor.py:241, resolver.py:186.
     """
     for setting in plain_scalars(config):
         raw = setting.node.raw if setting.node else ""
@@ -64,6 +62,7 @@ def sexagesimal_number(config: Config) -> Iterator[Finding]:
 
 @warning(
     "TYP003",
+    source="PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and an empty value are null)",
     about=VALUE,
     bad="output_dir: out\nsave_total_limit: None\n",
     fixed="output_dir: out\nsave_total_limit: null\n",
@@ -77,8 +76,6 @@ def none_is_string(config: Config) -> Iterator[Finding]:
     `save_total_limit`); where a string is accepted, a file or an experiment gets that name.
 
     Fix: write `null` or `~`, or remove the key.
-
-    Source: PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and an empty value are null).
     """
     for setting in plain_scalars(config):
         if setting.value == "None" and not any(path == setting.path for path, _ in config.documents[0].missing):

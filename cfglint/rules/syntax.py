@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 UNREADABLE = ("unreadable", "encoding", "control")
 
 
-@load_error("SRC001")
+@load_error("SRC001", source="PyYAML 6.0.3 reader.py; CPython's UTF-8 decoder")
 def unreadable_file(config: Config) -> Iterator[Finding]:
     """The file cannot be read as text.
 
@@ -24,14 +24,14 @@ def unreadable_file(config: Config) -> Iterator[Finding]:
     framework can load it.
 
     Fix: go to the byte that the message names, and save the file as UTF-8 without NUL.
-
-    Source: PyYAML 6.0.3 reader.py; CPython's UTF-8 decoder.
     """
     yield from _problems(config, lambda problem: problem.kind in UNREADABLE)
 
 
 @load_error(
     "SRC002",
+    source="PyYAML 6.0.3, hjson 3.1.0, CPython 3.11 json/decoder.py; deepspeed 0.19.8 runtime/config_utils.py:205, accelerate 1.15.0 "
+    "utils/deepspeed.py:143",
     bad="{output_dir: out\n",
     good="{output_dir: out}\n",
     example={"kind": "huggingface"},
@@ -48,15 +48,13 @@ def does_not_parse(config: Config) -> Iterator[Finding]:
     `hjson.scanner.HjsonDecodeError`, `ValueError: Duplicate keys in DeepSpeed config`.
 
     Fix: correct the syntax at the reported place.
-
-    Source: PyYAML 6.0.3, hjson 3.1.0, CPython 3.11 json/decoder.py; deepspeed 0.19.8
-    runtime/config_utils.py:205, accelerate 1.15.0 utils/deepspeed.py:143.
     """
     yield from _problems(config, lambda problem: problem.kind not in (*UNREADABLE, LIMIT, NOT_STRICT_JSON))
 
 
 @warning(
     "SRC003",
+    source="deepspeed 0.19.8 runtime/config.py:527; accelerate 1.15.0 utils/deepspeed.py:143",
     kinds=("deepspeed",),
     bad='{"train_batch_size": 8, // global\n "steps_per_print": 10}\n',
     good='{"train_batch_size": 8, "steps_per_print": 10}\n',
@@ -70,8 +68,6 @@ def non_strict_json(config: Config) -> Iterator[Finding]:
     file is not known; with `--kind deepspeed` it is not.
 
     Run-time error (in a trainer): `json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes`.
-
-    Source: deepspeed 0.19.8 runtime/config.py:527; accelerate 1.15.0 utils/deepspeed.py:143.
     """
     for finding in _problems(config, lambda problem: problem.kind == NOT_STRICT_JSON):
         finding.help = "remove it, or declare who reads the file (--kind)"
@@ -80,6 +76,7 @@ def non_strict_json(config: Config) -> Iterator[Finding]:
 
 @warning(
     "SRC004",
+    source="cfglint/source/limits.py",
     bad="output_dir: out\nmax_steps: " + "1" * 501 + "\n",
     good="output_dir: out\nmax_steps: 1000\n",
     example={"kind": "huggingface"},
@@ -92,8 +89,6 @@ def limit_exceeded(config: Config) -> Iterator[Finding]:
     the framework, which may load the file: the verdict is unknown (null), and the exit status is 2.
 
     Fix: move data out of the file, or check the config without it; a config is usually a few kilobytes.
-
-    Source: cfglint/source/limits.py.
     """
     for finding in _problems(config, lambda problem: problem.kind == LIMIT):
         finding.note = "this is a limit of cfglint; the framework may load the file"
@@ -102,6 +97,7 @@ def limit_exceeded(config: Config) -> Iterator[Finding]:
 
 @warning(
     "KEY001",
+    source="PyYAML 6.0.3 constructor.py:125 (construct_mapping), CPython json/decoder.py (dict of pairs)",
     about=VALUE,
     bad="output_dir: out\nseed: 1\nseed: 2\n",
     good="output_dir: out\nseed: 2\n",
@@ -114,8 +110,6 @@ def duplicate_key(config: Config) -> Iterator[Finding]:
 
     Fix: keep one of them. Where the parser rejects duplicate keys (DeepSpeed's own), SRC002 reports an error
     instead.
-
-    Source: PyYAML 6.0.3 constructor.py:125 (construct_mapping), CPython json/decoder.py (dict of pairs).
     """
     refused = {problem.start for _, problem in config.load_problems if problem.kind == "duplicate"}
     for document in config.documents:

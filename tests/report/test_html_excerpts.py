@@ -106,7 +106,7 @@ class TestRulePages:
                 stands
             """
 
-        rule = config_error("XYZ001", name="name", bad="bad")
+        rule = config_error("XYZ001", source="x", name="name", bad="bad")
         rule.check = check
         page = rules.page(rule)
         assert page.summary == "What it finds, <code>in</code> short."

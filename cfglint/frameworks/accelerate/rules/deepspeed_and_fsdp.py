@@ -26,6 +26,7 @@ DEEPSPEED_FILE_KEYS = tuple(
 
 @config_error(
     "ACC012",
+    source="accelerate 1.15.0 utils/dataclasses.py:1507-1532, commands/launch.py:1392-1396",
     about=LAUNCHER_CONFIG,
     bad=DEEPSPEED + "mixed_precision: bf16\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n",
     good=DEEPSPEED + "deepspeed_config:\n  deepspeed_config_file: ds.json\n",
@@ -38,8 +39,6 @@ def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Find
     The same applies when the Trainer config names the DeepSpeed file and the launch is of type DEEPSPEED.
 
     Fix: remove the keys from the accelerate config.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py:1507-1532, commands/launch.py:1392-1396.
     """
     if not config.uses_deepspeed or not config.local or not named_file(config):
         return
@@ -69,6 +68,7 @@ def named_file(config: AccelerateConfig) -> Setting | None:
     "ACC013",
     about=LAUNCHER_CONFIG,
     raises="ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`",
+    source="accelerate 1.15.0 utils/launch.py:309, commands/launch.py:584-597",
     bad=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: false\n",
     good=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true\n",
     example={"at": "/fsdp_config/fsdp_sync_module_states"},
@@ -80,8 +80,6 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
     `fsdp_sync_module_states: false` alone is an error too.
 
     Fix: write true, or `fsdp_cpu_ram_efficient_loading: false`.
-
-    Source: accelerate 1.15.0 utils/launch.py:309, commands/launch.py:584-597.
     """
     if config.distributed != "FSDP" or not config.local:
         return
@@ -96,6 +94,7 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
 
 @warning(
     "ACC017",
+    source="transformers 5.23.0 training_args.py:1612-1618",
     about=LAUNCHER_CONFIG,
     bad={
         "train.yaml": "output_dir: out\nbf16: true\nper_device_train_batch_size: 4\n",
@@ -115,8 +114,6 @@ def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     keys is true.
 
     Fix: set the precision in one place.
-
-    Source: transformers 5.23.0 training_args.py:1612-1618.
     """
     trainer = config.trainer
     if trainer is None or not config.precision_named or config.uses_deepspeed:

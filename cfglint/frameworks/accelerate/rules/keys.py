@@ -33,6 +33,7 @@ def schema() -> Schema:
 
 @load_error(
     "ACC001",
+    source="accelerate 1.15.0 commands/config/config_args.py:66",
     about=LAUNCHER_CONFIG,
     bad="- distributed_type: MULTI_GPU\n",
     good=GPUS,
@@ -42,8 +43,6 @@ def launch_file_not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
     """The accelerate config is a list, a single value or empty, not a mapping.
 
     Fix: write the keys at top level.
-
-    Source: accelerate 1.15.0 commands/config/config_args.py:66.
     """
     if not config.load_problems and not isinstance(config.root, dict):
         kind = type(config.root).__name__
@@ -53,6 +52,7 @@ def launch_file_not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
 
 @load_error(
     "ACC002",
+    source="accelerate 1.15.0 commands/config/config_args.py:131-137, 154-160",
     about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "mixed_precison: bf16\n",
@@ -65,8 +65,6 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     """Unknown key; the launcher rejects it.
 
     Fix: correct the key or remove it; settings of DeepSpeed and FSDP belong in `deepspeed_config` and `fsdp_config`.
-
-    Source: accelerate 1.15.0 commands/config/config_args.py:131-137, 154-160.
     """
     if not config.values or "distributed_type" not in config.values:
         return
@@ -127,6 +125,7 @@ def severity_of(config: AccelerateConfig, key: object) -> Severity:
 
 @warning(
     "ACC010",
+    source="accelerate 1.15.0 commands/launch.py:1391-1401",
     about=LAUNCHER_CONFIG,
     bad=GPUS + "deepspeed_config:\n  zero_stage: 2\n",
     good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 2\n",
@@ -137,8 +136,6 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
     """A block of another distributed type is ignored.
 
     With `distributed_type: MULTI_GPU` a `deepspeed_config` block has no effect: the run has no ZeRO.
-
-    Source: accelerate 1.15.0 commands/launch.py:1391-1401.
     """
     for name, types in BLOCKS.items():
         if config.section(name) and isinstance(config.distributed, str) and config.distributed not in types and config.local:
@@ -154,6 +151,7 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
 
 @warning(
     "ACC011",
+    source="accelerate 1.15.0 commands/launch.py:1264-1281",
     about=LAUNCHER_CONFIG,
     bad=(
         DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
@@ -169,8 +167,6 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
     is ignored, and the default applies.
 
     Fix: correct the key.
-
-    Source: accelerate 1.15.0 commands/launch.py:1264-1281.
     """
     for name in filter(config.release_has, ("deepspeed_config", "fsdp_config", "parallelism_config")):
         for key in config.section(name):

@@ -19,6 +19,7 @@ CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is re
 
 @init_error(
     "ACC016",
+    source="accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011; 1.14.0 utils/fsdp_utils.py (fsdp2_prepare_model)",
     about=LAUNCHER_CONFIG,
     releases=(Releases((1, 10, 0)),),
     bad=(
@@ -38,8 +39,6 @@ def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     with pure data parallelism`; `ValueError: tp_size must be at least 1, but got 0`; ``ValueError: `cp_size > 1` specified
     in the `parallelism_config`, but no `fsdp_plugin` was provided``; `RuntimeError: Mesh should not be bigger than default
     world size 4, but found 8 ranks!`.
-
-    Source: accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011; 1.14.0 utils/fsdp_utils.py (fsdp2_prepare_model).
     """
     sizes = {name: config.axis(name) for name in AXES}
     if not config.section("parallelism_config") or not config.spawns or not config.local or not config.release_has("parallelism_config"):

@@ -22,6 +22,7 @@ ONE_ON = (1, 15)  # from here on the message has a word once that stood there tw
     about=LAUNCHER_CONFIG,
     when_partial=SKIP,
     raises="ValueError: You need to manually pass in `--num_processes` using this config yaml.",
+    source="accelerate 1.15.0 commands/launch.py:1306; 0.33.0 commands/config/config_args.py:175",
     releases=(Releases(until=(0, 34, 0), of="the class that requires it"), Releases((0, 34, 0), of="the launcher's own check")),
     bad=(
         "distributed_type: MULTI_GPU\nmixed_precision: bf16\n",
@@ -36,8 +37,6 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
 
     Only the quoted type `'NO'` defaults to one process; with any other type the number has to be in the file or
     in `--num_processes`. Before accelerate 0.34 it has to be in the file, whatever the type is.
-
-    Source: accelerate 1.15.0 commands/launch.py:1306; 0.33.0 commands/config/config_args.py:175.
     """
     if not config.values or not config.local or "distributed_type" not in config.values:
         return
@@ -54,6 +53,7 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
 
 @warning(
     "ACC007",
+    source="accelerate 1.15.0 utils/launch.py:217, 476, 489",
     about=LAUNCHER_CONFIG,
     bad="distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 9\n",
     good="distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 8\n",
@@ -67,8 +67,6 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     silently smaller than planned.
 
     Fix: write a multiple of `num_machines`.
-
-    Source: accelerate 1.15.0 utils/launch.py:217, 476, 489.
     """
     each, machines = config.per_machine, config.machines
     if each and config.spawns and machines > 1 and config.processes % machines:
@@ -79,6 +77,7 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
 
 @config_error(
     "ACC008",
+    source="accelerate 1.15.0 utils/launch.py:217; torch 2.13 distributed/elastic/agent/server/api.py:105",
     about=LAUNCHER_CONFIG,
     bad="distributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 2\n",
     good="distributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 32\n",
@@ -90,8 +89,6 @@ def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]
     Each machine would start 0 processes.
 
     Run-time error: `AssertionError` from torch's elastic agent, which requires at least one.
-
-    Source: accelerate 1.15.0 utils/launch.py:217; torch 2.13 distributed/elastic/agent/server/api.py:105.
     """
     if config.spawns and config.local and config.machines != 1 and config.per_machine == 0:
         setting = config.setting("num_processes")
@@ -112,6 +109,7 @@ def starts_one_of_many(config: AccelerateConfig) -> bool:
 
 @warning(
     "ACC009",
+    source="accelerate 1.15.0 commands/launch.py:1390-1413",
     about=LAUNCHER_CONFIG,
     bad="distributed_type: 'NO'\nnum_processes: 8\n",
     good=GPUS,
@@ -124,8 +122,6 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
     The script then sees all GPUs of the machine, and the Hugging Face Trainer uses them with `nn.DataParallel`: its
     batch is multiplied by the number of visible GPUs. An unquoted `NO` is the boolean false in YAML and does the
     same.
-
-    Source: accelerate 1.15.0 commands/launch.py:1390-1413.
     """
     if starts_one_of_many(config):
         setting = config.setting("distributed_type")
@@ -135,6 +131,7 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
 
 @config_error(
     "ACC014",
+    source="accelerate 1.15.0 commands/launch.py:1247-1258",
     about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "gpu_ids: '0'\n",
@@ -145,10 +142,7 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
     old_names=("gpu-ids",),
 )
 def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
-    """`gpu_ids` names one GPU for a launch on several GPUs, or is not a string.
-
-    Source: accelerate 1.15.0 commands/launch.py:1247-1258.
-    """
+    """`gpu_ids` names one GPU for a launch on several GPUs, or is not a string."""
     value = config.get("gpu_ids")
     if value is None or not config.local:
         return
@@ -170,6 +164,7 @@ def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
     about=LAUNCHER_CONFIG,
     when_partial=SKIP,
     raises="AssertionError: When using multiple machines, you need to specify the main process IP.",
+    source="accelerate 1.15.0 utils/launch.py:127-133, since 1.8.0",
     bad="distributed_type: 'NO'\nnum_machines: 2\n",
     good="distributed_type: 'NO'\nnum_machines: 2\nmain_process_ip: 10.0.0.1\nmain_process_port: 29500\n",
     example={"at": "/main_process_ip"},
@@ -179,8 +174,6 @@ def missing_main_process_address(config: AccelerateConfig) -> Iterator[Finding]:
     """Several machines with `distributed_type: NO` require the address of the main process.
 
     Fix: set `main_process_ip` and `main_process_port`.
-
-    Source: accelerate 1.15.0 utils/launch.py:127-133, since 1.8.0.
     """
     if config.spawns or not config.local or not isinstance(config.machines, (int, float)) or config.machines <= 1:
         return
@@ -198,6 +191,7 @@ def missing_main_process_address(config: AccelerateConfig) -> Iterator[Finding]:
 
 @warning(
     "ACC015",
+    source="accelerate 1.15.0 commands/launch.py:1264-1286",
     about=LAUNCHER_CONFIG,
     bad=GPUS,
     good="distributed_type: MULTI_GPU\nnum_processes: 16\n",
@@ -211,8 +205,6 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     file unless `--num_processes` is passed. A launch line that passes it is not reported.
 
     Fix: change `num_processes`, or pass the flag to the launcher.
-
-    Source: accelerate 1.15.0 commands/launch.py:1264-1286.
     """
     gpus = config.facts.gpus
     if starts_one_of_many(config):

@@ -24,6 +24,7 @@ INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dyna
 
 @load_error(
     "ACC003",
+    source="accelerate 1.15.0 commands/config/config_args.py:109-110, 169-175; 0.33.0 config_args.py:98-110",
     about=LAUNCHER_CONFIG,
     bad=(
         "distributed_type: multi_gpu\nnum_processes: 8\n",
@@ -37,8 +38,6 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
     """`distributed_type` is missing or not a valid choice; it is case-sensitive.
 
     Fix: use one of NO, MULTI_GPU, DEEPSPEED, FSDP, MEGATRON_LM (or another device type).
-
-    Source: accelerate 1.15.0 commands/config/config_args.py:109-110, 169-175; 0.33.0 config_args.py:98-110.
     """
     if not config.values:
         return
@@ -64,6 +63,7 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
 
 @load_error(
     "ACC004",
+    source="accelerate 1.15.0 commands/config/config_args.py:52-72",
     about=LAUNCHER_CONFIG,
     bad="compute_environment: local_machine\n" + GPUS,
     good="compute_environment: LOCAL_MACHINE\n" + GPUS,
@@ -71,10 +71,7 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
     old_names=("compute-environment",),
 )
 def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
-    """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys.
-
-    Source: accelerate 1.15.0 commands/config/config_args.py:52-72.
-    """
+    """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys."""
     if not config.local and config.get("compute_environment") != SAGEMAKER:
         setting = config.setting("compute_environment")
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
@@ -86,6 +83,7 @@ def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
 
 @config_error(
     "ACC006",
+    source="accelerate 1.15.0 utils/launch.py:140, 274, 518",
     about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "mixed_precision: no\n",
@@ -100,8 +98,6 @@ def invalid_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     """`mixed_precision` is not one of the strings no, fp16, bf16 and fp8.
 
     An unquoted `no` is the boolean false in YAML, and the launcher calls a string method on it.
-
-    Source: accelerate 1.15.0 utils/launch.py:140, 274, 518.
     """
     value = config.get("mixed_precision")
     if value is None or config.precision is not None or not config.local:
@@ -128,6 +124,7 @@ def invalid_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
 
 @config_error(
     "ACC018",
+    source="accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024",
     about=LAUNCHER_CONFIG,
     bad=(
         "distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: '2'\n",
@@ -151,8 +148,6 @@ def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
 
     `num_machines` is compared with 1 and divides `num_processes`; the sizes of context and sequence parallelism are
     compared with 1; `deepspeed_config` has to be a mapping, before accelerate 1.5 `fsdp_config` and the other blocks too.
-
-    Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024.
     """
     if not config.local or not config.values or config.is_on_tpu:
         return
@@ -216,6 +211,7 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
 
 @config_error(
     "ACC019",
+    source="accelerate 1.15.0 utils/launch.py:151, 288; commands/config/config_args.py:106-108",
     about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "dynamo_config:\n  dynamo_backend: NO\n",
@@ -226,10 +222,7 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
     old_names=("dynamo-backend",),
 )
 def invalid_dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
-    """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML.
-
-    Source: accelerate 1.15.0 utils/launch.py:151, 288; commands/config/config_args.py:106-108.
-    """
+    """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML."""
     if not config.local or config.uses_deepspeed or config.is_on_tpu:
         return
     block = config.section("dynamo_config")

@@ -44,6 +44,7 @@ READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "
 
 @load_error(
     "AXL001",
+    source="axolotl 0.21.0 cli/config.py:240",
     bad="- base_model\n- learning_rate\n",
     good=BASE,
     example={"kind": KIND},
@@ -52,8 +53,6 @@ def axolotl_not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
     Fix: write `key: value` lines.
-
-    Source: axolotl 0.21.0 cli/config.py:240.
     """
     if config.readable and not isinstance(config.root, dict | None):
         yield Finding(
@@ -65,6 +64,7 @@ def axolotl_not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
 
 @config_error(
     "AXL002",
+    source="axolotl 0.21.0 utils/schemas/config.py and its base classes; pydantic 2.13",
     bad=BASE + "warmup_steps: 0.1\n",
     good=BASE + "warmup_ratio: 0.1\n",
     example={"kind": KIND, "at": "/warmup_steps"},
@@ -76,8 +76,6 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
     `save_strategy` and `eval_strategy` need, and fields with choices take these only.
 
     Fix: write a value of the type that the message names.
-
-    Source: axolotl 0.21.0 utils/schemas/config.py and its base classes; pydantic 2.13.
     """
     for fault in config.validation.faults:
         if fault.kind == MISSING:
@@ -96,6 +94,7 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
 
 @config_error(
     "AXL003",
+    source="axolotl 0.21.0 utils/schemas/training.py:167, model.py:17",
     when_partial=WARN,
     bad=BASE + "lr_groups:\n  - {name: a, modules: [b]}\n",
     good=BASE,
@@ -106,8 +105,6 @@ def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
 
     `base_model` and `learning_rate` have none, nor have some keys of nested mappings. In a file that is not the whole run this is a
     warning: the launch line may give it.
-
-    Source: axolotl 0.21.0 utils/schemas/training.py:167, model.py:17.
     """
     for fault in config.validation.faults:
         if fault.kind == MISSING:
@@ -122,6 +119,7 @@ def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
 
 @load_error(
     "AXL004",
+    source="axolotl 0.21.0 integrations/base.py:374-414, 460-496",
     bad=BASE + "plugins:\n  - axolotl.integrations.lyger.LigerPlugin\n",
     good=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n",
     example={"kind": KIND, "at": "/plugins/0"},
@@ -132,8 +130,6 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
     A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are unknown,
     so nothing is reported about them.
-
-    Source: axolotl 0.21.0 integrations/base.py:374-414, 460-496.
     """
     for plugin in config.validation.plugins:
         if plugin.problem:
@@ -156,6 +152,7 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
 @warning(
     "AXL005",
+    source="axolotl 0.21.0 utils/schemas/config.py (no `extra` setting: pydantic's default, ignore)",
     bad=(
         BASE + "gradient_accumulation_step: 4\n",
         Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", "/my_key", facts={"complete": False, "kind_given": False}),
@@ -173,8 +170,6 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
     and reported once.
 
     Fix: correct the name, add the plugin that the key belongs to, or remove the key.
-
-    Source: axolotl 0.21.0 utils/schemas/config.py (no `extra` setting: pydantic's default, ignore).
     """
     unknown = unknown_keys(config)
     unexplained = [setting for setting, help_text in unknown if help_text is None and len(setting.path) == 1]

@@ -26,6 +26,7 @@ LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type
 
 @config_error(
     "TYP113",
+    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140",
     about=VALUE,
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": null}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {}}}\n',
@@ -36,8 +37,6 @@ def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A section of `data_efficiency` is not an object.
 
     Fix: write an object, or remove the key.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140.
     """
     if "data_efficiency" not in config.values:
         return
@@ -49,6 +48,7 @@ def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "DSP060",
+    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93",
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": true}}}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": false}}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_sampling/curriculum_learning"},
@@ -57,8 +57,6 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Curriculum learning is on without `curriculum_metrics`.
 
     The `enabled` keys of the sections around it have no effect: the innermost one decides.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93.
     """
     path = ("data_efficiency", "data_sampling", "curriculum_learning")
     section = config.get(*path) if "data_efficiency" in config.values else None
@@ -74,6 +72,7 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "DSP061",
+    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true}}}}\n',
         '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"min_batch_size": "auto"}}}}\n',
@@ -86,8 +85,6 @@ def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Dynamic batching has no `max_tokens`, or a size that is not an integer.
 
     The sizes are converted even where the feature is off.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113.
     """
     path = ("data_efficiency", "data_sampling", "dynamic_batching")
     section = config.get(*path) if "data_efficiency" in config.values else None
@@ -124,6 +121,7 @@ def not_integer(value: ConfigValue) -> str:
 
 @init_error(
     "DSP062",
+    source="deepspeed 0.19.8 runtime/data_pipeline/data_routing/scheduler.py:37-78",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true}}}}\n',
         '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true, "random_ltd_schedule": {}}}}}\n',
@@ -140,8 +138,6 @@ def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Random layer token dropping is on without its required keys, or with its learning-rate schedule.
 
     Fix: write the keys that the exception names, or set `"enabled": false`.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/data_routing/scheduler.py:37-78.
     """
     path = ("data_efficiency", "data_routing", "random_ltd")
     section = config.get(*path) if "data_efficiency" in config.values else None

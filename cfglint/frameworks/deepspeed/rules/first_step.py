@@ -19,6 +19,7 @@ NUMBERS = ("lr", "eps", "weight_decay")
 
 @first_step_error(
     "DSP080",
+    source="deepspeed 0.19.8 runtime/engine.py:3506",
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": "1.0"}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clipping"},
@@ -30,8 +31,6 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     Trainer resolves is such a string.
 
     Fix: write a number; 0 turns clipping off.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:3506.
     """
     value = config.values.get("gradient_clipping", 1.0)
     if isinstance(value, (int, float)) or (value == "auto" and config.open) or not config.has_optimizer:
@@ -57,6 +56,7 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
 
 @first_step_error(
     "DSP081",
+    source="deepspeed 0.19.8 runtime/engine.py:3554",
     bad=(
         '{"train_batch_size": 8, "steps_per_print": 0}\n',
         '{"train_batch_size": 8, "steps_per_print": "10"}\n',
@@ -69,8 +69,6 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`steps_per_print` is 0 or not a number.
 
     DeepSpeed divides the step count by it after the first step. Null turns printing off; 0 does not.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:3554.
     """
     value = config.values.get("steps_per_print")
     if value is None or (value == "auto" and config.open):
@@ -89,6 +87,7 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @first_step_error(
     "DSP082",
+    source="deepspeed 0.19.8 runtime/zenflow/engine.py:69-96",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
@@ -100,8 +99,6 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     """ZenFlow at stage 0.
 
     The engine calls methods that only a ZeRO optimizer has.
-
-    Source: deepspeed 0.19.8 runtime/zenflow/engine.py:69-96.
     """
     if config.stage == 0 and config.zero["zenflow"] is not None:
         raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
@@ -115,6 +112,7 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @warning(
     "DSP083",
+    source="deepspeed 0.19.8 ops/adam/fused_adam.py:150-195, ops/adam/cpu_adam.py:118",
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/optimizer/params/lr"},
@@ -130,8 +128,6 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     `TypeError: create_adam(): incompatible function arguments.` when a CPU optimizer is built.
 
     Fix: write the number without quotes.
-
-    Source: deepspeed 0.19.8 ops/adam/fused_adam.py:150-195, ops/adam/cpu_adam.py:118.
     """
     optimizer = config.optimizer
     if optimizer is None or optimizer.class_name not in NATIVE:

@@ -37,6 +37,7 @@ JSON_TYPES = {"list": "a list", "str": "a string", "int": "an integer", "float":
 
 @config_error(
     "DSP001",
+    source="deepspeed 0.19.8 __init__.py:543-550",
     bad='["train_batch_size", 8]\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "at": ""},
@@ -50,8 +51,6 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     `TypeError: argument of type 'int' is not iterable`.
 
     Fix: write the settings as one JSON object.
-
-    Source: deepspeed 0.19.8 __init__.py:543-550.
     """
     if isinstance(config.root, dict) or config.load_problems:
         return
@@ -63,6 +62,7 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "KEY100",
+    source="deepspeed 0.19.8 runtime/config.py:83-141; 0.19.7 has the first five of them",
     about=VALUE,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     fixed='{"train_batch_size": 8}\n',
@@ -80,8 +80,6 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     Fix: remove the key. That is safe where the feature was off; where it was on, use its replacement: `bf16`
     for `amp`, fixed batch sizes for `elasticity`, `data_efficiency.data_sampling.curriculum_learning` for
     `curriculum_learning`.
-
-    Source: deepspeed 0.19.8 runtime/config.py:83-141; 0.19.7 has the first five of them.
     """
     for path, (since, exception) in REMOVED.items():
         if config.version >= since and config.has(*path):
@@ -101,6 +99,7 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
 
 @info(
     "KEY101",
+    source="deepspeed 0.19.8 runtime/config.py:83-141",
     about=VALUE,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     good='{"train_batch_size": 8}\n',
@@ -113,8 +112,6 @@ def key_removed_later(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The target version still accepts it. From 0.19.7 or 0.19.8 on, DeepSpeed raises `DeepSpeedConfigError` for
     the key, whatever its value.
-
-    Source: deepspeed 0.19.8 runtime/config.py:83-141.
     """
     for path, (since, _) in REMOVED.items():
         if len(path) == 1 and config.version < since and config.has(*path):
@@ -129,6 +126,7 @@ def key_removed_later(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @warning(
     "KEY106",
+    source="deepspeed 0.19.8 runtime/config.py:482-591, and the same function in the releases before it",
     about=VALUE,
     bad='{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 2}}\n',
     good='{"train_batch_size": 8}\n',
@@ -139,8 +137,6 @@ def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
     """The release does not read the key: DeepSpeed has it from a later release on.
 
     At top level DeepSpeed looks up the keys that it knows and silently ignores the others.
-
-    Source: deepspeed 0.19.8 runtime/config.py:482-591, and the same function in the releases before it.
     """
     for key in config.values:
         since = comes_later((), str(key), config.version)
@@ -163,6 +159,7 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
 
 @config_error(
     "KEY102",
+    source="deepspeed 0.19.8 runtime/config_utils.py:105-113",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_com": true}}\n',
@@ -188,8 +185,6 @@ def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     inputs are not permitted [type=extra_forbidden]`.
 
     Fix: use the suggested name, or another release of DeepSpeed.
-
-    Source: deepspeed 0.19.8 runtime/config_utils.py:105-113.
     """
     for name in given_sections(config):
         for fault in config.section(name).faults:
@@ -293,6 +288,7 @@ def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
 
 @config_error(
     "KEY103",
+    source="deepspeed 0.19.8 runtime/config_utils.py:86-88, runtime/zero/config.py:183-215",
     about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "cpu_offload": false, "offload_optimizer": {"device": "cpu"}}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}\n',
@@ -306,8 +302,6 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     set already, even to an equivalent value.
 
     Fix: remove the old key.
-
-    Source: deepspeed 0.19.8 runtime/config_utils.py:86-88, runtime/zero/config.py:183-215.
     """
     for old, new, _ in deprecated(config):
         if new and new in config.zero.given:
@@ -319,6 +313,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @info(
     "KEY104",
+    source="deepspeed 0.19.8 runtime/zero/config.py:183-215, 275",
     about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_fp16_weights_on_model_save": true}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
@@ -333,8 +328,6 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: write the new key: `"offload_optimizer": {"device": "cpu"}` for `cpu_offload`,
     `"offload_param": {"device": "cpu"}` for `cpu_offload_param`, `pin_memory` inside those two.
-
-    Source: deepspeed 0.19.8 runtime/zero/config.py:183-215, 275.
     """
     for old, new, advice in deprecated(config):
         if not new or new not in config.zero.given:
@@ -373,6 +366,7 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: 
 
 @warning(
     "KEY105",
+    source="deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys)",
     about=VALUE,
     bad='{"train_batch_size": 8, "gradient_clip": 1.0}\n',
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
@@ -388,8 +382,6 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     any other key may be used by the training script.
 
     Fix: use the suggested name, or move the key into the suggested section.
-
-    Source: deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys).
     """
     for path in islice(ignored_keys(config.values, config.version), MOST_TYPOS):
         setting = config.setting(*path)

@@ -25,6 +25,7 @@ OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafa
 
 @init_error(
     "DSP040",
+    source="deepspeed 0.19.8 runtime/engine.py:1987, 2016-2018",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": "sgd", "params": {"lr": 0.1}}}\n',
@@ -39,8 +40,6 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed's own names (Adam, AdamW, Adagrad, Lamb, Lion, Muon, MuAdam, MuAdamW, MuSGD) are not
     case-sensitive; those of `torch.optim` are. OneBitAdam, OneBitLamb and ZeroOneAdam were removed in 0.19.7.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:1987, 2016-2018.
     """
     optimizer = config.optimizer
     if optimizer is None or optimizer.class_name:
@@ -77,6 +76,7 @@ def adamw_instead(optimizer: Optimizer) -> str:
 
 @init_error(
     "DSP041",
+    source="deepspeed 0.19.8 runtime/engine.py:2481",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "max_grad_norm": 1.0}}}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
@@ -90,8 +90,6 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: move the value to `gradient_clipping` (without that key, the clipping norm is 1.0 from 0.19.3
     on).
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2481.
     """
     optimizer = config.optimizer
     if optimizer is None or "max_grad_norm" not in optimizer.arguments:
@@ -111,6 +109,7 @@ def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
 
 @init_error(
     "DSP042",
+    source="deepspeed 0.19.8 runtime/engine.py:2377-2549",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "beta1": 0.9}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "betas": [0.9, 0.99]}}}\n',
@@ -123,8 +122,6 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
     offloaded optimizer, torch's own with `torch_adam`, and each has different parameters.
 
     Fix: remove it, or use a parameter of the class.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2377-2549.
     """
     optimizer = config.optimizer
     accepted = optimizer.accepted() if optimizer is not None else None
@@ -152,6 +149,7 @@ def unexpected(optimizer: Optimizer, key: object) -> str:
 
 @init_error(
     "DSP043",
+    source="deepspeed 0.19.8 ops/adam/fused_adam.py:74, ops/adam/cpu_adam.py:95; torch 2.13 optim",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "amsgrad": true}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "torch_adam": true, "amsgrad": true}}}\n',
@@ -169,8 +167,6 @@ def invalid_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
     learning rate: -0.1`, `TypeError: '<=' not supported between instances of 'float' and 'str'`.
 
     Fix: write a value in the range that the message names, and numbers without quotes.
-
-    Source: deepspeed 0.19.8 ops/adam/fused_adam.py:74, ops/adam/cpu_adam.py:95; torch 2.13 optim.
     """
     optimizer = config.optimizer
     if optimizer is None or not optimizer.class_name or "max_grad_norm" in optimizer.arguments:
@@ -242,16 +238,14 @@ def two_betas(value: object, compared: bool, floats: bool) -> str:
 
 @init_error(
     "DSP044",
+    source="deepspeed 0.19.8 runtime/engine.py:2020",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 128}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 0}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
     example={"gpus": 8, "at": "/fp16/loss_scale"},
 )
 def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Lamb with a static loss scale; DeepSpeed checks this even where fp16 is off.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2020.
-    """
+    """Lamb with a static loss scale; DeepSpeed checks this even where fp16 is off."""
     optimizer = config.optimizer
     scale = config.section("fp16")["loss_scale"]
     if optimizer is not None and optimizer.name == "lamb" and scale:

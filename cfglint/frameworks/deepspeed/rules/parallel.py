@@ -21,6 +21,7 @@ SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
 
 @init_error(
     "DSP070",
+    source="deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584",
     releases=(Releases((0, 19, 3), of="the key"),),
     bad=(
         '{"train_batch_size": 8, "log_level": "verbose"}\n',
@@ -31,10 +32,7 @@ SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
     old_names=("log-level",),
 )
 def invalid_log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`log_level` is not one of debug, info, warning, error and critical.
-
-    Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584.
-    """
+    """`log_level` is not one of debug, info, warning, error and critical."""
     value = config.values.get("log_level")
     if value is None or not config.looks_up("log_level"):
         return
@@ -48,6 +46,7 @@ def invalid_log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "DSP071",
+    source="deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221",
     bad=(
         '{"train_batch_size": 8, "tensor_parallel": {"autotp_size": "auto"}}\n',
         '{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 3}}\n',
@@ -66,8 +65,6 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     The ranks form a mesh of `GPUs // autotp_size` by `autotp_size`; ranks outside of it fail.
 
     Fix: write an integer that divides the GPU count, the same in both places; 0 turns it off.
-
-    Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221.
     """
     section = config.values.get("tensor_parallel")
     if not isinstance(section, dict) or not config.looks_up("tensor_parallel"):
@@ -108,16 +105,14 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "DSP072",
+    source="deepspeed 0.19.8 module_inject/auto_ep_config.py:76",
     bad='{"train_batch_size": 8, "expert_parallel": {"enabled": false, "load_balance_coeff": 0.01}}\n',
     good='{"train_batch_size": 8, "expert_parallel": {"enabled": false, "load_balance_coeff": null}}\n',
     example={"gpus": 8, "at": "/expert_parallel/load_balance_coeff"},
     old_names=("load-balance-coefficient",),
 )
 def unsupported_load_balance_coeff(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`expert_parallel.load_balance_coeff` is not supported; DeepSpeed raises even where AutoEP is off.
-
-    Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:76.
-    """
+    """`expert_parallel.load_balance_coeff` is not supported; DeepSpeed raises even where AutoEP is off."""
     section = config.values.get("expert_parallel")
     if isinstance(section, dict) and section.get("load_balance_coeff") is not None and config.looks_up("expert_parallel"):
         raised = f"ValueError: load_balance_coeff={section['load_balance_coeff']!r} is not supported in this AutoEP build"
@@ -132,6 +127,7 @@ def unsupported_load_balance_coeff(config: DeepSpeedConfig) -> Iterator[Finding]
 
 @init_error(
     "DSP073",
+    source="deepspeed 0.19.8 module_inject/auto_ep_config.py:104-330, module_inject/auto_ep_folding.py:75-258",
     bad='{"train_batch_size": 8, "expert_parallel": {"enabled": true, "autoep_size": 3}}\n',
     good='{"train_batch_size": 8, "expert_parallel": {"enabled": true, "autoep_size": 4}}\n',
     example={"gpus": 8, "at": "/expert_parallel/autoep_size"},
@@ -150,8 +146,6 @@ def invalid_expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     comm_backend='deepep'` and others.
 
     Fix: change the value that the message names, or set `"enabled": false`.
-
-    Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:104-330, module_inject/auto_ep_folding.py:75-258.
     """
     section = config.values.get("expert_parallel")
     if not isinstance(section, dict) or not section.get("enabled") or not config.looks_up("expert_parallel"):
@@ -173,6 +167,7 @@ def module_names(config: DeepSpeedConfig) -> ConfigValue:
 
 @init_error(
     "DSP074",
+    source="deepspeed 0.19.8 runtime/torch_autocast.py:43-52",
     bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "lower_precision_safe_modules": ["Linear"]}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "lower_precision_safe_modules": ["torch.nn.Linear"]}}\n',
     example={"gpus": 8, "at": "/torch_autocast/lower_precision_safe_modules"},
@@ -182,8 +177,6 @@ def autocast_module_without_package(config: DeepSpeedConfig) -> Iterator[Finding
     """A module of `torch_autocast.lower_precision_safe_modules` is named without its package.
 
     DeepSpeed splits the name at the last dot and imports the part before it.
-
-    Source: deepspeed 0.19.8 runtime/torch_autocast.py:43-52.
     """
     names = module_names(config)
     if not names or not isinstance(names, (list, str)):
@@ -198,6 +191,7 @@ def autocast_module_without_package(config: DeepSpeedConfig) -> Iterator[Finding
 
 @init_error(
     "DSP075",
+    source="deepspeed 0.19.8 runtime/model_checkpointing/data_parallel_writer_factory.py:92-96",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast"}}}\n',
     good='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast", "data_parallel": "replica"}}}\n',
@@ -209,8 +203,6 @@ def checkpoint_writer_without_data_parallel(config: DeepSpeedConfig) -> Iterator
 
     An empty section turns the writer on. Without `data_parallel`, DeepSpeed looks up a rank that only a
     model-parallel run has.
-
-    Source: deepspeed 0.19.8 runtime/model_checkpointing/data_parallel_writer_factory.py:92-96.
     """
     writer = config.get("checkpoint", "writer")
     if not isinstance(writer, dict) or writer.get("data_parallel") is not None or not config.looks_up("checkpoint", "writer"):

@@ -20,6 +20,7 @@ SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 @config_error(
     "TYP114",
+    source="deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "progressive_layer_drop": {"theta": 0.5}}\n',
@@ -35,8 +36,6 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Up to their removal, `amp`, `progressive_layer_drop` and `curriculum_learning` have to be objects with the
     key `enabled`, `nebula` has to be an object, and `sparse_attention` needs one of five modes.
-
-    Source: deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145.
     """
     for key in READ:
         if key in config.values and config.looks_up(key):
@@ -88,6 +87,7 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `share
 
 @config_error(
     "TYP116",
+    source="deepspeed 0.18.9 compression/config.py",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "compression_training": {"row_pruning": {"shared_parameters": {"enabled": false}}}}\n',
@@ -119,8 +119,6 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
     `AssertionError: Invalid row pruning method. Supported types: [l1, topk]`.
 
     Fix: remove the part, or complete it.
-
-    Source: deepspeed 0.18.9 compression/config.py.
     """
     section = config.values.get("compression_training", {})
     if not config.looks_up("compression_training"):
@@ -192,6 +190,7 @@ def groups(config: DeepSpeedConfig, name: str, found: object) -> Iterator[Findin
 
 @config_error(
     "TYP115",
+    source="deepspeed 0.16.9 runtime/config.py:204-213",
     about=VALUE,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": "16"}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": 16}}\n',
@@ -203,8 +202,6 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Up to 0.17.0 the section is not converted to its types, so that a number in quotes stays a string. From 0.17.1 on,
     "16" is accepted.
-
-    Source: deepspeed 0.16.9 runtime/config.py:204-213.
     """
     if FP16.is_in(config.version):
         return
@@ -229,6 +226,7 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "BAT008",
+    source="deepspeed 0.18.9 elasticity/elasticity.py, elasticity/config.py, runtime/config.py:690-750",
     about=BATCH,
     bad=(
         '{"elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [6], "max_gpus": 4, "version": 0.1}}\n',
@@ -249,8 +247,6 @@ def elasticity_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     `ignore_non_elastic_batch_info` is true. The section exists up to DeepSpeed 0.19.7.
 
     Fix: remove the section and set fixed batch sizes.
-
-    Source: deepspeed 0.18.9 elasticity/elasticity.py, elasticity/config.py, runtime/config.py:690-750.
     """
     problem = config.batch.problem
     if problem is not None and problem.reason == "elasticity":

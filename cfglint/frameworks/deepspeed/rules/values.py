@@ -43,6 +43,7 @@ def dtype(value: object) -> str | None:
 
 @config_error(
     "TYP104",
+    source="deepspeed 0.19.8 runtime/config.py:217-230, 0.14.0 runtime/config.py:250-264",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "communication_data_type": "float16"}\n',
@@ -60,8 +61,6 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     resolved by the Hugging Face Trainer either.
 
     Before 0.14.1 the name is bfp16, not bf16.
-
-    Source: deepspeed 0.19.8 runtime/config.py:217-230, 0.14.0 runtime/config.py:250-264.
     """
     allowed = COMMUNICATION if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
     named = ("fp16", "bf16", "fp32") if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
@@ -83,6 +82,7 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "TYP105",
+    source="deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on)",
     about=VALUE,
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "avg"}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean"}\n',
@@ -90,10 +90,7 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     old_names=("gradient-allreduce-op",),
 )
 def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`gradient_allreduce_op` is neither mean nor sum.
-
-    Source: deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on).
-    """
+    """`gradient_allreduce_op` is neither mean nor sum."""
     if "gradient_allreduce_op" not in config.values or not config.looks_up("gradient_allreduce_op"):
         return
     value = config.values["gradient_allreduce_op"]
@@ -111,6 +108,7 @@ def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "TYP106",
+    source="deepspeed 0.19.8 runtime/config.py:387-406, runtime/model_checkpointing/config.py:23-65",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "checkpoint": {"tag_validation": "error"}}\n',
@@ -131,8 +129,6 @@ def invalid_checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     `tag_validation` is warn, ignore or fail; `parallel_write.pipeline_stage` is true or false;
     `writer.type` is mock, python or fast; `writer.data_parallel` is replica, socket or machine. Case does not
     matter.
-
-    Source: deepspeed 0.19.8 runtime/config.py:387-406, runtime/model_checkpointing/config.py:23-65.
     """
     section = config.values.get("checkpoint")
     if not isinstance(section, dict):
@@ -195,6 +191,7 @@ def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> It
 
 @config_error(
     "TYP107",
+    source="deepspeed 0.19.8 runtime/config.py:563-568",
     about=VALUE,
     bad='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": "rope"}}\n',
     good='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": ["rope"]}}\n',
@@ -202,10 +199,7 @@ def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> It
     old_names=("keep-in-fp32-modules",),
 )
 def invalid_keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`data_types.keep_in_fp32_modules` is neither "auto" nor a list of names.
-
-    Source: deepspeed 0.19.8 runtime/config.py:563-568.
-    """
+    """`data_types.keep_in_fp32_modules` is neither "auto" nor a list of names."""
     section = config.values.get("data_types")
     if not isinstance(section, dict) or "keep_in_fp32_modules" not in section or not config.looks_up("data_types", "keep_in_fp32_modules"):
         return
@@ -225,6 +219,7 @@ def invalid_keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "TYP108",
+    source="deepspeed 0.19.8 runtime/config.py:184-206",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat"}}\n',
@@ -240,8 +235,6 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The data type is checked even where autocast is off. Modules are full names, such as
     `torch.nn.Linear`.
-
-    Source: deepspeed 0.19.8 runtime/config.py:184-206.
     """
     section = config.values.get("torch_autocast")
     if not isinstance(section, dict) or not config.looks_up("torch_autocast"):
@@ -270,6 +263,7 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "TYP109",
+    source="deepspeed 0.19.8 runtime/config.py:533",
     about=VALUE,
     bad='{"train_batch_size": 8, "wall_clock_breakdown": "false"}\n',
     fixed='{"train_batch_size": 8, "wall_clock_breakdown": false}\n',
@@ -282,8 +276,6 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
     "auto".
 
     Fix: write true or false.
-
-    Source: deepspeed 0.19.8 runtime/config.py:533.
     """
     profiler = config.values.get("flops_profiler", {})
     enabled = profiler.get("enabled", False) if isinstance(profiler, dict) else False
@@ -307,6 +299,7 @@ def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, e
 
 @config_error(
     "TYP110",
+    source="deepspeed 0.19.8 autotuning/config.py:37-42, 86-92",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "autotuning": {"enabled": false, "results_dir": ""}}\n',
@@ -320,8 +313,6 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A folder name of `autotuning` is empty, or its `model_info` is not an object.
 
     Both are checked even where autotuning is off.
-
-    Source: deepspeed 0.19.8 autotuning/config.py:37-42, 86-92.
     """
     section = config.values.get("autotuning")
     if not isinstance(section, dict):
@@ -343,6 +334,7 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "TYP111",
+    source="deepspeed 0.19.8 runtime/config.py:519, 723",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": ["Adam"]}}\n',
@@ -353,10 +345,7 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     old_names=("optimizer-type-not-text",),
 )
 def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`optimizer.type` is not a string, or `optimizer.params` is not an object.
-
-    Source: deepspeed 0.19.8 runtime/config.py:519, 723.
-    """
+    """`optimizer.type` is not a string, or `optimizer.params` is not an object."""
     section = config.values.get("optimizer")
     if not isinstance(section, dict) or section.get("type") is None:
         return
@@ -371,6 +360,7 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @config_error(
     "TYP112",
+    source="deepspeed 0.19.8 runtime/config.py:716-733",
     about=VALUE,
     bad=(
         '{"train_batch_size": 8, "vocabulary_size": "50257"}\n',
@@ -385,8 +375,6 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed uses these values only to decide on a warning: whether `vocabulary_size` is a multiple of 8,
     and whether `optimizer.params.max_grad_norm` is positive. A string makes that comparison fail.
-
-    Source: deepspeed 0.19.8 runtime/config.py:716-733.
     """
     size = config.values.get("vocabulary_size")
     if size and not isinstance(size, (int, float)):

@@ -40,6 +40,7 @@ def refusal(config: TrainerConfig) -> Refusal | None:
 
 @init_error(
     "RUN001",
+    source="transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266",
     bad=(
         {
             "train.yaml": TWO_FILES + "per_device_train_batch_size: 4\n",
@@ -67,8 +68,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     size only.
 
     Fix: set the key to `"auto"` in the DeepSpeed config.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266.
     """
     launch = config.deepspeed
     if launch is None or not launch.mismatches:
@@ -96,6 +95,7 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     "RUN002",
     old_names=("zero-section-missing",),
     raises="ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.",
+    source="accelerate 1.15.0 utils/dataclasses.py:1276; deepspeed 0.19.8 autotuning/autotuner.py (model_info_profile_run)",
     bad={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto"}\n'},
     good={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 0}}\n'},
     example={"gpus": 8, "at": "/zero_optimization"},
@@ -104,8 +104,6 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
     """Under the Trainer a DeepSpeed config requires a `zero_optimization` section, even for stage 0.
 
     Under `deepspeed --autotuning` the autotuner writes the section into the configs of its experiments.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py:1276; deepspeed 0.19.8 autotuning/autotuner.py (model_info_profile_run).
     """
     line = config.facts.launch.line
     if line is not None and "autotuning" in line.options.given:
@@ -124,6 +122,7 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
 @init_error(
     "RUN014",
     raises="ValueError: Found `optimizer` configured in the DeepSpeed config, but no `scheduler`.",
+    source="transformers 4.30.2 deepspeed.py:305-310, 4.33.2 integrations/deepspeed.py:306; 4.33.3 builds the Trainer's own scheduler",
     bad={
         "train.yaml": TWO_FILES,
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "optimizer": {"type": "AdamW"}, "zero_optimization": {}}\n',
@@ -132,10 +131,7 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/optimizer", "target": {"transformers": "4.30.2"}},
 )
 def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
-    """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33.3 does not support.
-
-    Source: transformers 4.30.2 deepspeed.py:305-310, 4.33.2 integrations/deepspeed.py:306; 4.33.3 builds the Trainer's own scheduler.
-    """
+    """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33.3 does not support."""
     launch = config.deepspeed
     if launch is None or config.section("deepspeed") is None or config.version >= TRAINER_SCHEDULER:
         return
@@ -149,6 +145,7 @@ def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Fin
 
 @init_error(
     "RUN003",
+    source="accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355",
     old_names=("auto-unfilled",),
     bad={
         "train.yaml": TWO_FILES,
@@ -169,8 +166,6 @@ def unresolved_auto(config: TrainerConfig) -> Iterator[Finding]:
     devices and `stage3_gather_16bit_weights_on_model_save`. Every other key needs a value.
 
     Fix: write a value, or remove the key to use DeepSpeed's default.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355.
     """
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.kind == launch.UNRESOLVED:
@@ -181,6 +176,7 @@ def unresolved_auto(config: TrainerConfig) -> Iterator[Finding]:
 
 @config_error(
     "RUN004",
+    source="accelerate 1.15.0 utils/dataclasses.py:1415-1446, utils/deepspeed.py:186-206, accelerator.py:2212-2234",
     old_names=("deepspeed-refused",),
     bad={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'},
     good={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}\n'},
@@ -197,8 +193,6 @@ def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
     type(s) for //: 'str' and 'int'`.
 
     Fix: correct the key in the message; for half precision use `"enabled": "auto"` in both sections.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py:1415-1446, utils/deepspeed.py:186-206, accelerator.py:2212-2234.
     """
     found, launch = refusal(config), config.deepspeed
     if found is None or launch is None or found.kind == launch.UNRESOLVED:
@@ -215,6 +209,7 @@ def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
 
 @warning(
     "RUN005",
+    source="transformers 5.23.0 integrations/deepspeed.py:586-589",
     old_names=("deepspeed-schedule-wins",),
     bad={
         "train.yaml": TWO_FILES + "lr_scheduler_type: cosine\nmax_steps: 100\n",
@@ -230,8 +225,6 @@ def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     for cosine.
 
     Fix: remove `scheduler` from the DeepSpeed config, or set `lr_scheduler_type` to the matching type.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py:586-589.
     """
     launch = config.deepspeed
     if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" not in config.arguments:
@@ -249,6 +242,7 @@ def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
 
 @warning(
     "RUN013",
+    source="deepspeed 0.19.8 autotuning/config.py, autotuning/README.md",
     bad={
         "train.yaml": TWO_FILES + "per_device_train_batch_size: 8\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "autotuning": {"enabled": true}, "zero_optimization": {"stage": 2}}\n',
@@ -270,8 +264,6 @@ def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: `"arg_mappings": {"train_micro_batch_size_per_gpu": "--per_device_train_batch_size",
     "gradient_accumulation_steps": "--gradient_accumulation_steps"}`.
-
-    Source: deepspeed 0.19.8 autotuning/config.py, autotuning/README.md.
     """
     launch = config.deepspeed
     section = launch.written.get("autotuning") if launch is not None else None
@@ -282,6 +274,7 @@ def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
 
 @info(
     "RUN012",
+    source="transformers 5.23.0 integrations/deepspeed.py:586-589",
     bad={
         "train.yaml": TWO_FILES + "max_steps: 100\n",
         "ds.json": '{"scheduler": {"type": "WarmupLR", "params": {}}, "zero_optimization": {"stage": 2}}\n',
@@ -295,8 +288,6 @@ def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
     The Trainer config does not name a schedule. With `WarmupLR` the learning rate stays constant after warm-up.
 
     Fix: none if that is meant; else remove `scheduler`, or use `WarmupDecayLR` for the linear decay.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py:586-589.
     """
     launch = config.deepspeed
     if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" in config.arguments:
@@ -318,6 +309,7 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
 
 @warning(
     "RUN006",
+    source="transformers 5.23.0 integrations/deepspeed.py:566-585",
     old_names=("deepspeed-optimizer-wins",),
     bad={
         "train.yaml": TWO_FILES + "optim: adafactor\n",
@@ -327,10 +319,7 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
     example={"gpus": 8, "at": "/optim"},
 )
 def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
-    """The optimizer of the DeepSpeed config overrides the Trainer's `optim`.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py:566-585.
-    """
+    """The optimizer of the DeepSpeed config overrides the Trainer's `optim`."""
     launch = config.deepspeed
     if launch is None or "optimizer" not in launch.written or "optim" not in config.arguments:
         return
@@ -347,6 +336,7 @@ def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
 
 @warning(
     "RUN007",
+    source="accelerate 1.15.0 accelerator.py:3023-3027, deepspeed 0.19.8 runtime/constants.py",
     old_names=("clipping-replaced",),
     bad={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
     good={
@@ -359,8 +349,6 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
     """`max_grad_norm` is ignored, because the DeepSpeed config does not set `gradient_clipping`.
 
     The DeepSpeed engine clips gradients and uses its own key only. Its default is 1.0 from 0.19.3 on; before, it does not clip.
-
-    Source: accelerate 1.15.0 accelerator.py:3023-3027, deepspeed 0.19.8 runtime/constants.py.
     """
     launch = config.deepspeed
     norm = config.arguments["max_grad_norm"]
@@ -382,6 +370,7 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
 
 @warning(
     "RUN008",
+    source="accelerate 1.7.0 and 1.8.0 utils/deepspeed.py (`DeepSpeedEngineWrapper.backward`), 1.15.0 utils/dataclasses.py:1273",
     old_names=("accumulation-replaced",),
     bad={
         "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",
@@ -399,8 +388,6 @@ def ignored_gradient_accumulation(config: TrainerConfig) -> Iterator[Finding]:
     DeepSpeed then takes an optimizer step for every micro batch, while the Trainer counts one step per accumulation. From 1.8.0
     on accelerate tells the engine when to step, and the run is the same with and without the key. If the DeepSpeed config sets
     `train_batch_size` (also as `"auto"`), DeepSpeed rejects the batch sizes with every release.
-
-    Source: accelerate 1.7.0 and 1.8.0 utils/deepspeed.py (`DeepSpeedEngineWrapper.backward`), 1.15.0 utils/dataclasses.py:1273.
     """
     launch = config.deepspeed
     own = accumulation_steps(config)

@@ -28,15 +28,13 @@ MILLION = 1_000_000  # ratios are compared in millionths
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 
 
-@config_error("HFT001", bad="- output_dir: out\n", good="output_dir: out\n")
+@config_error("HFT001", source="transformers 5.23.0 hf_argparser.py:372", bad="- output_dir: out\n", good="output_dir: out\n")
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
     The parser asks the loaded value for its keys, and an empty file or a list has none.
 
     Fix: write `key: value` lines, or `{}` for a file without settings.
-
-    Source: transformers 5.23.0 hf_argparser.py:372.
     """
     if config.readable and not config.parsed:
         what = type(config.root).__name__
@@ -48,6 +46,7 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     "HFT002",
     old_names=("output-dir-missing",),
     raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
+    source="transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517",
     when_partial=SKIP,
     bad="seed: 1\n",
     good="output_dir: out\nseed: 1\n",
@@ -57,8 +56,6 @@ def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
     """`output_dir` is required before transformers 4.49.
 
     Fix: set it to a folder. From 4.49.0 on it is optional and defaults to `trainer_output`.
-
-    Source: transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517.
     """
     if config.parsed and config.arguments.lacks("output_dir"):
         yield Finding(
@@ -68,6 +65,7 @@ def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
 
 @config_error(
     "HFT003",
+    source="transformers 5.23.0 training_args.py:1558-1567, utils/generic.py:578",
     bad="output_dir: out\nlr_scheduler_type: Cosine\n",
     fixed="output_dir: out\nlr_scheduler_type: cosine\n",
     example={"at": "/lr_scheduler_type"},
@@ -83,8 +81,6 @@ def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use one of the values in the message. Some exist only in some releases: `save_strategy: best`
     from 4.47, `optim: adamw_hf` up to 4.49.
-
-    Source: transformers 5.23.0 training_args.py:1558-1567, utils/generic.py:578.
     """
     for name in CHOICES:
         if name in config.arguments.given and has_field(name, config.version):
@@ -132,6 +128,7 @@ def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> Co
 
 @config_error(
     "HFT004",
+    source="transformers 5.23.0 training_args.py:1576-1583, 1732",
     old_names=("steps-needed",),
     bad=(
         "output_dir: out\nlogging_steps: 0\n",
@@ -145,8 +142,6 @@ def missing_step_interval(config: TrainerConfig) -> Iterator[Finding]:
 
     `logging_strategy: steps` (the default) requires `logging_steps` other than 0. With `eval_strategy: steps`,
     an `eval_steps` that is unset or 0 defaults to `logging_steps`, which must then be positive.
-
-    Source: transformers 5.23.0 training_args.py:1576-1583, 1732.
     """
     args = config.arguments
     every, strategy_ = args["logging_steps"], args.eval_strategy
@@ -168,6 +163,7 @@ def missing_step_interval(config: TrainerConfig) -> Iterator[Finding]:
 
 @config_error(
     "HFT005",
+    source="transformers 5.23.0 training_args.py:1735-1746",
     old_names=("fractional-steps",),
     bad="output_dir: out\nsave_steps: 12.5\n",
     good="output_dir: out\nsave_steps: 0.125\n",
@@ -179,8 +175,6 @@ def non_integer_steps(config: TrainerConfig) -> Iterator[Finding]:
     `logging_steps`, `eval_steps` and `save_steps` below 1 are a ratio of the total steps; above 1 they count steps.
 
     Fix: use an integer, or a ratio below 1.
-
-    Source: transformers 5.23.0 training_args.py:1735-1746.
     """
     args = config.arguments
     units = {"logging_steps": args["logging_strategy"], "eval_steps": args.eval_strategy, "save_steps": args["save_strategy"]}
@@ -198,6 +192,7 @@ def non_integer_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 @config_error(
     "HFT006",
+    source="transformers 5.23.0 training_args.py:1750-1755, 4.42.4 training_args.py:1554",
     old_names=("best-model-strategies",),
     bad=(
         "output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
@@ -213,8 +208,6 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
 
     Every evaluation needs a checkpoint, so `save_strategy` and `eval_strategy` must be equal; from 4.47.0 on
     `save_strategy: best` is accepted too. The defaults are "steps" for `save_strategy` and "no" for `eval_strategy`.
-
-    Source: transformers 5.23.0 training_args.py:1750-1755, 4.42.4 training_args.py:1554.
     """
     args = config.arguments
     when, save = args.eval_strategy, args["save_strategy"]
@@ -256,6 +249,7 @@ def is_joined(config: TrainerConfig) -> bool:
 
 @config_error(
     "HFT007",
+    source="transformers 5.23.0 training_args.py:1756-1773, 4.42.4 training_args.py:1559-1577",
     old_names=("best-model-steps",),
     bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 300\n",
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 400\n",
@@ -268,8 +262,6 @@ def mismatched_best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
     Up to 4.52 a ratio such as 0.3 is rejected for 0.1 although it is a multiple, because of floating-point rounding.
 
     Fix: use a multiple; `eval_steps` defaults to `logging_steps`.
-
-    Source: transformers 5.23.0 training_args.py:1756-1773, 4.42.4 training_args.py:1559-1577.
     """
     args = config.arguments
     save, every = args["save_steps"], args.eval_steps
@@ -318,6 +310,8 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
 
 @config_error(
     "HFT008",
+    source="transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.49.0 training_args.py:1609 lets every integer pass, and "
+    "0 ends the first step (`global_step % 0`); 4.50.0 is as strict as 5.23.0",
     old_names=("empty-cache-steps",),
     bad=(
         "output_dir: out\ntorch_empty_cache_steps: 0\n",
@@ -337,11 +331,7 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     example={"at": "/torch_empty_cache_steps"},
 )
 def invalid_empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """`torch_empty_cache_steps` is not a positive integer.
-
-    Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.49.0 training_args.py:1609 lets every
-    integer pass, and 0 ends the first step (`global_step % 0`); 4.50.0 is as strict as 5.23.0.
-    """
+    """`torch_empty_cache_steps` is not a positive integer."""
     value = config.arguments["torch_empty_cache_steps"]
     if value is None:
         return
@@ -366,16 +356,14 @@ def invalid_empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 @config_error(
     "HFT009",
+    source="transformers 5.23.0 training_args.py:1790-1798 (`greedy` from 5.4.0)",
     old_names=("scheduler-needs-evaluation",),
     bad="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\n",
     good="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\neval_strategy: epoch\n",
     example={"at": "/lr_scheduler_type"},
 )
 def scheduler_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
-    """`reduce_lr_on_plateau` and `greedy` require evaluations, and `eval_strategy` is "no".
-
-    Source: transformers 5.23.0 training_args.py:1790-1798 (`greedy` from 5.4.0).
-    """
+    """`reduce_lr_on_plateau` and `greedy` require evaluations, and `eval_strategy` is "no"."""
     kind = config.arguments["lr_scheduler_type"]
     known = choices("lr_scheduler_type", config.version)[1]
     if kind in ("reduce_lr_on_plateau", "greedy") and kind in known and config.arguments.eval_strategy == "no":
@@ -391,15 +379,13 @@ def scheduler_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
 
 @config_error(
     "HFT010",
+    source="transformers 5.23.0 training_args.py:1804 (from 4.38.0)",
     bad="output_dir: out\ndataloader_prefetch_factor: 2\n",
     good="output_dir: out\ndataloader_prefetch_factor: 2\ndataloader_num_workers: 4\n",
     example={"at": "/dataloader_prefetch_factor"},
 )
 def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
-    """`dataloader_prefetch_factor` is set without data loader workers.
-
-    Source: transformers 5.23.0 training_args.py:1804 (from 4.38.0).
-    """
+    """`dataloader_prefetch_factor` is set without data loader workers."""
     args = config.arguments
     workers = args["dataloader_num_workers"]
     if args["dataloader_prefetch_factor"] is not None and is_number(workers) and workers == 0:
@@ -417,6 +403,7 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
     "HFT011",
     old_names=("configured-state", "missing-configured-state"),
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
+    source="transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0)",
     when_partial="warn",
     bad="output_dir: out\naccelerator_config: {use_configured_state: true}\n",
     good="output_dir: out\naccelerator_config: {use_configured_state: false}\n",
@@ -426,8 +413,6 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
     """`accelerator_config.use_configured_state` requires an `Accelerator` that the script built earlier.
 
     Fix: remove it, unless the script builds an `Accelerator` first.
-
-    Source: transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0).
     """
     if config.accelerator.get("use_configured_state") and config.version >= ACCELERATOR_KEYS["use_configured_state"]:
         setting = config.setting("accelerator_config", "use_configured_state")
@@ -441,6 +426,7 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
 @config_error(
     "HFT012",
     raises="ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
+    source="accelerate 1.15.0 state.py:304, transformers 5.23.0 training_args.py:1890",
     bad="output_dir: out\nddp_backend: nccl\n",
     good="output_dir: out\n",
     example={"gpus": 1, "at": "/ddp_backend"},
@@ -449,8 +435,6 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     """`ddp_backend` is set for a single process without a launcher.
 
     With a single GPU the run is a plain `python train.py`; a backend makes accelerate look for a process group.
-
-    Source: accelerate 1.15.0 state.py:304, transformers 5.23.0 training_args.py:1890.
     """
     if config.arguments["ddp_backend"] is not None and config.launched is False:
         yield Finding(
@@ -462,6 +446,7 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
 
 @config_error(
     "HFT013",
+    source="transformers 5.23.0 training_args.py:1525-1531",
     old_names=("inline-json",),
     bad="output_dir: out\nlr_scheduler_kwargs: \"{'num_cycles': 2}\"\nlr_scheduler_type: cosine\n",
     good="output_dir: out\nlr_scheduler_kwargs: {num_cycles: 2}\nlr_scheduler_type: cosine\n",
@@ -471,8 +456,6 @@ def invalid_inline_json(config: TrainerConfig) -> Iterator[Finding]:
     """A string that begins with `{` is parsed as JSON, and it is not valid JSON.
 
     The mapping fields accept JSON strings too, for use on the command line.
-
-    Source: transformers 5.23.0 training_args.py:1525-1531.
     """
     for name, error in config.arguments.unparsed.items():
         text = f"{type(error).__name__}: {error}"

@@ -34,6 +34,7 @@ ACCELERATOR_KEYS = {
 
 @config_error(
     "KEY200",
+    source="transformers 5.23.0 hf_argparser.py:382-383",
     old_names=("unknown-field",),
     bad=(
         "output_dir: out\nlearning_rte: 1.0e-5\n",
@@ -51,8 +52,6 @@ def unknown_training_argument(config: TrainerConfig) -> Iterator[Finding]:
     it looks like a typo of a field.
 
     Fix: correct the name; if the key belongs to the script's own dataclass, do not use strict keys.
-
-    Source: transformers 5.23.0 hf_argparser.py:382-383.
     """
     strict = config.facts.strict_keys
     for key in config.values:
@@ -148,6 +147,7 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
 
 @config_error(
     "KEY201",
+    source="the first release of each field, from the wheels of transformers 4.30.0 to 5.23.0; 5.23.0 hf_argparser.py:382-383",
     old_names=("argument-not-yet",),
     bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
     good="output_dir: out\n",
@@ -161,9 +161,6 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
     its own.
 
     Fix: remove the key, or upgrade to a release that has it.
-
-    Source: the first release of each field, from the wheels of transformers 4.30.0 to 5.23.0;
-    5.23.0 hf_argparser.py:382-383.
     """
     if not config.facts.strict_keys:
         return
@@ -176,6 +173,7 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
 
 @config_error(
     "KEY203",
+    source="transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560",
     about=VALUE,
     old_names=("accelerator-config-key",),
     bad=(
@@ -193,8 +191,6 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use a valid key: split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
     gradient_accumulation_kwargs and use_configured_state.
-
-    Source: transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560.
     """
     value = config.arguments["accelerator_config"]
     if value is None or isinstance(value, str):
@@ -222,6 +218,7 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
 
 @init_error(
     "KEY205",
+    source="transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030",
     about=VALUE,
     old_names=("accumulation-keyword",),
     bad=(
@@ -232,10 +229,7 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/gradient_accumulation_kwargs/steps"},
 )
 def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
-    """`gradient_accumulation_kwargs` has an unknown key, or is not a mapping.
-
-    Source: transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030.
-    """
+    """`gradient_accumulation_kwargs` has an unknown key, or is not a mapping."""
     value = config.accelerator.get("gradient_accumulation_kwargs")
     path = ("accelerator_config", "gradient_accumulation_kwargs")
     if value is not None and not isinstance(value, dict):

@@ -25,6 +25,7 @@ CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "pu
 
 @config_error(
     "KEY202",
+    source="the fields of transformers 4.30.0 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383",
     bad="output_dir: out\nevaluation_strategy: epoch\n",
     fixed="output_dir: out\neval_strategy: epoch\n",
     example={"strict_keys": True, "at": "/evaluation_strategy"},
@@ -45,8 +46,6 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     Fix: use the replacement. `evaluation_strategy` is now `eval_strategy`; `warmup_ratio: 0.1` is `warmup_steps: 0.1`
     from 5.0 on, but a ratio of 1.0 would be one step; `group_by_length: true` is `train_sampling_strategy:
     group_by_length`; other fields were removed without a replacement.
-
-    Source: the fields of transformers 4.30.0 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383.
     """
     strict = config.facts.strict_keys
     if not strict and not OWN_LOOP.isdisjoint(config.values):

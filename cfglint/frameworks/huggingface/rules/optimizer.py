@@ -38,6 +38,7 @@ TORCH_CONVERTED: dict[str, Conversions] = {
 
 @init_error(
     "HFT050",
+    source="torch 2.13 optim/adam.py:58-72",
     old_names=("optimizer-range",),
     bad=(
         "output_dir: out\nadam_beta2: 1.0\n",
@@ -55,8 +56,6 @@ def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
     requires both betas to be floats: write `0.0`, not `0`.
 
     Fix: use a value in the range. Where the DeepSpeed config has an optimizer, these fields are only compared with it.
-
-    Source: torch 2.13 optim/adam.py:58-72.
     """
     args = config.arguments
     if not config.parsed or not config.makes_optimizer:
@@ -86,17 +85,15 @@ def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
 
 @init_error(
     "HFT051",
+    source="transformers 5.23.0 trainer_optimizer.py:65-73, and the functions of the optimizers from :262 on; `sgd`, `adagrad` and "
+    "`rmsprop` read `optim_args` from 5.3.0 on",
     old_names=("optimizer-arguments",),
     bad=("output_dir: out\noptim_args: momentum\n", "output_dir: out\noptim_args: momentum=x\noptim: sgd\n"),
     good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
     example={"at": "/optim_args"},
 )
 def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
-    """`optim_args` is not a list of `name=value` pairs, or a value is not the number that the optimizer requires.
-
-    Source: transformers 5.23.0 trainer_optimizer.py:65-73, and the functions of the optimizers from :262 on; `sgd`, `adagrad` and
-    `rmsprop` read `optim_args` from 5.3.0 on.
-    """
+    """`optim_args` is not a list of `name=value` pairs, or a value is not the number that the optimizer requires."""
     value = config.arguments["optim_args"]
     if not isinstance(value, str) or not value or not config.parsed or not config.makes_optimizer:
         return
@@ -143,6 +140,7 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
 
 @init_error(
     "HFT052",
+    source="transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262",
     releases=(Releases((4, 39, 0)),),
     old_names=("target-modules",),
     bad=(
@@ -158,10 +156,7 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
     example={"at": "/optim"},
 )
 def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
-    """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP.
-
-    Source: transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262.
-    """
+    """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP."""
     optimizer = config.arguments.optimizer
     if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not config.makes_optimizer:
         return

@@ -88,6 +88,8 @@ OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that 
 
 @init_error(
     "STP003",
+    source="transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, "
+    "before the first step (5.23.0 trainer.py:1770, `_prepare_for_training`)",
     old_names=("scheduler-arguments",),
     bad=(
         "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
@@ -109,9 +111,6 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
     ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
     get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
-
-    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, before
-    the first step (5.23.0 trainer.py:1770, `_prepare_for_training`).
     """
     kind, given = built_schedule(config), config.arguments["lr_scheduler_kwargs"]
     if not kind:

@@ -23,6 +23,7 @@ FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
 
 @init_error(
     "TYP200",
+    source="the exception names the operation that fails; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged",
     about=VALUE,
     old_names=("uncoerced-value",),
     bad='output_dir: out\nmax_steps: "100"\n',
@@ -44,9 +45,6 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
     TRL's parser casts strings to the field's type, so the same file may work there.
 
     Fix: write the number without quotes, with a decimal point before the exponent.
-
-    Source: the exception names the operation that fails; transformers 5.23.0 hf_argparser.py:372-384
-    passes values on unchanged.
     """
     if not config.parsed:
         return
@@ -140,6 +138,7 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
 
 @warning(
     "TYP201",
+    source="transformers 5.23.0 training_args.py:1613-1618 (`if self.bf16`), hf_argparser.py:372-384 (no coercion)",
     about=VALUE,
     old_names=("text-for-boolean",),
     bad='output_dir: out\nbf16: "false"\n',
@@ -152,8 +151,6 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
     `bf16: "false"` silently enables bf16.
 
     Fix: write true or false without quotes.
-
-    Source: transformers 5.23.0 training_args.py:1613-1618 (`if self.bf16`), hf_argparser.py:372-384 (no coercion).
     """
     for name, value in config.arguments.given.items():
         if isinstance(value, str) and config.arguments.kind_of(name) == "bool":
@@ -168,6 +165,7 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
 
 @warning(
     "TYP202",
+    source="Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged",
     about=VALUE,
     old_names=("truth-for-number",),
     bad="output_dir: out\nper_device_train_batch_size: true\n",
@@ -180,8 +178,6 @@ def boolean_for_number(config: TrainerConfig) -> Iterator[Finding]:
     In YAML 1.1 `yes`, `on`, `no` and `off` are booleans too.
 
     Fix: write the number.
-
-    Source: Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged.
     """
     for name, value in config.arguments.given.items():
         if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC and not is_refused(config, name):

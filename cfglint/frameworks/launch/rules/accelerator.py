@@ -43,6 +43,7 @@ IMPORT = "from accelerate import Accelerator\n\n"
 
 @config_error(
     "LCH020",
+    source="accelerate 1.15.0 accelerator.py:274-301, 312-317, 540-545",
     bad=(
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bfloat16')\n"},
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precison='bf16')\n"},
@@ -64,8 +65,6 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
 
     The program is read as a syntax tree; only literals are checked. Arguments of releases before 0.20 are not reported.
     `dispatch_batches`, `even_batches` and `use_seedable_sampler` moved to `DataLoaderConfiguration` in accelerate 1.0.
-
-    Source: accelerate 1.15.0 accelerator.py:274-301, 312-317, 540-545.
     """
     call = config.accelerator
     for key, node in call.root.pairs() if call is not None and call.root is not None else ():

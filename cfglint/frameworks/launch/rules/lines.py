@@ -52,6 +52,7 @@ def of_release(releases: Releases, config: LaunchConfig) -> bool:
 
 @load_error(
     "LCH001",
+    source="bash 5.2; 19 of 689 recorded launch scripts lose arguments this way",
     bad=(
         "torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
         "torchrun --nproc_per_node 8 \\ \n    train.py --per_device_train_batch_size 4\n",
@@ -75,8 +76,6 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     It is an error where the program is known to refuse the arguments, or the launcher gets no program.
 
     Run-time error: ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
-
-    Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """
     return problems(config, "LCH001")
 
@@ -85,6 +84,10 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     "LCH002",
     about=LAUNCH,
     raises="FileNotFoundError: [Errno 2] No such file or directory",
+    source="accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), 1.15.0 utils/deepspeed.py:136-158 "
+    "(HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile), trl 1.16.0 scripts/utils.py (TrlParser), "
+    "axolotl 0.21.0 cli/main.py (ConfigPath), LLaMA-Factory 0.9.5 hparams/parser.py (read_args), GPT-NeoX ea7aefd8 "
+    "megatron/neox_arguments/arguments.py (from_ymls)",
     bad={
         "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
         "train.py": "\n",
@@ -111,17 +114,13 @@ def missing_launch_file(config: LaunchConfig) -> Iterator[Finding]:
     `Error: Invalid value for 'CONFIG': Path '...' does not exist.`
 
     Fix: correct the path, or start the script from the folder that it expects.
-
-    Source: accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), 1.15.0 utils/deepspeed.py:136-158
-    (HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile), trl 1.16.0 scripts/utils.py (TrlParser),
-    axolotl 0.21.0 cli/main.py (ConfigPath), LLaMA-Factory 0.9.5 hparams/parser.py (read_args), GPT-NeoX ea7aefd8
-    megatron/neox_arguments/arguments.py (from_ymls).
     """
     return problems(config, "LCH002")
 
 
 @warning(
     "LCH004",
+    source="accelerate 1.15.0 utils/launch.py:216",
     about=LAUNCH,
     bad="accelerate launch --multi_gpu --num_processes 15 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
     good="accelerate launch --multi_gpu --num_processes 16 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
@@ -132,14 +131,13 @@ def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
     `num_processes` is the total; each machine starts the quotient, and the remainder is dropped silently.
 
     Fix: make `num_processes` a multiple of `num_machines`.
-
-    Source: accelerate 1.15.0 utils/launch.py:216.
     """
     return problems(config, "LCH004")
 
 
 @load_error(
     "LCH005",
+    source="deepspeed 0.19.8 launcher/runner.py:440-500",
     about=LAUNCH,
     bad="deepspeed --num_gpus 4 --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
@@ -152,14 +150,13 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     refused, too.
 
     Fix: choose the GPUs in one way only.
-
-    Source: deepspeed 0.19.8 launcher/runner.py:440-500.
     """
     return problems(config, "LCH005")
 
 
 @warning(
     "LCH006",
+    source="deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py",
     about=LAUNCH,
     bad="CUDA_VISIBLE_DEVICES=2,3 deepspeed --num_gpus 2 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --include localhost:2,3 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
@@ -170,14 +167,13 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
 
     The deepspeed launcher deletes the variable and uses physical ids: with `--num_gpus N` the first N of the machine. torchrun does
     not look at it: more processes than visible devices start, and those without a device fail.
-
-    Source: deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py.
     """
     return problems(config, "LCH006")
 
 
 @warning(
     "LCH007",
+    source="accelerate 1.15.0 commands/launch.py (launch_command, simple_launcher)",
     about=LAUNCH,
     bad={
         "train.sh": "accelerate launch --config_file one.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
@@ -193,14 +189,14 @@ def single_process_config(config: LaunchConfig) -> Iterator[Finding]:
     """`distributed_type: "NO"` starts one process and ignores `--num_processes`.
 
     Only `--multi_gpu`, `--use_deepspeed` or `--use_fsdp` override the file's type.
-
-    Source: accelerate 1.15.0 commands/launch.py (launch_command, simple_launcher).
     """
     return problems(config, "LCH007")
 
 
 @load_error(
     "LCH008",
+    source="accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env); 0.33.0 "
+    "commands/config/config_args.py:175",
     about=LAUNCH,
     releases=(
         Releases(until=(0, 34, 0), package="accelerate", of="the class that requires it in the file"),
@@ -228,15 +224,13 @@ def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
 
     A config file without `num_processes` needs `--num_processes` on the line; before accelerate 0.34 the file has to have it, whatever
     the line says. `--multi_gpu` needs at least two processes; more than one machine needs `--machine_rank` where no file gives it.
-
-    Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env); 0.33.0
-    commands/config/config_args.py:175.
     """
     return problems(config, "LCH008")
 
 
 @warning(
     "LCH009",
+    source="accelerate 1.15.0 commands/launch.py (launch_command)",
     about=LAUNCH,
     bad="accelerate launch --num_processes 8 --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
     good="accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
@@ -246,14 +240,13 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
     """`--deepspeed_config_file` is given to a launch that does not use DeepSpeed.
 
     Without `--use_deepspeed` or a config file of type DEEPSPEED the launch is plain multi-GPU, and the file is never read.
-
-    Source: accelerate 1.15.0 commands/launch.py (launch_command).
     """
     return problems(config, "LCH009")
 
 
 @warning(
     "LCH010",
+    source="deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py",
     about=LAUNCH,
     bad="deepspeed train.py --num_gpus 4 --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --num_gpus 4 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
@@ -264,14 +257,13 @@ def option_after_program(config: LaunchConfig) -> Iterator[Finding]:
     """A launcher option is placed after the program and is passed to the program instead.
 
     What follows the program's name belongs to the program: `deepspeed train.py --num_gpus 4` uses every GPU of the machine.
-
-    Source: deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py.
     """
     return problems(config, "LCH010")
 
 
 @warning(
     "LCH011",
+    source="deepspeed 0.19.8 launcher/runner.py (fetch_hostfile)",
     about=LAUNCH,
     bad={"train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n", "train.py": "\n"},
     good={
@@ -285,14 +277,13 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     """The hostfile of a deepspeed launch does not exist.
 
     The launcher warns and continues with the local machine and all its GPUs.
-
-    Source: deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
     """
     return problems(config, "LCH011")
 
 
 @warning(
     "LCH012",
+    source="transformers 5.23.0 hf_argparser.py:158-260 (`label_names`, `include_for_metrics` and `debug` take several words)",
     about=LAUNCH,
     bad=(
         f"torchrun --nproc_per_node 8 train.py {TRAINER} --report_to wandb tensorboard\n",
@@ -308,8 +299,6 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     where the program is known to do so), and a program that asks for the remaining strings drops them.
 
     Fix: quote the words (`--fsdp "full_shard auto_wrap"`); several trackers can only be given in a file, or as `all`.
-
-    Source: transformers 5.23.0 hf_argparser.py:158-260 (`label_names`, `include_for_metrics` and `debug` take several words).
     """
     command = config.command
     launch = config.facts.launch
@@ -339,6 +328,7 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
 
 @load_error(
     "LCH013",
+    source="torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260",
     about=LAUNCH,
     bad="torchrun --nproc_per_node 8 --master_port --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
     good="torchrun --nproc_per_node 8 --master_port 29501 --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
@@ -350,14 +340,13 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     argparse does not accept a word that begins with a dash as a value: `expected one argument`, exit status 2. That holds for
     the launchers, and for fields of TrainingArguments whose default is null, such as `--tf32` and `--greater_is_better`: they
     need `True` after them, unlike other booleans.
-
-    Source: torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260.
     """
     return problems(config, "LCH013")
 
 
 @info(
     "LCH014",
+    source="transformers 5.23.0 training_args.py (__post_init__), recorded with accelerate 1.15.0",
     about=LAUNCH,
     bad={
         "train.sh": "accelerate launch --config_file z3.yaml train.py --per_device_train_batch_size 4 --deepspeed ds.json\n",
@@ -376,14 +365,13 @@ def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
     ZeRO stage and offloading of the accelerate config have no effect then.
 
     Fix: name the DeepSpeed file in one place.
-
-    Source: transformers 5.23.0 training_args.py (__post_init__), recorded with accelerate 1.15.0.
     """
     return problems(config, "LCH014")
 
 
 @warning(
     "LCH015",
+    source="sbatch(1) 22.05; torch 2.13.0 distributed/run.py does not check the count",
     about=LAUNCH,
     bad={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
     good={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
@@ -394,14 +382,15 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     A header that asks for more than the line uses is not reported: the job may use the rest for something else.
 
     Fix: ask for as many GPUs as the line starts processes.
-
-    Source: sbatch(1) 22.05; torch 2.13.0 distributed/run.py does not check the count.
     """
     return problems(config, "LCH015")
 
 
 @load_error(
     "LCH018",
+    source="torch 2.13.0 distributed/run.py (determine_local_world_size, parse_min_max_nnodes) and "
+    "distributed/elastic/agent/server/api.py:107 (WorkerSpec), deepspeed 0.19.8 launcher/runner.py (parse_args), accelerate "
+    "1.15.0 commands/launch.py (launch_command_parser)",
     about=LAUNCH,
     old_names=("unusable-process-count",),
     bad=(
@@ -419,16 +408,13 @@ def invalid_process_or_node_count(config: LaunchConfig) -> Iterator[Finding]:
     `torchrun --nproc_per_node` accepts an integer above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
     `deepspeed` and `accelerate launch` accept integers. A value such as `false` or `2.0` is refused before anything starts,
     and so is an empty variable.
-
-    Source: torch 2.13.0 distributed/run.py (determine_local_world_size, parse_min_max_nnodes) and
-    distributed/elastic/agent/server/api.py:107 (WorkerSpec), deepspeed 0.19.8 launcher/runner.py (parse_args), accelerate 1.15.0
-    commands/launch.py (launch_command_parser).
     """
     return problems(config, "LCH018")
 
 
 @warning(
     "LCH021",
+    source="transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own",
     about=LAUNCH,
     bad={"train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ../shared/ds.json {TRAINER}\n", "train.py": "\n"},
     good={
@@ -444,7 +430,5 @@ def launch_file_outside_project(config: LaunchConfig) -> Iterator[Finding]:
     The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else the working
     directory; links are resolved first. The content of such a file is neither read nor shown, because a script from elsewhere could
     name any file of the machine. The same holds for scripts that a script sources or calls: what they set is unknown.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
     """
     return problems(config, "LCH021")

@@ -29,16 +29,14 @@ EVALUATED = BASE + "eval_dataset: other\n"
 
 @config_error(
     "LLF010",
+    source="llamafactory 0.9.5 hparams/data_args.py:159-163",
     releases=FROM_083,
     bad=(EVALUATED + "val_size: 0.1\n", BASE.replace("dataset: mine\n", "dataset: null\n") + "val_size: 0.1\n"),
     good=BASE + "val_size: 0.1\n",
     example={**KIND, "at": "/val_size"},
 )
 def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`val_size` moves samples of the training set to the evaluation set, so it needs `dataset` and excludes `eval_dataset`.
-
-    Source: llamafactory 0.9.5 hparams/data_args.py:159-163.
-    """
+    """`val_size` moves samples of the training set to the evaluation set, so it needs `dataset` and excludes `eval_dataset`."""
     if not config.held_out:
         return
     if config.own("dataset") is None:
@@ -58,6 +56,7 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @config_error(
     "LLF011",
+    source="llamafactory 0.9.5 hparams/data_args.py:165-174",
     releases=FROM_083,
     bad=(
         BASE + "interleave_probs: 0.5,0.5\n",
@@ -67,10 +66,7 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/interleave_probs"},
 )
 def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`interleave_probs` is for data sets that are interleaved, one probability for each.
-
-    Source: llamafactory 0.9.5 hparams/data_args.py:165-174.
-    """
+    """`interleave_probs` is for data sets that are interleaved, one probability for each."""
     given = config.own("interleave_probs")
     if given is None:
         return
@@ -107,6 +103,7 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @config_error(
     "LLF012",
+    source="llamafactory 0.9.5 hparams/data_args.py:176-180, hparams/parser.py:356",
     bad=(
         BASE + "streaming: true\nmax_steps: 100\nval_size: 0.1\n",
         BASE + "streaming: true\nmax_steps: 100\nmax_samples: 1000\n",
@@ -119,8 +116,6 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`streaming` does not know how many samples there are.
 
     So it needs `max_steps`, and excludes `max_samples` and a `val_size` that is a ratio.
-
-    Source: llamafactory 0.9.5 hparams/data_args.py:176-180, hparams/parser.py:356.
     """
     if not config.own("streaming"):
         return
@@ -151,21 +146,20 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF013",
     releases=FROM_090,
     raises="ValueError: `mask_history` is incompatible with `train_on_prompt`.",
+    source="llamafactory 0.9.5 hparams/data_args.py:182",
     bad=BASE + "mask_history: true\ntrain_on_prompt: true\n",
     good=BASE + "mask_history: true\n",
     example={**KIND, "at": "/mask_history"},
 )
 def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`mask_history` and `train_on_prompt` are incompatible: one removes turns from the loss, the other adds the prompt.
-
-    Source: llamafactory 0.9.5 hparams/data_args.py:182.
-    """
+    """`mask_history` and `train_on_prompt` are incompatible: one removes turns from the loss, the other adds the prompt."""
     if config.own("mask_history") and config.own("train_on_prompt"):
         yield excludes(config.field("mask_history"), config.field("train_on_prompt"), one_off("mask_history", "train_on_prompt"))
 
 
 @init_error(
     "LLF014",
+    source="llamafactory 0.9.5 data/template.py:638, 652-2100 (register_template)",
     bad=BASE + "template: lama3\n",
     fixed=BASE + "template: llama3\n",
     example={**KIND, "at": "/template"},
@@ -176,8 +170,6 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Releases add templates, and forks have their own. Without `template` the tokenizer's own chat template is used.
 
     Fix: use a name that the release has.
-
-    Source: llamafactory 0.9.5 data/template.py:638, 652-2100 (register_template).
     """
     name = config.own("template")
     if name is None or (isinstance(name, str) and name in templates(config.own_version)):
@@ -210,15 +202,13 @@ def nearest_template(name: str, release: Version) -> str | None:
 @init_error(
     "LLF015",
     raises="ValueError: Current template does not support `train_on_prompt`.",
+    source="llamafactory 0.9.5 data/template.py:643",
     bad=BASE + "template: bailing\ntrain_on_prompt: true\n",
     good=BASE + "template: llama3\ntrain_on_prompt: true\n",
     example={**KIND, "at": "/train_on_prompt"},
 )
 def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """The template ends a turn by the end-of-sequence token alone, and `train_on_prompt` does not support that.
-
-    Source: llamafactory 0.9.5 data/template.py:643.
-    """
+    """The template ends a turn by the end-of-sequence token alone, and `train_on_prompt` does not support that."""
     row = templates(config.own_version).get(config.own("template"), ())
     if config.own("train_on_prompt") and row and row[DEFAULT]:
         message = f"`template: {config.own('template')}` does not support `train_on_prompt`"
@@ -234,15 +224,13 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
     "LLF016",
     releases=FROM_083,
     raises="ValueError: Please specify dataset for training.",
+    source="llamafactory 0.9.5 hparams/parser.py:359",
     bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: full\ndo_train: true\n",
     good=BASE,
     example={**KIND, "at": "/do_train"},
 )
 def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`do_train` requires `dataset`.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:359.
-    """
+    """`do_train` requires `dataset`."""
     if config.trains and config.own("dataset") is None:
         yield Finding(
             config.field("do_train"),
@@ -256,6 +244,7 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF017",
     releases=FROM_083,
     raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
+    source="llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537",
     bad=(
         BASE + "eval_strategy: steps\n",
         BASE + "do_eval: true\n",
@@ -278,8 +267,6 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`; before 0.9.4 `ValueError: Please
     specify dataset for evaluation.`, ``ValueError: Cannot use `predict_with_generate` if `eval_dataset` is None.``
-
-    Source: llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537.
     """
     size = config.own("val_size")
     if config.own("eval_dataset") is not None or not is_number(size):
@@ -311,16 +298,14 @@ def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
 
 @config_error(
     "LLF018",
+    source="llamafactory 0.9.5 hparams/model_args.py:347-351",
     releases=PIXELS_COMPARED,
     bad=BASE + "image_max_pixels: 100\n",
     good=BASE + "image_max_pixels: 262144\n",
     example={**KIND, "at": "/image_max_pixels"},
 )
 def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """The most pixels of an image or frame are fewer than the least: 1024 for images and 256 for frames by default.
-
-    Source: llamafactory 0.9.5 hparams/model_args.py:347-351.
-    """
+    """The most pixels of an image or frame are fewer than the least: 1024 for images and 256 for frames by default."""
     for what in ("image", "video"):
         most, least = f"{what}_max_pixels", f"{what}_min_pixels"
         if is_number(config.own(most)) and is_number(config.own(least)) and config.own(most) < config.own(least):
@@ -342,6 +327,7 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF019",
     releases=DESCRIPTIONS_READ,
     raises="AttributeError: 'Logger' object has no attribute 'error_rank0'",
+    source="llamafactory 0.9.5 hparams/model_args.py:217-254, extras/logging.py",
     bad=BASE + "new_special_tokens_config: tokens.yaml\n",
     good=BASE + 'add_special_tokens: "<think>"\n',
     example={**KIND, "at": "/new_special_tokens_config"},
@@ -350,8 +336,6 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
     """`new_special_tokens_config` names a file that does not exist.
 
     The exception hides the reason: LLaMA-Factory fails while it logs that the file cannot be read.
-
-    Source: llamafactory 0.9.5 hparams/model_args.py:217-254, extras/logging.py.
     """
     from os.path import dirname, exists, join
 

@@ -36,6 +36,7 @@ FORK = 3  # with this many unknown keys an undeclared file is assumed to be writ
 
 @config_error(
     "LLF001",
+    source="llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict)",
     bad=(
         BASE + "lora_ranks: 16\n",
         BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
@@ -55,8 +56,6 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, an environment variable: they are a warning.
 
     Fix: use the name of the field, or remove the key.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
     unknown = [key for key in config.values if not known(key, config)]
     if unknown:
@@ -160,16 +159,14 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
 
 @config_error(
     "LLF002",
+    source="llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31",
     when_partial=SKIP,
     bad=(NO_MODEL, Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}})),
     good=BASE,
     example=KIND,
 )
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`model_name_or_path` is required.
-
-    Source: llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31.
-    """
+    """`model_name_or_path` is required."""
     required = is_required("model_name_or_path", config.own_version)
     missing = "model_name_or_path" not in config.values if required else config.own("model_name_or_path") is None
     if config.readable and missing:

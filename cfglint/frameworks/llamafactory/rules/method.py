@@ -48,6 +48,7 @@ def methods(config: LlamaFactoryConfig) -> tuple[str, ...]:
 @config_error(
     "LLF020",
     raises="AssertionError: Invalid fine-tuning method.",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:576",
     bad=BASE + "finetuning_type: qlora\n",
     good=LORA,
     example={**KIND, "at": "/finetuning_type"},
@@ -56,8 +57,6 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`finetuning_type` must be lora, oft, freeze or full. QLoRA is lora with `quantization_bit: 4`.
 
     Fix: use one of the four.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:576.
     """
     known = methods(config)
     if config.method not in known:
@@ -69,15 +68,13 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @init_error(
     "LLF021",
+    source="llamafactory 0.9.5 train/tuner.py:127",
     bad=BASE.replace("sft", "sftt"),
     good=BASE,
     example={**KIND, "at": "/stage"},
 )
 def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted.
-
-    Source: llamafactory 0.9.5 train/tuner.py:127.
-    """
+    """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted."""
     stages = choices("stage", config.own_version)
     if config.stage not in stages and config.package not in config.facts.outside:  # a fork may have more
         message = f"`stage` is {spelled(config.stage)}; it must be one of {', '.join(stages)}"
@@ -87,15 +84,13 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @config_error(
     "LLF022",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:604-615",
     bad=(FULL + "use_dora: true\n", Example(FULL + "loraplus_lr_ratio: 16.0\n", at="/loraplus_lr_ratio")),
     good=LORA + "use_dora: true\n",
     example={**KIND, "at": "/use_dora"},
 )
 def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:604-615.
-    """
+    """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`."""
     if config.method == "lora" or config.method not in methods(config):
         return
     for name in LORA_ONLY if config.own_version in LORA_OPTIONS else LORA_ONLY[:1]:
@@ -110,15 +105,13 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 @config_error(
     "LLF023",
     raises="ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:592",
     bad=FULL + "use_llama_pro: true\n",
     good=BASE + "finetuning_type: freeze\nuse_llama_pro: true\n",
     example={**KIND, "at": "/use_llama_pro"},
 )
 def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:592.
-    """
+    """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all."""
     if config.own("use_llama_pro") and config.method == "full":
         message = "`use_llama_pro` is incompatible with `finetuning_type: full`"
         remedy = "set `finetuning_type: freeze`, or set `use_llama_pro: false`"
@@ -127,6 +120,7 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @config_error(
     "LLF024",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:595-599",
     bad=(
         LORA + "use_badam: true\n",
         Example(LORA + "use_galore: true\n", at="/use_galore"),
@@ -142,10 +136,7 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "gpus": 1, "at": "/use_badam"},
 )
 def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:595-599.
-    """
+    """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other."""
     used = [name for name in SWITCHES if config.own(name)]
     those = "GaLore, APOLLO or BAdam" if config.own_version in APOLLO_KNOWN else "GaLore or BAdam"
     if config.method == "lora" and config.own_version not in BADAM_WITHOUT_LORA:
@@ -164,6 +155,7 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @init_error(
     "LLF025",
+    source="llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333",
     bad=FULL + "use_galore: true\n",
     fixed=FULL + "use_galore: true\noptim: adamw_torch\n",
     example={**KIND, "gpus": 1, "at": "/use_galore"},
@@ -174,8 +166,6 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     GaLore also accepts adafactor and the 8-bit AdamW.
 
     Fix: set `optim: adamw_torch`.
-
-    Source: llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333.
     """
     if not config.trains or not config.parsed or not config.makes_optimizer:
         return
@@ -202,15 +192,13 @@ def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
 
 @init_error(
     "LLF026",
+    source="llamafactory 0.9.5 train/trainer_utils.py:250, 337",
     bad=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 8\n",
     good=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 1\n",
     example={**KIND, "gpus": 1, "at": "/galore_layerwise"},
 )
 def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated.
-
-    Source: llamafactory 0.9.5 train/trainer_utils.py:250, 337.
-    """
+    """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated."""
     if not config.trains or config.arguments["gradient_accumulation_steps"] == 1 or not config.makes_optimizer:
         return
     for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
@@ -225,15 +213,13 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
 @config_error(
     "LLF027",
     raises="ValueError: Adapter is only valid for the LoRA method.",
+    source="llamafactory 0.9.5 hparams/parser.py:185",
     bad=FULL + "adapter_name_or_path: saves/adapter\n",
     good=LORA + "adapter_name_or_path: saves/adapter\n",
     example={**KIND, "at": "/adapter_name_or_path"},
 )
 def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`adapter_name_or_path` requires `finetuning_type: lora`.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:185.
-    """
+    """`adapter_name_or_path` requires `finetuning_type: lora`."""
     if config.own("adapter_name_or_path") is not None and config.method != "lora" and config.method in methods(config):
         message = f"`adapter_name_or_path` requires `finetuning_type: lora`, but it is {config.method}"
         remedy = "set `finetuning_type: lora`, or remove `adapter_name_or_path`"
@@ -242,6 +228,7 @@ def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @config_error(
     "LLF028",
+    source="llamafactory 0.9.5 hparams/parser.py:188-202, 404",
     bad=(
         FULL + "quantization_bit: 4\n",
         LORA + "quantization_bit: 4\nresize_vocab: true\nfp8: true\n",
@@ -255,8 +242,6 @@ def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     So `quantization_bit` requires `finetuning_type` lora or oft, and excludes `pissa_init`, `resize_vocab`, `fp8`,
     several adapters, and `create_new_adapter` together with `adapter_name_or_path`.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:188-202, 404.
     """
     if config.own("quantization_bit") is None:
         return
@@ -296,15 +281,13 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
 @config_error(
     "LLF029",
     raises="AssertionError: We only accept 4-bit or 8-bit quantization.",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:577-578",
     bad=BASE + "ref_model_quantization_bit: 16\n",
     good=BASE + "ref_model_quantization_bit: 8\n",
     example={**KIND, "at": "/ref_model_quantization_bit"},
 )
 def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:577-578.
-    """
+    """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage."""
     for name in ("ref_model_quantization_bit", "reward_model_quantization_bit"):
         if config.own(name) not in (None, 8, 4):
             yield Finding(

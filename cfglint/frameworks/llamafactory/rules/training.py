@@ -15,15 +15,13 @@ if TYPE_CHECKING:
 @config_error(
     "LLF065",
     raises="ValueError: `--project` must be specified when using Trackio.",
+    source="llamafactory 0.9.5 hparams/parser.py:136",
     bad=BASE + 'report_to: trackio\nproject: ""\n',
     good=BASE + "report_to: trackio\nproject: mine\n",
     example={**KIND, "at": "/project"},
 )
 def trackio_project(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Trackio needs a project; an empty `project` is none.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:136.
-    """
+    """Trackio needs a project; an empty `project` is none."""
     if "trackio" in config.arguments.trackers and not config.arguments["project"]:
         yield Finding(
             config.field("project"),

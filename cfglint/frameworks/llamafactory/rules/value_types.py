@@ -34,6 +34,7 @@ CHECKED_ELSEWHERE = (
 
 @config_error(
     "LLF070",
+    source="the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189",
     bad=BASE + "adapter_name_or_path: [saves/one]\n",
     good=BASE + "adapter_name_or_path: saves/one\n",
     example={**KIND, "at": "/adapter_name_or_path"},
@@ -46,8 +47,6 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `AttributeError: 'list' object has no attribute 'split'`, `TypeError: '>' not supported between
     instances of 'str' and 'float'` (val_size), `ValueError: invalid literal for int() with base 10: 'true'` (use_galore).
-
-    Source: the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189.
     """
     if not config.parsed:
         return
@@ -69,6 +68,7 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @warning(
     "LLF071",
+    source="llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing)",
     bad=BASE + 'packing: "false"\n',
     fixed=BASE + "packing: false\n",
     example={**KIND, "at": "/packing"},
@@ -77,8 +77,6 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """A string in a boolean field counts as true, even `"false"`.
 
     Fix: write true or false without quotes.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
     """
     for name, value in config.values.items():
         if isinstance(value, str) and types(name, config.own_version)[:1] == ("bool",) and value.strip().lower() in FALSE_WORDS:
@@ -94,6 +92,7 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @warning(
     "LLF072",
+    source="omegaconf 2.4.0 _yaml.py; llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing)",
     bad=BASE + "max_samples: None\n",
     fixed=BASE + "max_samples: null\n",
     example={**KIND, "at": "/max_samples"},
@@ -104,8 +103,6 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
     It is not refused at startup; data or model code fails later, or compares it wrongly.
 
     Fix: use `null`, or the number without quotes.
-
-    Source: omegaconf 2.4.0 _yaml.py; llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
     """
     from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
 
@@ -128,6 +125,7 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @warning(
     "LLF073",
+    source="the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict)",
     old_names=("unchecked-own-choice",),
     bad=BASE + "flash_attn: flash2\n",
     good=BASE + "flash_attn: fa2\n",
@@ -137,8 +135,6 @@ def invalid_llamafactory_choice(config: LlamaFactoryConfig) -> Iterator[Finding]
     """A value is not among those that the field lists, and the parser does not check it.
 
     What happens then depends on the field: another branch is taken silently, or loading model or data fails.
-
-    Source: the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
     for name, value in config.values.items():
         allowed = choices(name, config.own_version)

@@ -44,6 +44,7 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
 
 @init_error(
     "NEO090",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/zero/config.py, runtime/config_utils.py:57, comm/config.py, monitor/config.py",
     old_names=("deepspeed-section",),
     bad=(
         "{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
@@ -70,9 +71,6 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
     reduce_buckt_size Extra inputs are not permitted`.
 
     Fix: use the name that the message suggests, or remove the key.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/zero/config.py, runtime/config_utils.py:57,
-    comm/config.py, monitor/config.py.
     """
     from cfglint.frameworks.deepspeed.models import EARLY, TWICE
     from cfglint.frameworks.pydantic import UNKNOWN
@@ -158,6 +156,8 @@ def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None,
 
 @init_error(
     "NEO091",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:252-266; gpt-neox (May 2026) "
+    "megatron/neox_arguments/deepspeed_args.py",
     old_names=("communication-data-type",),
     bad=(
         "{communication_data_type: true}\n",
@@ -170,9 +170,6 @@ def invalid_communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
     """`communication_data_type` has no valid value at top level.
 
     GPT-NeoX accepts only a boolean, DeepSpeed only the strings fp32, fp16 and bf16.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:252-266; gpt-neox (May 2026)
-    megatron/neox_arguments/deepspeed_args.py.
     """
     value = engine_value(config, "communication_data_type")
     if value is None:
@@ -195,16 +192,14 @@ def invalid_communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
 @init_error(
     "NEO092",
     raises="ElasticityConfigError: One or more batch related parameters were found in your ds_config",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:757-785",
     bad="{elasticity: {enabled: true, max_train_batch_size: 64, micro_batch_sizes: [4], min_gpus: 1, max_gpus: 64, version: 0.1}}\n",
     good="{elasticity: {enabled: true, max_train_batch_size: 64, micro_batch_sizes: [4], min_gpus: 1, max_gpus: 64, version: 0.1, "
     "ignore_non_elastic_batch_info: true}}\n",
     example={**RUN, "at": "/elasticity"},
 )
 def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
-    """Elastic training is incompatible with the batch sizes that GPT-NeoX always passes.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:757-785.
-    """
+    """Elastic training is incompatible with the batch sizes that GPT-NeoX always passes."""
     section = engine_value(config, "elasticity")
     if isinstance(section, dict) and section.get("enabled") and not section.get("ignore_non_elastic_batch_info"):
         message = "`elasticity` is incompatible with the batch sizes that GPT-NeoX passes to DeepSpeed"
@@ -213,6 +208,7 @@ def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO093",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-505, 725-727, 879",
     old_names=("extra-args-batch",),
     bad="{train_micro_batch_size_per_gpu: 4, deepspeed_extra_args: {train_batch_size: 100}}\n",
     good="{train_micro_batch_size_per_gpu: 4}\n",
@@ -222,8 +218,6 @@ def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
     """Batch sizes in `deepspeed_extra_args` contradict those that the launcher computed.
 
     The launcher ignores them; in the workers they override the computed ones, which are then checked again.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-505, 725-727, 879.
     """
     extra, batch = config.derived.extra, config.batch
     names = [name for name in (TOTAL, MICRO, ACCUMULATION) if name in extra]
@@ -250,6 +244,7 @@ def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO094",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:192-202",
     old_names=("loss-scale-power",),
     bad='{fp16: {enabled: true, initial_scale_power: "12"}}\n',
     fixed="{fp16: {enabled: true, initial_scale_power: 12}}\n",
@@ -261,8 +256,6 @@ def invalid_loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
     DeepSpeed raises 2 to this power.
 
     Fix: use a number, for example 16 for a scale of 65536.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:192-202.
     """
     power = config.get("fp16", "initial_scale_power", default=16)
     if config.derived.precision == "fp16" and not is_number(power):
@@ -275,6 +268,8 @@ def invalid_loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO095",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125, deepspeed/elasticity/config.py:60-75, "
+    "deepspeed/runtime/config.py:560-580, 865",
     old_names=("deepspeed-value",),
     bad=(
         "{curriculum_learning: {curriculum_type: seqlen}}\n",
@@ -295,9 +290,6 @@ def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     a boolean, and `sparse_attention.mode` one of five values.
 
     Fix: set the key that the message names.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125,
-    deepspeed/elasticity/config.py:60-75, deepspeed/runtime/config.py:560-580, 865.
     """
     curriculum = engine_value(config, "curriculum_learning")
     if isinstance(curriculum, dict) and "enabled" not in curriculum:
@@ -358,6 +350,7 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
     "PRC306",
     old_names=("two-precisions-for-deepspeed",),
     raises="AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:835; gpt-neox (May 2026) megatron/neox_arguments/arguments.py:982-997",
     bad="{precision: fp16, deepspeed_extra_args: {bf16: {enabled: true}}}\n",
     good="{precision: fp16}\n",
     example={**RUN, "at": "/deepspeed_extra_args/bf16"},
@@ -366,9 +359,6 @@ def extra_args_precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
     """`deepspeed_extra_args` and `precision` enable different precisions.
 
     GPT-NeoX passes the section of its own precision to DeepSpeed, in addition to the extra one.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:835; gpt-neox (May 2026)
-    megatron/neox_arguments/arguments.py:982-997.
     """
     extra, own = config.derived.extra, {"fp16": "fp16", "bfloat16": "bf16"}.get(config.derived.precision)
     for name, other in (("bf16", "fp16"), ("fp16", "bf16")):

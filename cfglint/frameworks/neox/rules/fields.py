@@ -56,6 +56,7 @@ REPLACED = frozenset(("config_files", "user_script"))
 
 @config_error(
     "KEY300",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in neox_args.py and deepspeed_args.py",
     bad="{num_layers: 2, save_interval: 1000}\n",
     fixed="{num_layers: 2, checkpoint_factor: 1000}\n",
     example={**RUN, "at": "/save_interval"},
@@ -69,9 +70,6 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     forks fail in the same way as a typo.
 
     Fix: use the current name, or remove the key.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in
-    neox_args.py and deepspeed_args.py.
     """
     for name in config.values if not config.is_for_fork else ():
         if not config.knows(name):
@@ -121,6 +119,7 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
 
 @config_error(
     "TYP300",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385",
     about=VALUE,
     old_names=("wrong-type",),
     bad="{num_layers: 2, eval_iters: 10.0}\n",
@@ -141,8 +140,6 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
     validated`, `TypeError: can't multiply sequence by non-int of type 'float'`.
 
     Fix: write a value of the argument's type.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385.
     """
     for name, path, value, exception in _refused(config):
         if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or is_number(value)):
@@ -160,6 +157,7 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
     about=VALUE,
     old_names=("value-not-allowed",),
     raises=fields.CANNOT,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403",
     bad="{num_layers: 2, norm: batchnorm}\n",
     good="{num_layers: 2, norm: rmsnorm}\n",
     example={**RUN, "at": "/norm"},
@@ -168,8 +166,6 @@ def invalid_value(config: NeoXConfig) -> Iterator[Finding]:
     """A value is not a valid choice for its argument.
 
     The check ignores case; the code that uses the value may not (see NEO065 and TYP304).
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403.
     """
     for name, path, value, _ in _refused(config):
         check = config.check_of(name)
@@ -187,6 +183,7 @@ def invalid_value(config: NeoXConfig) -> Iterator[Finding]:
 
 @config_error(
     "TYP302",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088, 1268",
     about=VALUE,
     old_names=("null-in-arithmetic",),
     bad="{num_layers: 2, moe_num_experts: null}\n",
@@ -199,8 +196,6 @@ def null_for_number(config: NeoXConfig) -> Iterator[Finding]:
     null passes every type check, so it fails only in the first comparison.
 
     Fix: remove the argument to use its default.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088, 1268.
     """
     nulls = {"moe_num_experts": "TypeError: '>' not supported between instances of 'NoneType' and 'int'"}
     if config.derived.lr is not None:

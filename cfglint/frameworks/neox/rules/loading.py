@@ -25,6 +25,7 @@ def written(document: Document, text: str) -> Setting:
 
 @load_error(
     "NEO001",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-249",
     old_names=("argument-in-two-files",),
     bad={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{seed: 2}\n"},
     good={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{data_path: text}\n"},
@@ -37,8 +38,6 @@ def duplicate_argument(config: NeoXConfig) -> Iterator[Finding]:
     values. The same happens in a single file when the spelling with dashes comes before the one with underscores.
 
     Fix: keep it in one of the files. If the values are equal, the later one can be removed safely.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-249.
     """
     for document, text, before, text_before in config.repeats:
         if "-" in text:
@@ -60,6 +59,7 @@ def duplicate_argument(config: NeoXConfig) -> Iterator[Finding]:
     "NEO002",
     old_names=("files-of-one-name",),
     raises="AssertionError: At least two config files have the same filename",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:258-261",
     bad={"small/model.yml": "{num_layers: 2}\n", "large/model.yml": "{hidden_size: 64}\n"},
     good={"small/model.yml": "{num_layers: 2}\n", "large/sizes.yml": "{hidden_size: 64}\n"},
     example=RUN,
@@ -68,8 +68,6 @@ def duplicate_file_name(config: NeoXConfig) -> Iterator[Finding]:
     """Two files of a run have the same file name, in different folders.
 
     GPT-NeoX saves all config files to one folder with every checkpoint.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:258-261.
     """
     seen: dict[str, Document] = {}
     for document in config.documents:
@@ -85,6 +83,7 @@ def duplicate_file_name(config: NeoXConfig) -> Iterator[Finding]:
 
 @warning(
     "KEY303",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-254",
     about=VALUE,
     old_names=("dashed-twin",),
     bad='{"seed": 1, "hidden_size": 64, "hidden-size": 128}\n',
@@ -96,8 +95,6 @@ def overridden_by_dashed_key(config: NeoXConfig) -> Iterator[Finding]:
 
     Dashes are converted to underscores after the check for duplicates, so `hidden-size` in a later file (or later
     in the same file) is not detected as a duplicate of `hidden_size`; it silently overrides it.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-254.
     """
     for document, text, before, text_before in config.repeats:
         if "-" in text:

@@ -32,6 +32,7 @@ CASED = {
 @init_error(
     "NEO060",
     raises="SystemExit",
+    source="gpt-neox (May 2026) megatron/training.py:876-893",
     bad=(
         "{zero_optimization: {stage: 2}, pipe_parallel_size: 1}\n",
         "{zero_optimization: {stage: 2}, pipe_parallel_size: 2}\n",
@@ -45,8 +46,6 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
 
     The workers print one line and exit **with status 0**, so a job scheduler records a success.
     `pipe_parallel_size: 1` enables the pipeline engine with one stage; 0 disables it.
-
-    Source: gpt-neox (May 2026) megatron/training.py:876-893.
     """
     stage, pipe, tensor = config.derived.worker_zero_stage, config.derived.pipe, config.derived.tensor
     if stage not in (2, 3) or pipe is None:
@@ -82,6 +81,8 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO061",
+    source="gpt-neox (May 2026) megatron/mpu/utils.py:24, megatron/model/transformer.py:119-160, 302-308, "
+    "megatron/model/gmlp.py:116, megatron/model/moe.py:46",
     old_names=("sizes-over-ranks",),
     bad="{model_parallel_size: 4, num_attention_heads: 6, hidden_size: 96, num_layers: 2}\n",
     good="{model_parallel_size: 4, num_attention_heads: 8, hidden_size: 96, num_layers: 2}\n",
@@ -94,9 +95,6 @@ def size_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
     activations the width of the MLP is two thirds of the configured one; `mlp_multiple_of` rounds it up.
 
     Fix: use sizes that are multiples of `model_parallel_size`.
-
-    Source: gpt-neox (May 2026) megatron/mpu/utils.py:24, megatron/model/transformer.py:119-160, 302-308,
-    megatron/model/gmlp.py:116, megatron/model/moe.py:46.
     """
     ranks = config.derived.tensor
     if type(ranks) is not int or ranks == 1:
@@ -130,15 +128,13 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, ConfigValue]]:
     "NEO062",
     old_names=("width-given-twice",),
     raises="AssertionError: Must pass either the absolute intermediate size or the relative expansion factor for the mamba projections",
+    source="gpt-neox (May 2026) megatron/model/transformer.py:106, megatron/model/rwkv/v6/rwkv.py:278",
     bad="{num_layers: 2, intermediate_size: 256, expansion_factor: 4.0}\n",
     good="{num_layers: 2, intermediate_size: 256}\n",
     example={**RUN, "at": "/expansion_factor"},
 )
 def conflicting_mlp_width(config: NeoXConfig) -> Iterator[Finding]:
-    """`intermediate_size` and `expansion_factor` are both set.
-
-    Source: gpt-neox (May 2026) megatron/model/transformer.py:106, megatron/model/rwkv/v6/rwkv.py:278.
-    """
+    """`intermediate_size` and `expansion_factor` are both set."""
     if config.argument("intermediate_size") is None or config.argument("expansion_factor") is None:
         return
     attention = config.derived.attention
@@ -148,6 +144,7 @@ def conflicting_mlp_width(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO063",
+    source="gpt-neox (May 2026) megatron/model/transformer.py:383-390",
     old_names=("rotary-share",),
     bad="{num_layers: 2, pos_emb: rotary, rotary_pct: 25}\n",
     good="{num_layers: 2, pos_emb: rotary, rotary_pct: 0.25}\n",
@@ -157,8 +154,6 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
     """`rotary_pct` is greater than 1.
 
     It is a fraction of the head's dimensions, not a percentage.
-
-    Source: gpt-neox (May 2026) megatron/model/transformer.py:383-390.
     """
     fraction = config.argument("rotary_pct")
     if config.argument("pos_emb") == "rotary" and is_number(fraction) and fraction > 1 and own_attention(config):
@@ -173,6 +168,7 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO064",
+    source="gpt-neox (May 2026) megatron/model/word_embeddings.py:115, megatron/model/transformer.py:439",
     old_names=("dropout-range",),
     bad=(
         "{num_layers: 2, hidden_dropout: 10}\n",
@@ -182,10 +178,7 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
     example={**RUN, "at": "/hidden_dropout"},
 )
 def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
-    """A dropout is not a probability between 0 and 1.
-
-    Source: gpt-neox (May 2026) megatron/model/word_embeddings.py:115, megatron/model/transformer.py:439.
-    """
+    """A dropout is not a probability between 0 and 1."""
     names = ["hidden_dropout"]
     attention = config.derived.attention
     if own_attention(config) and attention is not None and attention.any("global", "flash"):
@@ -207,6 +200,8 @@ def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO065",
+    source="gpt-neox (May 2026) megatron/model/norms.py:58, activations.py:65, init_functions.py:225; "
+    "megatron/neox_arguments/arguments.py:1389-1395",
     old_names=("name-in-another-case",),
     bad="{num_layers: 2, norm: RMSNorm}\n",
     fixed="{num_layers: 2, norm: rmsnorm}\n",
@@ -222,9 +217,6 @@ def case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
     recognized`, `NotImplementedError: Unknown init method Small_Init`.
 
     Fix: use lower case.
-
-    Source: gpt-neox (May 2026) megatron/model/norms.py:58, activations.py:65, init_functions.py:225;
-    megatron/neox_arguments/arguments.py:1389-1395.
     """
     from cfglint.frameworks.neox.fields import choices
 
@@ -248,6 +240,7 @@ def case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
     "NEO066",
     old_names=("sparse-attention-broken",),
     raises="TypeError: SparseSelfAttention.__init__() got an unexpected keyword argument 'mpu'",
+    source="gpt-neox (May 2026) megatron/model/utils.py:356; DeeperSpeed 91d1c55 deepspeed/ops/sparse_attention/sparse_self_attention.py",
     bad='{num_layers: 2, attention_config: [[["local", "global"], "all"]]}\n',
     good='{num_layers: 2, attention_config: [[["flash"], "all"]]}\n',
     example={**RUN, "at": "/attention_config"},
@@ -257,9 +250,6 @@ def unsupported_sparse_attention(config: NeoXConfig) -> Iterator[Finding]:
 
     Layers of the kinds `local`, `sparse_fixed`, `sparse_variable`, `bigbird` and `bslongformer` call a class
     of DeeperSpeed with an argument that was removed there.
-
-    Source: gpt-neox (May 2026) megatron/model/utils.py:356; DeeperSpeed 91d1c55
-    deepspeed/ops/sparse_attention/sparse_self_attention.py.
     """
     attention = config.derived.attention
     if attention is None or config.argument("attention_config") is None or not own_attention(config):
@@ -272,6 +262,7 @@ def unsupported_sparse_attention(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO067",
+    source="gpt-neox (May 2026) megatron/model/rwkv/v6/rwkv.py:281-298",
     old_names=("rwkv-sizes",),
     bad=(
         '{num_layers: 2, hidden_size: 64, num_attention_heads: 2, attention_config: [[["rwkv"], 2]]}\n',
@@ -288,8 +279,6 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
     None. `hidden_size` and `dim_att` must be multiples of 32, and `dim_att` a multiple of the heads.
 
     Fix: set `dim_att` to the value of `hidden_size`.
-
-    Source: gpt-neox (May 2026) megatron/model/rwkv/v6/rwkv.py:281-298.
     """
     attention = config.derived.attention
     if attention is None or not attention.any("rwkv") or config.argument("attention_config") is None:
@@ -320,6 +309,7 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO068",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420",
     old_names=("pipe-partition-method",),
     bad="{pipe_parallel_size: 2, num_layers: 4, pipe_partition_method: even}\n",
     good="{pipe_parallel_size: 2, num_layers: 4, pipe_partition_method: parameters}\n",
@@ -337,8 +327,6 @@ def invalid_pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
 
     Without pipeline parallelism the same code partitions the layers into one stage; the finding is then a
     warning, because no failing run was recorded.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420.
     """
     pipe, method = config.derived.pipe, config.argument("pipe_partition_method")
     if pipe is None or "pipe_partition_method" not in config.values:
@@ -398,6 +386,7 @@ def _layers(config: NeoXConfig) -> list[str]:
 
 @init_error(
     "NEO069",
+    source="gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47",
     old_names=("fusion-incompatible",),
     bad=(
         "{num_layers: 2, norm: non_parametric_layernorm, layernorm_fusion: true}\n",
@@ -407,10 +396,7 @@ def _layers(config: NeoXConfig) -> list[str]:
     example={**RUN, "at": "/layernorm_fusion"},
 )
 def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
-    """A fused kernel is incompatible with another setting.
-
-    Source: gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47.
-    """
+    """A fused kernel is incompatible with another setting."""
     if config.argument("norm") == "non_parametric_layernorm" and config.argument("layernorm_fusion"):
         text = "ValueError: neox_args.layernorm_fusion not supported for non_parametric_layernorm"
         message = "`layernorm_fusion` does not support `norm: non_parametric_layernorm`"
@@ -437,6 +423,8 @@ def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO058",
+    source="gpt-neox (May 2026) megatron/model/init_functions.py:33-175, transformer.py:119-160, 340, "
+    "positional_embeddings.py:40-70, gmlp.py:61, megatron/tokenizer/tokenizer.py:70-77",
     old_names=("model-not-buildable",),
     bad="{num_layers: 2, hidden_size: 64, num_attention_heads: -4, pos_emb: rotary, seq_length: 128}\n",
     good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, pos_emb: rotary, seq_length: 128}\n",
@@ -454,9 +442,6 @@ def invalid_model_size(config: NeoXConfig) -> Iterator[Finding]:
     not NoneType`, `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
 
     Fix: use a positive integer.
-
-    Source: gpt-neox (May 2026) megatron/model/init_functions.py:33-175, transformer.py:119-160, 340,
-    positional_embeddings.py:40-70, gmlp.py:61, megatron/tokenizer/tokenizer.py:70-77.
     """
     for name, message, exception in unbuildable(config):
         yield Finding(config.setting(name), message, exception=exception)
@@ -466,6 +451,7 @@ def invalid_model_size(config: NeoXConfig) -> Iterator[Finding]:
     "NEO059",
     old_names=("output-layer-parallelism",),
     raises="SystemExit: ERROR: Output layer parallelism over the hidden dim is currently broken",
+    source="gpt-neox (May 2026) megatron/model/transformer.py:216-236",
     bad="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: null}\n",
     fixed="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: column}\n",
     example={**RUN, "at": "/output_layer_parallelism"},
@@ -477,8 +463,6 @@ def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     is used only with `no_weight_tying`.
 
     Fix: set `output_layer_parallelism: column`.
-
-    Source: gpt-neox (May 2026) megatron/model/transformer.py:216-236.
     """
     value = config.argument("output_layer_parallelism")
     separate = config.argument("no_weight_tying") and config.argument("train_impl") != "rm"
@@ -495,6 +479,7 @@ def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     "NEO057",
     old_names=("orthogonal-broken",),
     raises="ValueError: Orthogonal init needs to be patched to support mup. Disable mup or use a different init method to avoid this error",
+    source="gpt-neox (May 2026) megatron/model/init_functions.py:95-113, 200-201",
     bad="{num_layers: 2, init_method: orthogonal}\n",
     good="{num_layers: 2, init_method: scaled_orthogonal}\n",
     example={**RUN, "at": "/init_method"},
@@ -504,8 +489,6 @@ def unsupported_orthogonal_init(config: NeoXConfig) -> Iterator[Finding]:
 
     The call omits an argument, so that `mup_init_scale` (1.0) is used as the muP switch, which this
     method rejects. `scaled_orthogonal` is called correctly.
-
-    Source: gpt-neox (May 2026) megatron/model/init_functions.py:95-113, 200-201.
     """
     for name in ("init_method", "output_layer_init_method"):
         if config.argument(name) == "orthogonal" and config.argument("mup_init_scale"):

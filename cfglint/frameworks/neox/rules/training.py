@@ -50,6 +50,7 @@ CLASSES = {
     old_names=("tokenizer-files",),
     when_partial=SKIP,
     raises="AssertionError",
+    source="gpt-neox (May 2026) megatron/tokenizer/tokenizer.py:36-62",
     bad=(
         "{tokenizer_type: HFTokenizer}\n",
         "{tokenizer_type: null}\n",
@@ -62,8 +63,6 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
 
     GPT2BPETokenizer, the default, requires `vocab_file` and `merge_file`; HFTokenizer, SPMTokenizer and
     TiktokenTokenizer require `vocab_file`. The launcher does not check them; every worker fails.
-
-    Source: gpt-neox (May 2026) megatron/tokenizer/tokenizer.py:36-62.
     """
     kind = config.argument("tokenizer_type")
     if kind is None:
@@ -85,6 +84,7 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO071",
+    source="gpt-neox (May 2026) megatron/initialize.py:216-225",
     old_names=("seed-not-positive",),
     bad="{seed: 0}\n",
     good="{seed: 1}\n",
@@ -94,8 +94,6 @@ def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
     """`seed` is zero, negative or null.
 
     Fix: use a positive integer.
-
-    Source: gpt-neox (May 2026) megatron/initialize.py:216-225.
     """
     seed = config.argument("seed")
     if seed is None or (is_number(seed) and seed <= 0):
@@ -107,6 +105,7 @@ def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "STP061",
+    source="gpt-neox (May 2026) megatron/data/data_utils.py:482-523",
     old_names=("training-length",),
     bad=(
         "{train_iters: 100, train_epochs: 1}\n",
@@ -127,8 +126,6 @@ def invalid_training_length(config: NeoXConfig) -> Iterator[Finding]:
     currently unsupported with train_epochs`, `ValueError: Weighting by number of documents is currently
     unsupported with train_epochs`, `ValueError: non gpt2 datasets are not currently unsupported with
     train_epochs`.
-
-    Source: gpt-neox (May 2026) megatron/data/data_utils.py:482-523.
     """
     steps, epochs = config.argument("train_iters"), config.argument("train_epochs")
     if not steps and not epochs:
@@ -180,6 +177,7 @@ def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
     when_partial=SKIP,
     raises="SystemExit: ERROR: Optimizer is None. Either set the optimizer dict in your config (if training) or set no_load_optim "
     "in your config (if inference)",
+    source="gpt-neox (May 2026) megatron/training.py:966-970",
     bad="{num_layers: 2}\n",
     good="{num_layers: 2, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     example=RUN,
@@ -189,8 +187,6 @@ def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
 
     The default that the launcher prints is never built. The workers print one line and exit **with
     status 0**.
-
-    Source: gpt-neox (May 2026) megatron/training.py:966-970.
     """
     if config.argument("optimizer") is None and not config.argument("no_load_optim"):
         yield Finding(
@@ -202,6 +198,8 @@ def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO073",
+    source="gpt-neox (May 2026) megatron/training.py:1001-1110; DeeperSpeed 91d1c55 (0.16.5) deepspeed/ops/adam/fused_adam.py, "
+    "cpu_adam.py, ops/lion/fused_lion.py",
     old_names=("optimizer-parameter",),
     bad=(
         "{optimizer: {type: Adam, params: {lr: 0.001, max_grad_norm: 1.0}}}\n",
@@ -215,9 +213,6 @@ def unexpected_optimizer_parameter(config: NeoXConfig) -> Iterator[Finding]:
 
     Set `weight_decay` at top level: GPT-NeoX passes it itself (default 0.1), and a second one
     among the parameters is rejected. (SM3 accepts none.) `max_grad_norm` is not an optimizer parameter either.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1001-1110; DeeperSpeed 91d1c55 (0.16.5)
-    deepspeed/ops/adam/fused_adam.py, cpu_adam.py, ops/lion/fused_lion.py.
     """
     name = config.derived.optimizer_name
     if name not in PARAMETERS or config.argument("no_load_optim") or config.argument("optimizer") is None:
@@ -277,6 +272,7 @@ def _nearest(key: str, taken: list[str]) -> str:
 
 @init_error(
     "NEO074",
+    source="gpt-neox (May 2026) megatron/optimizers.py; DeeperSpeed 91d1c55 (0.16.5) deepspeed/ops/adam/fused_adam.py:70",
     old_names=("optimizer-value",),
     bad="{optimizer: {type: sm3, params: {lr: 0.001, momentum: 2.0}}}\n",
     good="{optimizer: {type: sm3, params: {lr: 0.001, momentum: 0.9}}}\n",
@@ -291,9 +287,6 @@ def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
     Invalid beta: 1.0`, `RuntimeError: FusedAdam does not support the AMSGrad variant.`
 
     Fix: use a value in the range.
-
-    Source: gpt-neox (May 2026) megatron/optimizers.py; DeeperSpeed 91d1c55 (0.16.5)
-    deepspeed/ops/adam/fused_adam.py:70.
     """
     if config.argument("no_load_optim") or config.argument("optimizer") is None:
         return
@@ -310,16 +303,14 @@ def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
 
 @init_error(
     "NEO075",
+    source="gpt-neox (May 2026) megatron/training.py:997-1000",
     old_names=("mup-optimizer",),
     bad="{use_mup: true, optimizer: {type: lion, params: {lr: 0.001}}}\n",
     good="{use_mup: true, optimizer: {type: adam, params: {lr: 0.001}}}\n",
     example={**RUN, "at": "/optimizer/type"},
 )
 def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
-    """muP (maximal update parametrization) requires the optimizer Adam or SGD.
-
-    Source: gpt-neox (May 2026) megatron/training.py:997-1000.
-    """
+    """muP (maximal update parametrization) requires the optimizer Adam or SGD."""
     if not config.argument("use_mup") or config.argument("no_load_optim") or config.argument("optimizer") is None:
         return
     name = config.derived.optimizer_name
@@ -340,15 +331,13 @@ def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
     "STP062",
     old_names=("scheduler-overridden-and-restored",),
     raises="AssertionError: both override and use-checkpoint are set.",
+    source="gpt-neox (May 2026) megatron/learning_rates.py:52-57",
     bad="{override_lr_scheduler: true, use_checkpoint_lr_scheduler: true}\n",
     good="{override_lr_scheduler: true}\n",
     example={**RUN, "at": "/use_checkpoint_lr_scheduler"},
 )
 def conflicting_scheduler_sources(config: NeoXConfig) -> Iterator[Finding]:
-    """The learning-rate schedule is both overridden and loaded from the checkpoint.
-
-    Source: gpt-neox (May 2026) megatron/learning_rates.py:52-57.
-    """
+    """The learning-rate schedule is both overridden and loaded from the checkpoint."""
     both = config.argument("override_lr_scheduler") and config.argument("use_checkpoint_lr_scheduler")
     if both and config.derived.optimizer_name != "onebitadam":
         remedy = one_off("use_checkpoint_lr_scheduler", "override_lr_scheduler")
@@ -359,6 +348,7 @@ def conflicting_scheduler_sources(config: NeoXConfig) -> Iterator[Finding]:
     "STP063",
     old_names=("warmup-null",),
     raises="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
+    source="gpt-neox (May 2026) megatron/training.py:1126",
     bad="{warmup: null}\n",
     good="{warmup: 0.01}\n",
     fixed="{}\n",
@@ -368,8 +358,6 @@ def null_warmup(config: NeoXConfig) -> Iterator[Finding]:
     """`warmup` is null, but the schedule requires a number.
 
     Fix: use 0 for no warm-up; the default is 0.01 of the decay.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1126.
     """
     if "warmup" in config.values and config.values["warmup"] is None:
         setting = config.setting("warmup")
@@ -378,6 +366,7 @@ def null_warmup(config: NeoXConfig) -> Iterator[Finding]:
 
 @first_step_error(
     "STP064",
+    source="gpt-neox (May 2026) megatron/training.py:1408-1428",
     old_names=("checkpoint-factor",),
     bad=(
         "{save: out, checkpoint_factor: 0.5}\n",
@@ -394,8 +383,6 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
 
     Fix: use for example 1000, which saves every 1000 steps with the linear scale, or 2, which doubles the interval with the
     logarithmic scale.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1408-1428.
     """
     factor, scale = config.argument("checkpoint_factor"), config.argument("checkpoint_scale")
     if not config.argument("save") or not is_number(factor) or not factor:
@@ -416,6 +403,7 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
 
 @first_step_error(
     "NEO076",
+    source="gpt-neox (May 2026) megatron/training.py:416-419, 484-489",
     old_names=("preference-training",),
     bad=(
         "{train_impl: dpo, pipe_parallel_size: 1}\n",
@@ -429,8 +417,6 @@ def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
 
     Any `pipe_parallel_size` >= 1 enables the pipeline engine. KTO compares the samples of a micro batch with each
     other.
-
-    Source: gpt-neox (May 2026) megatron/training.py:416-419, 484-489.
     """
     kind, pipe = config.argument("train_impl"), config.derived.pipe
     if kind not in ("kto", "dpo", "rm"):
@@ -452,6 +438,7 @@ def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
     "NEO077",
     raises="NotImplementedError: Gradient Noise Scale logging does not work with zero stage 2+, as the gradients are distributed "
     "across ranks.",
+    source="gpt-neox (May 2026) megatron/utils.py:381-389",
     bad="{log_gradient_noise_scale: true, zero_optimization: {stage: 1}}\n",
     good="{log_gradient_noise_scale: true, zero_optimization: {stage: 0}}\n",
     example={**RUN, "at": "/log_gradient_noise_scale"},
@@ -460,8 +447,6 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     """`log_gradient_noise_scale` is incompatible with ZeRO.
 
     The exception mentions stage 2 and above; the check already rejects stage 1.
-
-    Source: gpt-neox (May 2026) megatron/utils.py:381-389.
     """
     stage = config.derived.worker_zero_stage
     if config.argument("log_gradient_noise_scale") and stage is not None and stage >= 1:
@@ -479,6 +464,7 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     "NEO078",
     old_names=("sequence-over-ranks",),
     raises="AssertionError",
+    source="gpt-neox (May 2026) megatron/mpu/mappings.py:193-205",
     bad="{sequence_parallel: true, model_parallel_size: 2, seq_length: 127}\n",
     good="{sequence_parallel: true, model_parallel_size: 2, seq_length: 128}\n",
     example={**RUN, "at": "/seq_length"},
@@ -489,8 +475,6 @@ def sequence_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
     Sequence parallelism splits each sequence across the model-parallel ranks.
 
     Fix: use a multiple of `model_parallel_size`.
-
-    Source: gpt-neox (May 2026) megatron/mpu/mappings.py:193-205.
     """
     ranks, length = config.derived.tensor, config.argument("seq_length")
     if config.argument("sequence_parallel") and type(ranks) is int and type(length) is int and length % ranks:

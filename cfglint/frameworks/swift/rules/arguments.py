@@ -50,6 +50,7 @@ MOST_WORDS = 6  # of the words that a message shows
 
 @config_error(
     "SWF001",
+    source="ms-swift 4.6.0 pipelines/base.py:37-41",
     kinds=EVERY,
     about=ARGUMENT,
     bad=(
@@ -67,8 +68,6 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
 
     The parser accepts abbreviations of one argument (`--lora_r 16`), and refuses all that is left over once everything else has been
     checked. `train_type` became `tuner_type` in 4.0: each release refuses the other's name.
-
-    Source: ms-swift 4.6.0 pipelines/base.py:37-41.
     """
     if config.own("ignore_args_error"):
         return
@@ -119,6 +118,7 @@ def further(config: CommandConfig, refused: RefusedWords) -> Finding:
 
 @config_error(
     "SWF002",
+    source="transformers 5.19.0 hf_argparser.py:158-260; CPython argparse.py",
     kinds=EVERY,
     about=ARGUMENT,
     bad=(
@@ -131,10 +131,7 @@ def further(config: CommandConfig, refused: RefusedWords) -> Finding:
     example=LINE,
 )
 def invalid_swift_argument(config: CommandConfig) -> Iterator[Finding]:
-    """The words of an argument are not of its type or not among its choices, or an abbreviation has several meanings.
-
-    Source: transformers 5.19.0 hf_argparser.py:158-260; CPython argparse.py.
-    """
+    """The words of an argument are not of its type or not among its choices, or an abbreviation has several meanings."""
     for refused in config.refused:
         if refused.why == INVALID:
             text = f"SystemExit: 2 (error: {refused.message})"

@@ -55,6 +55,7 @@ HARMLESS = frozenset(
 
 @config_error(
     "TRL010",
+    source="trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check; 0.12.2 commands/cli_utils.py:193",
     bad=(
         HEAD + "packing: true\nlearning_rte: 1.0e-5\n",
         Example(HEAD + "packing: true\nlearning_rte: 1.0e-5\n", "/learning_rte", facts={"strict_keys": False}),
@@ -72,8 +73,6 @@ def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
     refuses those that it does not have: `error: unrecognized arguments: --learning_rte`, exit status 2.
 
     Fix: use the name of the field; names are written with underscores.
-
-    Source: trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check; 0.12.2 commands/cli_utils.py:193.
     """
     known = config.arguments.fields.types
     for key, value in () if config.lacks_class else config.values.items():
@@ -201,6 +200,7 @@ NAMES = "SFT|DPO|KTO|ORPO|CPO|Reward|PPO|GRPO|RLOO|OnlineDPO|Model"
 
 @config_error(
     "TRL011",
+    source="the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.0 to 5.23.0",
     bad=(
         HEAD + "packing: true\nmax_seq_length: 4096\n",
         Example(HEAD + "packing: true\nmax_seq_length: 4096\n", "/max_seq_length", facts={"strict_keys": False}),
@@ -219,8 +219,6 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
 
     Fix: use the replacement. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
     `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` has no replacement.
-
-    Source: the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.0 to 5.23.0.
     """
     known = config.arguments.fields.types
     for key, value in () if config.lacks_class else config.values.items():
@@ -291,6 +289,7 @@ LINE = "trl sft --config train.yaml\n"
 
 @load_error(
     "TRL012",
+    source="trl 0.17.0 cli.py (main)",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\n"},
     good={"run.sh": "python -m trl.scripts.sft --config train.yaml\n", "train.yaml": HEAD + "packing: true\n"},
     example={"kind": "launch", "named": 1, "target": {"trl": "0.17.0"}, "at": "--config"},
@@ -304,8 +303,6 @@ def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `TRL CLI: error: unrecognized arguments: --config train.yaml`, exit status 2.
 
     Fix: start the script itself, `accelerate launch SCRIPT --config train.yaml`, with the path of `trl/scripts/sft.py`.
-
-    Source: trl 0.17.0 cli.py (main).
     """
     command = config.facts.launch.command if config.command is not None else None
     if command is None or "config" not in command.words:
@@ -324,6 +321,7 @@ def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
 
 @config_error(
     "TRL013",
+    source="trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nmulti_gpu: true\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
     example={"kind": "launch", "named": 1, "at": "/multi_gpu"},
@@ -332,8 +330,6 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     """A key that TRL's command passes to `accelerate launch` is an option without a value there.
 
     The value of the key follows the option on the line, and accelerate uses it as the script to start.
-
-    Source: trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py.
     """
     for key, value in config.values.items() if config.hands_on else ():
         if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
@@ -350,6 +346,7 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
 
 @config_error(
     "TRL014",
+    source="trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: auto\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
     example={"kind": "launch", "named": 1, "at": "/num_processes"},
@@ -363,8 +360,6 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
     status 2.
 
     Fix: use a value of the option's type, or one of its choices; `num_processes` is a number of GPUs.
-
-    Source: trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py.
     """
     for key, value in config.values.items() if config.hands_on else ():
         setting = config.setting(key) if isinstance(key, str) else None
@@ -383,6 +378,7 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
 
 @config_error(
     "TRL015",
+    source="trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument)",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero4\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero3\n"},
     example={"kind": "launch", "named": 1, "at": "/accelerate_config"},
@@ -392,8 +388,6 @@ def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
 
     The command `trl sft --config FILE` removes it from the file and looks it up before it starts `accelerate launch`. Other
     programs have no use for the key; without the command this is a warning.
-
-    Source: trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument).
     """
     value = config.values.get(LAUNCHER_FILE, "")
     missing = [name for path, name in config.documents[0].missing if path == (LAUNCHER_FILE,) and name not in PACKAGED]

@@ -41,16 +41,14 @@ def likely(config: VerlConfig, key: str) -> str | None:
 
 @load_error(
     "VRL001",
+    source="hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal)",
     bad=(f"{BASE} data.shuffle\n", f"{BASE} data.seed=1,2\n", f"{BASE} --data.seed=1\n"),
     good=f"{BASE} data.shuffle=True\n",
     example=LINE,
     about=KEY,
 )
 def invalid_override(config: VerlConfig) -> Iterator[Finding]:
-    """A word of the line is not an override that Hydra's grammar accepts, or names several values.
-
-    Source: hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal).
-    """
+    """A word of the line is not an override that Hydra's grammar accepts, or names several values."""
     for each in config.refused:
         if is_about_key(each) and not each.has_several:
             continue
@@ -85,6 +83,7 @@ def described(refused: RefusedWord) -> tuple[str, str]:
 
 @load_error(
     "VRL002",
+    source="hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config",
     bad=(
         f"{BASE} data.train_batch_ize=512\n",
         f"{BASE} ~data.nope\n",
@@ -99,8 +98,6 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
     """An override without a plus sign names a key, or an option of a config group, that the release's config does not have.
 
     Fix: correct the key, or write `+key=value` for a key of your own, if something reads it.
-
-    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config.
     """
     unknown = config.unknown_overrides
     if config.is_for_fork:
@@ -145,6 +142,7 @@ def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) ->
 
 @load_error(
     "VRL003",
+    source="hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config)",
     bad=f"{BASE} +data.shuffle=False\n",
     good=f"{BASE} ++data.shuffle=False\n",
     example=LINE,
@@ -154,8 +152,6 @@ def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
     """An override with one plus sign names a key that the release's config already has.
 
     Fix: remove the plus sign; `++` sets a key whether it exists or not.
-
-    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config).
     """
     for each in config.refused if not config.is_for_fork else ():
         if each.override is None or each.override.sign != ADD or each.has_several:
@@ -171,15 +167,13 @@ def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
 
 @config_error(
     "VRL004",
+    source="verl 0.9.1 trainer/main_ppo.py (OmegaConf.resolve); omegaconf 2.3.1 base.py",
     bad=f"{BASE} 'trainer.experiment_name=${{name}}'\n",
     good=f"{BASE} 'trainer.experiment_name=${{trainer.project_name}}'\n",
     example=LINE,
 )
 def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
-    """A value refers with `${...}` to a key that the config does not have.
-
-    Source: verl 0.9.1 trainer/main_ppo.py (OmegaConf.resolve); omegaconf 2.3.1 base.py.
-    """
+    """A value refers with `${...}` to a key that the config does not have."""
     found = config.unresolved()
     if found is not None:
         path, exception = found

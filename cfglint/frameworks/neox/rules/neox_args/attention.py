@@ -21,6 +21,7 @@ PLAIN_ATTENTION = ("global", "flash")
 
 @config_error(
     "NEO020",
+    source="gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103",
     old_names=("attention-config",),
     bad=(
         '{num_layers: 4, attention_config: [[["global"], 3]]}\n',
@@ -38,8 +39,6 @@ def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
     all layers; their number must divide the number of layers. Types are case-sensitive.
 
     Fix: write for example `[[["flash"], "all"]]` or `[[["global"], 24]]`.
-
-    Source: gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103.
     """
     written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
     if written is None and attention is not None and attention.layers != layers:
@@ -71,6 +70,7 @@ def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
 
 @config_error(
     "NEO021",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124",
     old_names=("attention-incompatible",),
     bad=(
         '{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
@@ -85,8 +85,6 @@ def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
 
     gMLP and aMLP do not support partitioned activations; Mamba and RWKV do not support ZeRO stage 3;
     RWKV does not support model parallelism.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124.
     """
     attention = config.derived.attention
     if attention is None or config.argument("attention_config") is None:
@@ -117,6 +115,7 @@ def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
 
 @config_error(
     "NEO022",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148",
     old_names=("grouped-query-attention",),
     bad=(
         "{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
@@ -136,8 +135,6 @@ def invalid_num_kv_heads(config: NeoXConfig) -> Iterator[Finding]:
 
     Fix: use a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
     `flash` layers.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148.
     """
     shared, heads = config.argument("num_kv_heads"), config.argument("num_attention_heads")
     if shared is None or (heads is None and elsewhere(config, "num_attention_heads")):

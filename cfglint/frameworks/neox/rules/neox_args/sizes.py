@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @config_error(
     "NEO023",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311",
     old_names=("model-size",),
     bad="{hidden_size: 100, num_attention_heads: 12}\n",
     good="{hidden_size: 96, num_attention_heads: 12}\n",
@@ -33,8 +34,6 @@ def incompatible_model_sizes(config: NeoXConfig) -> Iterator[Finding]:
     num_layers`, `ZeroDivisionError: integer modulo by zero`.
 
     Fix: use sizes that divide; set `max_position_embeddings` to at least `seq_length`.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311.
     """
     hidden, heads = config.argument("hidden_size"), config.argument("num_attention_heads")
     attention = config.derived.attention
@@ -73,6 +72,7 @@ def _size_conflict(config: NeoXConfig, names: tuple[str, str], message: str, tex
 
 @config_error(
     "NEO024",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1225-1241, megatron/utils.py:351",
     old_names=("missing-size",),
     when_partial=SKIP,
     bad="{num_layers: 2, hidden_size: 64, num_attention_heads: 4}\n",
@@ -89,8 +89,6 @@ def missing_model_size(config: NeoXConfig) -> Iterator[Finding]:
     object cannot be interpreted as an integer`.
 
     Fix: set it. Model sizes and paths are often in two files that must be passed together.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1225-1241, megatron/utils.py:351.
     """
     for name in ("num_layers", "hidden_size", "num_attention_heads", "max_position_embeddings"):
         if config.argument(name) is None:
