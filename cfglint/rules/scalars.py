@@ -30,8 +30,6 @@ def octal_number(config: Config) -> Iterator[Finding]:
     """A number with a leading zero is octal.
 
     YAML 1.1 loads `010` as 8, silently.
-
-    Fix: remove the zero.
     """
     for setting in plain_scalars(config):
         raw = setting.node.raw.lstrip("+-") if setting.node else ""

@@ -110,7 +110,7 @@ class TestRulePages:
         rule.check = check
         page = rules.page(rule)
         assert page.summary == "What it finds, <code>in</code> short."
-        assert page.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre>"
+        assert page.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre><p>Source: x.</p>"
         assert page.examples == [("Fails", "bad")]
 
     def test_many_rules_go_without_examples(self):

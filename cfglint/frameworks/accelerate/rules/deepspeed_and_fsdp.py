@@ -37,8 +37,6 @@ def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Find
     """With a DeepSpeed file, the accelerate config must not set what that file sets, `mixed_precision` included.
 
     The same applies when the Trainer config names the DeepSpeed file and the launch is of type DEEPSPEED.
-
-    Fix: remove the keys from the accelerate config.
     """
     if not config.uses_deepspeed or not config.local or not named_file(config):
         return
@@ -78,8 +76,6 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
 
     Only the first rank loads the weights, the others receive them from it. That is the default, so
     `fsdp_sync_module_states: false` alone is an error too.
-
-    Fix: write true, or `fsdp_cpu_ram_efficient_loading: false`.
     """
     if config.distributed != "FSDP" or not config.local:
         return
@@ -112,8 +108,6 @@ def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
 
     The launcher passes its choice on as `ACCELERATE_MIXED_PRECISION`; the Trainer replaces it if one of its own
     keys is true.
-
-    Fix: set the precision in one place.
     """
     trainer = config.trainer
     if trainer is None or not config.precision_named or config.uses_deepspeed:

@@ -165,8 +165,6 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
 
     An unknown key at top level is an error; inside `deepspeed_config`, `fsdp_config` and `parallelism_config` it
     is ignored, and the default applies.
-
-    Fix: correct the key.
     """
     for name in filter(config.release_has, ("deepspeed_config", "fsdp_config", "parallelism_config")):
         for key in config.section(name):

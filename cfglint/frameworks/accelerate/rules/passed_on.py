@@ -35,8 +35,6 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
     """`main_process_port` is a string, and the launcher asks the system whether that port is in use.
 
     It does so for every launch of several processes, on the first machine.
-
-    Fix: remove the quotes.
     """
     value = config.get("main_process_port")
     if not isinstance(value, str) or not config.local or not config.spawns:

@@ -65,8 +65,6 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
 
     Each machine starts the integer quotient: 9 processes on 2 machines are 4 and 4. The global batch size is
     silently smaller than planned.
-
-    Fix: write a multiple of `num_machines`.
     """
     each, machines = config.per_machine, config.machines
     if each and config.spawns and machines > 1 and config.processes % machines:
@@ -203,8 +201,6 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
 
     A file that starts one process because of `distributed_type: NO` is reported for that alone. `accelerate launch` uses the
     file unless `--num_processes` is passed. A launch line that passes it is not reported.
-
-    Fix: change `num_processes`, or pass the flag to the launcher.
     """
     gpus = config.facts.gpus
     if starts_one_of_many(config):

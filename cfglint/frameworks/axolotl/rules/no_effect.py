@@ -43,8 +43,6 @@ def axolotl_batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
     `gradient_accumulation_steps` has the default 1, which is filled in before `batch_size` is divided: the Trainer takes
     `micro_batch_size` samples per GPU and step, while the number of steps is computed with `batch_size`. The run stops after a part
     of the data.
-
-    Fix: remove `batch_size`, and write `gradient_accumulation_steps`.
     """
     model = config.model
     if not config.parsed or model is None or not model.batch_size or config.get("batch_size") is None:

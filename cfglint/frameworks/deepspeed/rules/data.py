@@ -135,10 +135,7 @@ def not_integer(value: ConfigValue) -> str:
     old_names=("random-ltd-incomplete",),
 )
 def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Random layer token dropping is on without its required keys, or with its learning-rate schedule.
-
-    Fix: write the keys that the exception names, or set `"enabled": false`.
-    """
+    """Random layer token dropping is on without its required keys, or with its learning-rate schedule."""
     path = ("data_efficiency", "data_routing", "random_ltd")
     section = config.get(*path) if "data_efficiency" in config.values else None
     if not isinstance(section, dict) or not section.get("enabled"):

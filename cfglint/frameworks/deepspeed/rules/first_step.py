@@ -126,8 +126,6 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `TypeError: multi_tensor_adam(): incompatible function arguments.` (fused), or
     `TypeError: create_adam(): incompatible function arguments.` when a CPU optimizer is built.
-
-    Fix: write the number without quotes.
     """
     optimizer = config.optimizer
     if optimizer is None or optimizer.class_name not in NATIVE:

@@ -183,8 +183,6 @@ def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig ... Extra
     inputs are not permitted [type=extra_forbidden]`.
-
-    Fix: use the suggested name, or another release of DeepSpeed.
     """
     for name in given_sections(config):
         for fault in config.section(name).faults:
@@ -300,8 +298,6 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed converts the old key to the new one while parsing the section, and raises when the new one is
     set already, even to an equivalent value.
-
-    Fix: remove the old key.
     """
     for old, new, _ in deprecated(config):
         if new and new in config.zero.given:

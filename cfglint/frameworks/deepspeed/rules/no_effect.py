@@ -215,8 +215,6 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The booleans at top level and in the lenient sections are not converted, and every string that is not
     empty is true in Python.
-
-    Fix: write false without quotes.
     """
     paths = [(key,) for key in TRUTHY] + [("torch_autocast", "enabled")]
     for path in paths:

@@ -180,8 +180,6 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     With the strategy "auto", `select_interval` has to be "auto"; with "step" or "epoch" a number. With "step"
     it must not be smaller than `update_interval`.
-
-    Fix: remove the intervals with the strategy "auto"; else write numbers, `select_interval` the larger one.
     """
     section = zenflow(config)
     if section is None:

@@ -120,8 +120,6 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The class depends on the rest of the config: Adam is FusedAdam on the GPU, DeepSpeedCPUAdam with an
     offloaded optimizer, torch's own with `torch_adam`, and each has different parameters.
-
-    Fix: remove it, or use a parameter of the class.
     """
     optimizer = config.optimizer
     accepted = optimizer.accepted() if optimizer is not None else None

@@ -117,8 +117,6 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `KeyError: 'different_groups'`, `AttributeError: 'bool' object has no attribute 'keys'`,
     `AssertionError: Invalid row pruning method. Supported types: [l1, topk]`.
-
-    Fix: remove the part, or complete it.
     """
     section = config.values.get("compression_training", {})
     if not config.looks_up("compression_training"):

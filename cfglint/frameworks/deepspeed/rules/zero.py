@@ -133,10 +133,7 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     old_names=("legacy-stage1",),
 )
 def removed_legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`legacy_stage1` is on: that implementation was removed in 0.5.9.
-
-    Fix: remove the key.
-    """
+    """`legacy_stage1` is on: that implementation was removed in 0.5.9."""
     if config.zero["legacy_stage1"] and config.stage in (1, 2, 3) and not uses_bf16_optimizer(config):
         setting = config.at("zero_optimization", "legacy_stage1")
         raised = "Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >= 0.5.9."
@@ -165,8 +162,6 @@ def gradient_norm_required(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: zero_optimization.compute_grad_norm=false requires gradient_clipping=0`,
     `... does not support ZenFlow`, `... does not support optimizer offload`, `... does not support ZeRO
     Stage 1 with BF16 parameters and FP32 gradient accumulation`.
-
-    Fix: remove `compute_grad_norm`, or turn off what requires the norm (`"gradient_clipping": 0`).
     """
     if config.zero["compute_grad_norm"] is not False or config.stage not in (1, 2) or not config.has_optimizer:
         return

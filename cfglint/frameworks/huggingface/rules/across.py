@@ -66,8 +66,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     half precision are compared as plain values: 64.0 equals 64, the string "64" does not. All differences are raised together,
     when training begins. `train_batch_size` must match the number of processes, so a config that sets it works on one cluster
     size only.
-
-    Fix: set the key to `"auto"` in the DeepSpeed config.
     """
     launch = config.deepspeed
     if launch is None or not launch.mismatches:
@@ -164,8 +162,6 @@ def unresolved_auto(config: TrainerConfig) -> Iterator[Finding]:
     warm-up and total steps, `fp16.enabled`, `bf16.enabled`, and with the model's hidden size `reduce_bucket_size`,
     `stage3_prefetch_bucket_size` and `stage3_param_persistence_threshold`. accelerate adds the stage, the offload
     devices and `stage3_gather_16bit_weights_on_model_save`. Every other key needs a value.
-
-    Fix: write a value, or remove the key to use DeepSpeed's default.
     """
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.kind == launch.UNRESOLVED:

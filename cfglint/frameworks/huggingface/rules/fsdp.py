@@ -209,8 +209,6 @@ def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
 
     `auto_wrap_policy` is case-sensitive. Accepted booleans are true, false, yes, no, on, off, 1 and 0, also as
     strings. With FSDP2 `reshard_after_forward` is a boolean; with FSDP1 it is the name of a sharding strategy.
-
-    Fix: use one of the values in the message.
     """
     value = config.arguments["fsdp_config"]
     on = config.uses_fsdp

@@ -187,11 +187,7 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/split_batch"},
 )
 def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
-    """`accelerator_config` has an unknown key, or is neither a mapping nor a file name.
-
-    Fix: use a valid key: split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
-    gradient_accumulation_kwargs and use_configured_state.
-    """
+    """`accelerator_config` has an unknown key, or is neither a mapping nor a file name."""
     value = config.arguments["accelerator_config"]
     if value is None or isinstance(value, str):
         named = config.files.get("accelerator_config")

@@ -352,8 +352,6 @@ def large_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
 
     The first evaluation can then run out of memory, hours into the run: the logits of a large vocabulary
     are kept for all samples. `per_device_eval_batch_size` defaults to 8.
-
-    Fix: use the training batch size, unless the larger one is known to fit.
     """
     args = config.arguments
     train, evaluation = args["per_device_train_batch_size"], args["per_device_eval_batch_size"]

@@ -234,8 +234,6 @@ def unsupported_parallelism_config(config: TrainerConfig) -> Iterator[Finding]:
     """`parallelism_config` is not supported in a file: it stays a mapping, and the Trainer requires an object.
 
     Run-time error: `AttributeError: 'dict' object has no attribute 'get_device_mesh'`, `... 'cp_enabled'`.
-
-    Fix: set it in code, or in the `parallelism_config` block of the accelerate config.
     """
     value = config.arguments["parallelism_config"]
     if value is not None:
@@ -315,8 +313,6 @@ def invalid_checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
     The mapping is passed to `torch.utils.checkpoint.checkpoint`. With `use_reentrant: true` (also without the key) it accepts neither
     keywords of its own invention nor `context_fn` or `debug`; with `use_reentrant: false`, `context_fn` is a function, which no file can
     contain, and other keywords go to the layers of the model, so that only the model decides whether they are valid.
-
-    Fix: remove the argument.
     """
     arguments = config.arguments
     field = arguments.checkpointing_arguments

@@ -148,8 +148,6 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     `--num_gpus` and `--num_nodes` cannot be combined with `--include` and `--exclude`; `--num_nodes` above 1 needs a hostfile. With
     CUDA_VISIBLE_DEVICES set and no flag that chooses GPUs, the launcher converts it to an `--include`, so that `--num_nodes 1` is
     refused, too.
-
-    Fix: choose the GPUs in one way only.
     """
     return problems(config, "LCH005")
 
@@ -363,8 +361,6 @@ def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
     """The program's `--deepspeed` file replaces the DeepSpeed block of the accelerate config.
 
     ZeRO stage and offloading of the accelerate config have no effect then.
-
-    Fix: name the DeepSpeed file in one place.
     """
     return problems(config, "LCH014")
 
@@ -380,8 +376,6 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     """The Slurm header asks for fewer GPUs or nodes than the launch line starts processes for.
 
     A header that asks for more than the line uses is not reported: the job may use the rest for something else.
-
-    Fix: ask for as many GPUs as the line starts processes.
     """
     return problems(config, "LCH015")
 

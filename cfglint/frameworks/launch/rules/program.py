@@ -82,7 +82,5 @@ def invalid_argument_value(config: LaunchConfig) -> Iterator[Finding]:
     """A value on the launch line does not have the type of its argument, or is not one of the choices.
 
     The argument is one that the program defines itself, or a field of TrainingArguments, by its type in the release.
-
-    Fix: write a value of that type.
     """
     return problems(config, "LCH017")

@@ -54,8 +54,6 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     unknown keys pass. A file in a checkout or fork of LLaMA-Factory may have the fields of its code; an undeclared file
     with three or more unknown keys is taken to be written for one, and reported once. Keys of Megatron-core
     (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, an environment variable: they are a warning.
-
-    Fix: use the name of the field, or remove the key.
     """
     unknown = [key for key in config.values if not known(key, config)]
     if unknown:

@@ -164,8 +164,6 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore and APOLLO need `optim: adamw_torch`; the default of transformers 5 is `adamw_torch_fused`.
 
     GaLore also accepts adafactor and the 8-bit AdamW.
-
-    Fix: set `optim: adamw_torch`.
     """
     if not config.trains or not config.parsed or not config.makes_optimizer:
         return

@@ -78,10 +78,7 @@ def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/fp8_enable_fsdp_float8_all_gather"},
 )
 def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`fp8_enable_fsdp_float8_all_gather` has no effect without `fp8`, although the log reports that fp8 is enabled.
-
-    Fix: `fp8: true`.
-    """
+    """`fp8_enable_fsdp_float8_all_gather` has no effect without `fp8`, although the log reports that fp8 is enabled."""
     if config.own("fp8_enable_fsdp_float8_all_gather") and not config.own("fp8"):
         title = "set fp8: true"
         written = "fp8" in config.values

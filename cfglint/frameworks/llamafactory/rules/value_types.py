@@ -74,10 +74,7 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/packing"},
 )
 def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A string in a boolean field counts as true, even `"false"`.
-
-    Fix: write true or false without quotes.
-    """
+    """A string in a boolean field counts as true, even `"false"`."""
     for name, value in config.values.items():
         if isinstance(value, str) and types(name, config.own_version)[:1] == ("bool",) and value.strip().lower() in FALSE_WORDS:
             setting = config.field(name)

@@ -69,8 +69,6 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time error: `pydantic_core._pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig
     reduce_buckt_size Extra inputs are not permitted`.
-
-    Fix: use the name that the message suggests, or remove the key.
     """
     from cfglint.frameworks.deepspeed.models import EARLY, TWICE
     from cfglint.frameworks.pydantic import UNKNOWN
@@ -288,8 +286,6 @@ def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     `curriculum_learning` requires `enabled`, `elasticity` its two sizes, `wall_clock_breakdown` a
     boolean; `checkpoint.tag_validation` must be Ignore, Warn or Fail, `checkpoint.parallel_write.pipeline_stage`
     a boolean, and `sparse_attention.mode` one of five values.
-
-    Fix: set the key that the message names.
     """
     curriculum = engine_value(config, "curriculum_learning")
     if isinstance(curriculum, dict) and "enabled" not in curriculum:

@@ -194,8 +194,6 @@ def null_for_number(config: NeoXConfig) -> Iterator[Finding]:
     """An argument is set to null, and GPT-NeoX uses it in a comparison.
 
     null passes every type check, so it fails only in the first comparison.
-
-    Fix: remove the argument to use its default.
     """
     nulls = {"moe_num_experts": "TypeError: '>' not supported between instances of 'NoneType' and 'int'"}
     if config.derived.lr is not None:

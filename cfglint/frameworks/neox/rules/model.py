@@ -277,8 +277,6 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
 
     `dim_att` is required: the code that sets its default tests whether the attribute exists, and it does, as
     None. `hidden_size` and `dim_att` must be multiples of 32, and `dim_att` a multiple of the heads.
-
-    Fix: set `dim_att` to the value of `hidden_size`.
     """
     attention = config.derived.attention
     if attention is None or not attention.any("rwkv") or config.argument("attention_config") is None:
@@ -461,8 +459,6 @@ def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
 
     null and other cases pass the type check. The workers print one line and exit **with status 0**. The key
     is used only with `no_weight_tying`.
-
-    Fix: set `output_layer_parallelism: column`.
     """
     value = config.argument("output_layer_parallelism")
     separate = config.argument("no_weight_tying") and config.argument("train_impl") != "rm"

@@ -231,8 +231,6 @@ def unused_argument(config: NeoXConfig) -> Iterator[Finding]:
 
     The dataclass still has it, but no code outside the argument classes uses it. Loss scaling for fp16,
     for example, is set inside the `fp16` section.
-
-    Fix: remove it.
     """
     for name in config.values:
         if name not in UNUSED or name in COMPUTED or already_true(config, name):
@@ -291,8 +289,6 @@ def ignored_precision_key(config: NeoXConfig) -> Iterator[Finding]:
 
     DeepSpeed reads the keys by name and ignores the rest. Dashes matter: they are converted to underscores at the top
     level of a file only.
-
-    Fix: use the name that the message suggests.
     """
     from cfglint.frameworks.similar_keys import distance
 

@@ -62,8 +62,6 @@ def decay_fraction_ignored(config: NeoXConfig) -> Iterator[Finding]:
     """`lr_decay_fraction` is overridden by `lr_decay_iters`.
 
     The documentation of the argument states the opposite.
-
-    Fix: remove it.
     """
     if config.argument("lr_decay_iters") is not None and config.argument("lr_decay_fraction") is not None:
         setting = config.setting("lr_decay_fraction")
@@ -117,8 +115,6 @@ def ignored_scheduler_section(config: NeoXConfig) -> Iterator[Finding]:
 
     GPT-NeoX builds its own schedule from `lr_decay_style`, `warmup` and `min_lr` and passes it to DeepSpeed,
     which then ignores the section; with OneBitAdam the section is overwritten.
-
-    Fix: remove it, and use the arguments above.
     """
     if config.argument("scheduler") is not None:
         setting = config.setting("scheduler")
@@ -142,8 +138,6 @@ def non_positive_interval(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time errors: `ZeroDivisionError: integer division or modulo by zero`, `TypeError: unsupported operand
     type(s) for //: 'int' and 'NoneType'`.
-
-    Fix: use a positive number of steps.
     """
     for name, moment in DIVISORS.items():
         value = config.values.get(name, 1)

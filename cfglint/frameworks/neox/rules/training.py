@@ -91,10 +91,7 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
     example={**RUN, "at": "/seed"},
 )
 def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
-    """`seed` is zero, negative or null.
-
-    Fix: use a positive integer.
-    """
+    """`seed` is zero, negative or null."""
     seed = config.argument("seed")
     if seed is None or (is_number(seed) and seed <= 0):
         text = f"ValueError: Seed ({seed}) should be a positive integer."
@@ -473,8 +470,6 @@ def sequence_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
     """`seq_length` is not divisible by `model_parallel_size`, with sequence parallelism.
 
     Sequence parallelism splits each sequence across the model-parallel ranks.
-
-    Fix: use a multiple of `model_parallel_size`.
     """
     ranks, length = config.derived.tensor, config.argument("seq_length")
     if config.argument("sequence_parallel") and type(ranks) is int and type(length) is int and length % ranks:

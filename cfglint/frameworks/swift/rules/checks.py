@@ -176,8 +176,6 @@ def indivisible_generations() -> None:
     A generation has micro batch x processes x `steps_per_generation` completions; without that argument the accumulation counts, which
     is 1 for GRPO if it is not set. With an evaluation set the evaluation batch of all processes counts too, which is 1 x processes by
     default.
-
-    Fix: choose the sizes so that `num_generations` divides them.
     """
 
 

@@ -78,10 +78,7 @@ def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
     example=LINE,
 )
 def model_spread_over_gpus(config: SwiftConfig) -> Iterator[Finding]:
-    """Several GPUs are visible to each process: they share one copy of the model, and do not train on different samples.
-
-    Fix: `NPROC_PER_NODE` with the number of GPUs, if the model fits on one.
-    """
+    """Several GPUs are visible to each process: they share one copy of the model, and do not train on different samples."""
     if config.is_spread and config.devices is not None and not any(each.kind == "SWF012" for each in config.failing):
         seen, local = config.devices
         message = (

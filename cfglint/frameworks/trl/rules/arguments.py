@@ -46,10 +46,7 @@ LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list 
     example={"trainer": "dpo", "at": "/loss_weights"},
 )
 def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
-    """DPO's `loss_weights` needs one weight for each loss of `loss_type`.
-
-    Fix: as many weights as losses.
-    """
+    """DPO's `loss_weights` needs one weight for each loss of `loss_type`."""
     args = config.arguments
     weights, losses = args["loss_weights"], args["loss_type"]
     if not config.only("dpo") or weights is None:
@@ -89,10 +86,7 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
     releases=Releases((1, 16, 0)),
 )
 def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
-    """`pad_to_multiple_of` is an integer, "auto", or null.
-
-    Fix: use an integer.
-    """
+    """`pad_to_multiple_of` is an integer, "auto", or null."""
     value = config.arguments["pad_to_multiple_of"]
     if not isinstance(value, str) or value == "auto" or value.lower() in ("none", "null"):
         return

@@ -367,10 +367,7 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
     releases=Releases((1, 9, 0)),
 )
 def auto_find_batch_size_with_generation(config: TrlConfig) -> Iterator[Finding]:
-    """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups.
-
-    Fix: set `per_device_train_batch_size`.
-    """
+    """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups."""
     if config.own_sampler and config.arguments["auto_find_batch_size"]:
         text = f"ValueError: auto_find_batch_size is not supported by {label(config)}, because the generation batch must contain "
         text += "full prompt groups"

@@ -301,8 +301,6 @@ def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
     It parses its line with `parse_args`, which knows the fields of the script's classes only, before it starts the script.
 
     Run-time error: `TRL CLI: error: unrecognized arguments: --config train.yaml`, exit status 2.
-
-    Fix: start the script itself, `accelerate launch SCRIPT --config train.yaml`, with the path of `trl/scripts/sft.py`.
     """
     command = config.facts.launch.command if config.command is not None else None
     if command is None or "config" not in command.words:

@@ -141,8 +141,6 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
 
     The parser does not check the choices of a value that comes from a file. `packing_strategy` is only looked at with
     `packing`, `truncation_mode` only without it and with a `max_length`; before 1.8 that is at the first step.
-
-    Fix: use one of the values in the exception.
     """
     if not config.only("sft"):
         return

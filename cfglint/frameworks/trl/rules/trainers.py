@@ -198,10 +198,7 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "dpo", "at": "/loss_type"},
 )
 def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
-    """The trainer has no loss of this name; the choices of a value from a file are not checked before the first step.
-
-    Fix: use a name of the release.
-    """
+    """The trainer has no loss of this name; the choices of a value from a file are not checked before the first step."""
     table = DPO_LOSSES if config.only("dpo") else GRPO_LOSSES if config.only("grpo") else {}
     known = tuple(name for name, releases in table.items() if config.trl_version in releases)
     if not known or (KTO_PAIR in losses(config) and config.trl_version in KTO_PAIR_REFUSED and config.only("dpo")):
@@ -271,10 +268,7 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     releases=Releases((1, 0, 0)),
 )
 def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
-    """VESPO with vLLM requires importance sampling by token; the default mode is by sequence.
-
-    Fix: set `vllm_importance_sampling_mode: token_mask`.
-    """
+    """VESPO with vLLM requires importance sampling by token; the default mode is by sequence."""
     args = config.arguments
     mode = args["vllm_importance_sampling_mode"]
     applies = config.only("grpo") and args["loss_type"] == "vespo" and args["use_vllm"]
@@ -450,10 +444,7 @@ VLLM_MODES = ("server", "colocate")
     example={"trainer": "grpo", "gpus": 8, "target": {"trl": "0.27.2"}, "at": "/sapo_temperature_neg"},
 )
 def missing_sapo_temperature(config: TrlConfig) -> Iterator[Finding]:
-    """The loss sapo needs both of its temperatures, which have defaults.
-
-    Fix: leave them out, or set numbers.
-    """
+    """The loss sapo needs both of its temperatures, which have defaults."""
     args = config.arguments
     for name in ("sapo_temperature_neg", "sapo_temperature_pos"):
         if config.only("grpo") and args["loss_type"] == "sapo" and name in args and args[name] is None:

@@ -72,10 +72,7 @@ def size_not_an_integer() -> None:
     source="verl 0.9.1 workers/config/actor.py, rollout.py, optimizer.py; 0.5.0 trainer/ppo/ray_trainer.py:372-386",
 )
 def unknown_choice() -> None:
-    """A value is not among those that the release accepts: loss aggregation, strategy, estimator, schedule, rollout mode.
-
-    Fix: write one of the values that the message lists.
-    """
+    """A value is not among those that the release accepts: loss aggregation, strategy, estimator, schedule, rollout mode."""
 
 
 @check_of(
@@ -223,10 +220,7 @@ def refused_sampling() -> None:
     source="verl 0.8.0 trainer/ppo/ray_trainer.py (_create_dataloader), 0.9.1 trainer/ppo/v1/trainer_base.py (fit)",
 )
 def batch_above_training_set() -> None:
-    """The training set has fewer examples than one batch, and incomplete batches are dropped.
-
-    Fix: set a smaller `data.train_batch_size`.
-    """
+    """The training set has fewer examples than one batch, and incomplete batches are dropped."""
 
 
 @check_of(
@@ -256,10 +250,7 @@ def indivisible_rollout_groups() -> None:
     source="verl 0.7.1 workers/fsdp_workers.py:248-270, 0.9.1 workers/engine_workers.py (train_mini_batch)",
 )
 def indivisible_mini_batch() -> None:
-    """The samples of an update do not divide among the GPUs or, on each of them, into micro batches.
-
-    Fix: choose `ppo_mini_batch_size` x `rollout.n` as a multiple of data-parallel size x micro batch.
-    """
+    """The samples of an update do not divide among the GPUs or, on each of them, into micro batches."""
 
 
 @check_of(
@@ -288,10 +279,7 @@ def dynamic_batches_differ() -> None:
     source="verl 0.9.1 protocol.py (chunk), experimental/agent_loop/agent_loop.py",
 )
 def unequal_chunks() -> None:
-    """The samples of a step do not divide among the GPUs, or among the workers of the agent loop (8 by default).
-
-    Fix: change the batch, or `actor_rollout_ref.rollout.agent.num_workers`.
-    """
+    """The samples of a step do not divide among the GPUs, or among the workers of the agent loop (8 by default)."""
 
 
 @check_of(

@@ -257,8 +257,6 @@ def steps_beyond_epochs(config: VerlConfig) -> Iterator[Finding]:
     """`trainer.total_training_steps` is more than the epochs have: the run ends earlier.
 
     The schedule of the learning rate is as long as `total_training_steps`, so it is not decayed to its end.
-
-    Fix: set more `trainer.total_epochs`, or fewer steps.
     """
     steps, each = config.setting("trainer.total_training_steps"), config.sizes.steps_per_epoch
     epochs = config.tree.integer("trainer.total_epochs")

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     example={**RUN, "at": "/deepspeed"},
 )
 def deepspeed_disabled(config: NeoXConfig) -> Iterator[Finding]:
-    """`deepspeed` is false or null, but GPT-NeoX requires DeepSpeed.
-
-    Fix: remove the key.
-    """
+    """`deepspeed` is false or null, but GPT-NeoX requires DeepSpeed."""
     value = config.argument("deepspeed")
     if value is None or value is False:
         setting = config.setting("deepspeed")
