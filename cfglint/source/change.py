@@ -26,9 +26,6 @@ class Edit(Record):
     end: int
     text: str
 
-    def __repr__(self) -> str:
-        return f"Edit({self.start}, {self.end}, {self.text!r})"
-
 
 class Change(Record):
     """A change of a document, by path.
@@ -47,9 +44,6 @@ class Change(Record):
     key: str = ""
     text: str = ""
     occurrence: int | None = None
-
-    def __repr__(self) -> str:
-        return f"Change({self.kind!r}, {self.path!r}, {self.key!r}, {self.text!r})"
 
 
 class EditRefused(CfglintError):
