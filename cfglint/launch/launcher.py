@@ -74,7 +74,7 @@ class Launcher:
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse the words after the command into sizes, program, files and arguments; return whether they may start a training."""
-        return False
+        raise NotImplementedError
 
     def check(self, line: LaunchLine) -> None:
         """Report what the launcher refuses or ignores on a line."""

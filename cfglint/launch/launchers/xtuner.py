@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from cfglint.launch.launcher import Launcher
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.surroundings import Surroundings
+    from cfglint.source.shell.placed_text import Text
+
 
 class XTuner(Launcher):
     """`xtuner train`: its lines are recognised, but no run is made of them."""
@@ -14,6 +20,10 @@ class XTuner(Launcher):
     name = "xtuner"
     commands = {"xtuner": ""}
     words = ("xtuner",)
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Return false."""
+        return False
 
 
 LAUNCHERS = (XTuner(),)

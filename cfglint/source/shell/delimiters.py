@@ -17,7 +17,7 @@ def name_end(text: str, at: int, end: int) -> int:
 
 
 def closing(text: str, at: int, end: int, *, in_quotes: bool = False) -> int:
-    """The position where the bracket at `at` is closed, or `end`; quoted strings are skipped, but for a bracket that is itself in quotes."""
+    """The position where the bracket at `at` is closed, or `end`; quoted strings are skipped unless it is itself in quotes."""
     opening, close = text[at], CLOSING[text[at]]
     depth = 0
     special = IN_BRACKETS[opening]
