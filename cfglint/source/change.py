@@ -26,6 +26,9 @@ class Edit(Record):
     end: int
     text: str
 
+    def __repr__(self) -> str:
+        return f"Edit({self.start}, {self.end}, {self.text!r})"
+
 
 class Change(Record):
     """A change of a document, by path.
