@@ -11,7 +11,7 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
-    from typing import Literal, TypeAlias
+    from typing import Any, Literal, TypeAlias
 
     from cfglint.source.values import ConfigValue
 
@@ -152,6 +152,7 @@ class Document:
         self.missing: list[tuple[Path, str]] = []
         self.outside: list[tuple[Path, str]] = []
         self.relaxations: list[tuple[int, int, str]] = []
+        self.loaded: dict[object, Any] = {}  # loader -> its result
         self._breaks: list[int] | None = None
         self._indexes: dict[int, dict[str | int, list[int]]] = {}
         self._lines: dict[int, str] = {}  # cached, because a thousand findings may be on one line

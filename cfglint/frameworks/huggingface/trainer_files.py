@@ -144,7 +144,7 @@ class TrainerFiles(Config):
         from cfglint.source.loaders import STRICT_JSON
 
         loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
-        reading = loader.read(document)
+        reading = loader.read(document) if document.is_in_code else loader.read_again(document)
         self.load_problems.extend((document, problem) for problem in reading.problems)
         return reading.value
 

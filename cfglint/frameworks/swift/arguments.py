@@ -57,7 +57,7 @@ class SwiftArguments(Arguments):
 
     def release_defaults(self, version: Version) -> ConfigTable:
         """The fields of the command with their defaults."""
-        return {name: list(each.default) if isinstance(each.default, tuple) else each.default for name, each in self.of_command.items()}
+        return {name: each.default for name, each in self.of_command.items()}
 
     def kind_of(self, name: str) -> str:
         """The type of a field."""
@@ -95,7 +95,7 @@ class SwiftArguments(Arguments):
         self.given.pop(name, None)
         standing = defaults(self.version).get(name)  # in the place of an unknown number
         unknown = None if isinstance(standing, bool) else standing
-        self.defaults = {**self.defaults, name: unknown if isinstance(value, Unknown) else value}
+        self.defaults[name] = unknown if isinstance(value, Unknown) else value
         self.because[name] = because
         if isinstance(value, Unknown):
             self.undecided = self.undecided | {name}

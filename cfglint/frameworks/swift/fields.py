@@ -58,6 +58,7 @@ class SwiftArgument(Record):
 
 Arguments = dict[str, SwiftArgument]
 _arguments: dict[tuple[str, Version, Version], Arguments] = {}
+_files: dict[Version, dict[str, ConfigValue]] = {}
 
 
 def arguments_of(command: str, release: Version, transformers: Version) -> Arguments:
@@ -108,4 +109,6 @@ def config_files(release: Version) -> Mapping[str, ConfigValue]:
     """The config files of the package by the names under which arguments name them: `zero2`, `fsdp2`."""
     import json
 
-    return {name: json.loads(row[DEFAULT]) for name, row in HISTORY.fields(FILES, release).items()}
+    if release not in _files:
+        _files[release] = {name: json.loads(row[DEFAULT]) for name, row in HISTORY.fields(FILES, release).items()}
+    return _files[release]

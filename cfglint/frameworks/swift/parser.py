@@ -63,8 +63,7 @@ def candidates(option: str, arguments: Arguments) -> list[str]:
     """The arguments that an option may mean: the one of its name, else all whose names begin with it."""
     if option in arguments or is_negated(option, arguments):
         return [option]
-    found = sorted(name for name in arguments if name.startswith(option))
-    return found if option and option[0].isalpha() else []
+    return sorted([name for name in arguments if name.startswith(option)]) if option[:1].isalpha() else []
 
 
 def is_negated(option: str, arguments: Arguments) -> bool:
