@@ -42,10 +42,3 @@ def reading_runs(run: CheckedRun, arguments: Namespace, project: Configuration) 
     if arguments.run or arguments.kind or arguments.section or "-" in arguments.paths:
         return []
     return discovery_of(arguments, project, ScanStats())[0].runs_reading(run.documents[0].path)
-
-
-def fillers(run: CheckedRun, arguments: Namespace, project: Configuration) -> list[str]:
-    """The places of the runs of the project that fill in the batch sizes of a run that is a DeepSpeed file alone."""
-    from cfglint.rewrite.retarget import is_filled_elsewhere
-
-    return [each.written_at for each in reading_runs(run, arguments, project)] if is_filled_elsewhere(run) else []

@@ -64,6 +64,8 @@ class Repositories:
     def __init__(self, looked_at: Folders | None = None, disk: VersionFiles | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
+        self._upwards: dict[str, list[str]] = {}  # `repository` of each folder of a config
+        self._decisive: dict[tuple[str, str], list[Statement]] = {}  # what decides in a folder about a package
 
     def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str], script: str = "") -> LaunchFacts:
         """The facts with the releases that the repository of a file states for packages without a target.
@@ -71,9 +73,15 @@ class Repositories:
         `script` is the text of the launch script, if the file is one.
         """
         wanted = [package for package in packages if package not in facts.target and package not in facts.outside]
-        folders = repository(path) if wanted else []
+        folder, name = os.path.split(path)
+        if wanted and folder not in self._upwards:
+            self._upwards[folder] = repository(path)
         for package in wanted:
-            found = self.look(folders, package, os.path.basename(path), script)
+            found = None if script else self._decisive.get((folder, package))
+            if found is None:
+                found = self.look(self._upwards[folder], package, name, script)
+            if not script:
+                self._decisive[folder, package] = found
             if found:
                 facts = with_statements(facts, package, found)
         return facts

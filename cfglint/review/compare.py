@@ -83,12 +83,16 @@ class Comparison:
     @property
     def no_effect(self) -> bool:
         """Whether nothing that the framework computes changed: at most names, ports and paths did, and all of it was compared."""
-        return not (self.code_changed or self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
+        return not self.code_changed and not self._has_effect
+
+    @property
+    def _has_effect(self) -> bool:
+        return bool(self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
 
     @property
     def in_effect(self) -> bool:
         """Whether more than names, ports and paths changed."""
-        return not self.empty and bool(self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
+        return not self.empty and self._has_effect
 
     @property
     def still(self) -> list[str]:

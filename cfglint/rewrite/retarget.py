@@ -225,7 +225,8 @@ def refuse_lost_arguments(run: CheckedRun) -> None:
     """Raise EditRefused for a launch whose last arguments do not reach the program: they would take effect with the next repair."""
     line = run.launch.line
     if line is not None and run.launch.relaunched is not None and line.call.lost:
-        lost = next((each.message for each in line.problems if each.code == "LCH001"), "")
+        first = line.call.lost[0][0][0]
+        lost = next((each.message for each in line.problems if each.word is first), "")
         raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", line.call.start)
 
 

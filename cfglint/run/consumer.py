@@ -80,8 +80,13 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
 
 def leave_out_flag(command: CommandDocument) -> None:
     """Leave out a `--deepspeed` without a value: HfArgumentParser refuses it, so it is a flag of the program's own."""
-    if command.words.get("deepspeed", ["x"]) == []:
+    if has_bare_flag(command):
         command.leave_out("deepspeed")
+
+
+def has_bare_flag(command: Document) -> bool:
+    """Whether a line has `--deepspeed` without a value."""
+    return "deepspeed" in command.words and not command.words["deepspeed"]
 
 
 def has_trainers_own(command: CommandDocument) -> bool:
@@ -115,7 +120,7 @@ def has_own_arguments(launch: Launch, command: Document) -> bool:
     program = launch.parser
     if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
         return True
-    return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
+    return "deepspeed_config" in command.words and has_bare_flag(command)
 
 
 def names_unread_file(line: LaunchLine) -> bool:

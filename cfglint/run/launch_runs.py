@@ -424,9 +424,9 @@ class LaunchReader:
 
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
-        is_main, guessed, launch.sets_rank = launch.is_main, launch.guessed, launcher_of(line).sets_rank
-        gpus = line.processes
-        plain = launcher_of(line).is_one_process and line.processes == 1 and not line.srun
+        launcher, gpus = launcher_of(line), line.processes
+        launch.sets_rank = launcher.sets_rank
+        plain = launcher.is_one_process and line.processes == 1 and not line.srun
         if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
             from cfglint.launch.machine import visible
 
@@ -448,8 +448,11 @@ class LaunchReader:
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(closed and not guessed and not launch.is_open) or self.facts.complete,
-            kind_given=self.facts.kind_given or ((is_main or built is not None) and not guessed) or own_parser or has_own_files(line),
+            complete=(closed and not launch.guessed and not launch.is_open) or self.facts.complete,
+            kind_given=self.facts.kind_given
+            or ((launch.is_main or built is not None) and not launch.guessed)
+            or own_parser
+            or has_own_files(line),
         )
 
 

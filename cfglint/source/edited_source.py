@@ -47,8 +47,3 @@ class EditedSource(FileSource):
         """Return (content, whether it had a byte order mark); raises FileProblem."""
         text = self.edited.get(self.identity(path))
         return self.source.read(path) if text is None else (text, False)
-
-    def text(self, path: str) -> str | None:
-        """The content of a file; None if it cannot be read as text."""
-        text = self.edited.get(self.identity(path))
-        return self.source.text(path) if text is None else text

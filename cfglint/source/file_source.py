@@ -99,11 +99,11 @@ class FileSource:
             return files.decode(path, given), given.startswith(files.BYTE_ORDER_MARK)
         return files.read(path)[:2]
 
-    def document(self, path: str, syntax: Syntax | None = None) -> Document:
-        """The document of a file; an error while reading it is among its problems."""
+    def document(self, path: str, syntax: Syntax | None = None, content: tuple[str, bool] | None = None) -> Document:
+        """The document of a file, whose content may have been read; an error while reading it is among its problems."""
         syntax = syntax or files.syntax_by_name(path)
         try:
-            text, bom = self.read(path)
+            text, bom = content or self.read(path)
         except files.FileProblem as problem:
             document = parse(path, problem.text, syntax) if problem.text else Document(path, "", syntax)
             place = min(len(problem.text), problem.offset)
@@ -111,20 +111,16 @@ class FileSource:
             return document
         return parse(path, text, syntax, bom)
 
-    def text(self, path: str) -> str | None:
-        """The content of a file; None if it cannot be read as text."""
-        given = self.texts.get(path)
+    def read_if_possible(self, path: str) -> tuple[str, bool] | None:
+        """What `read` returns; None for a file that cannot be read as text."""
         try:
-            return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
+            return self.read(path)
         except files.FileProblem:
             return None
 
     def content(self, path: str) -> str | None:
         """The decoded content of a file; None if it cannot be read."""
-        try:
-            return self.read(path)[0]
-        except files.FileProblem:
-            return None
+        return (self.read_if_possible(path) or (None,))[0]
 
 
 def missing(document: Document) -> bool:

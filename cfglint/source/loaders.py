@@ -207,6 +207,7 @@ class YamlConstruction(Record):
         self.entries += len(node.children)
         result: ConfigMapping = {}
         own = node.children
+        # no other key can be `<<`, and asking each one takes longer
         if [key for key, _ in own if (key.raw == "<<" or key.tag is not None or key.kind == ALIAS) and is_merge(key)]:
             for key, value in own:
                 if is_merge(key):

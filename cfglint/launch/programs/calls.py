@@ -143,8 +143,7 @@ class ProgramEvaluation(Interpreter):
 
     _do_asyncfor = _do_for
 
-    def call(self, node: ast.Call, frame: Frame) -> Value:
-        """Evaluate a call."""
+    def _call(self, node: ast.Call, frame: Frame) -> Value:
         inherited = self._super_call(node, frame)
         if inherited is not None:
             return inherited

@@ -72,39 +72,19 @@ ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, Open
 
 
 class Expressions:
-    """The evaluation of expressions; `Interpreter` adds statements and calls."""
+    """The evaluation of expressions; `Interpreter` adds statements and calls, which are these methods."""
+
+    run_function: Callable[[Function, list[Value], dict[str, Value]], Value]
+    global_name: Callable[[str, Frame], Value | None]  # of a module that does not assign it
+    of_package: Callable[[str], Value]
+    variable: Callable[[Value], Value]  # of the environment
+    set_variable: Callable[[str, Value], None]
 
     def __init__(self, modules: Modules, budget: Budget) -> None:
         self.modules = modules
         self.budget = budget
         self.journal: list[tuple[Slots, Any, Any]] = []
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
-
-    # -- what the interpreter adds
-
-    def call(self, node: ast.Call, frame: Frame) -> Value:
-        """Evaluate a call."""
-        raise NotImplementedError
-
-    def set_variable(self, name: str, value: Value) -> None:
-        """Set a variable of the environment."""
-        raise NotImplementedError
-
-    def variable(self, name: Value) -> Value:
-        """The value of a variable of the environment."""
-        raise NotImplementedError
-
-    def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
-        """Evaluate the call of a function of the program."""
-        raise NotImplementedError
-
-    def global_name(self, name: str, frame: Frame) -> Value | None:
-        """The value of a name of a module that the module does not assign; None if there is none."""
-        raise NotImplementedError
-
-    def of_package(self, name: str) -> Value:
-        """A module or definition by its dotted name."""
-        raise NotImplementedError
 
     # -- changes
 
@@ -477,9 +457,6 @@ class Expressions:
 
     def _await(self, node: ast.Await, frame: Frame) -> Value:
         return self.evaluate(node.value, frame)
-
-    def _call(self, node: ast.Call, frame: Frame) -> Value:
-        return self.call(node, frame)
 
     # -- comprehensions
 

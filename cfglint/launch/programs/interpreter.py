@@ -100,7 +100,10 @@ QUIET = (Return, Left, Break, Quit)  # ends that are no failure
 
 
 class Interpreter(Expressions):
-    """The evaluation of statements; `ProgramEvaluation` adds what calls of libraries do."""
+    """The evaluation of statements; `ProgramEvaluation` adds what calls do."""
+
+    called: Callable[[Value, list[Value], dict[Any, Value], ast.AST], Value]
+    instance: Callable[[Class, list[Value], dict[Any, Value], ast.AST], Value]
 
     def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
         super().__init__(modules, budget)
@@ -117,16 +120,6 @@ class Interpreter(Expressions):
         self.hydra_folder = NONE
         self.argv: Value | None = None
         self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
-
-    # -- what `ProgramEvaluation` adds
-
-    def called(self, function: Value, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """The result of a call of something."""
-        raise NotImplementedError
-
-    def instance(self, made_of: Class, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """An object of a class of the program."""
-        raise NotImplementedError
 
     # -- the call that is evaluated
 

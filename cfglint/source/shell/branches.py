@@ -127,9 +127,10 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> None:
 def required(shell: Execution, condition: list[Any]) -> dict[str, Text]:
     """The variable that a branch which is not taken requires to have another value, with that value: `[ $data = name ]`."""
     tokens = tokens_of(condition[0]) if len(condition) == 1 and condition[0].type == "test_command" else []
-    if len(tokens) != len(("left", "=", "right")) or shell.source(tokens[1]) not in EQUAL:
-        return {}
-    return of_variable(shell, tokens[0], tokens[2])
+    match tokens:
+        case [left, sign, right] if shell.source(sign) in EQUAL:
+            return of_variable(shell, left, right)
+    return {}
 
 
 def of_variable(shell: Execution, subject: Any, literal: Any) -> dict[str, Text]:

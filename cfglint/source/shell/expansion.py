@@ -432,9 +432,9 @@ class Expander(Record):
             return unknown(*error.reasons)
         except NotArithmetic:
             return unknown(f"${{{name}[{self.script.text[start:end]}]}}")
-        split = next((place for place, each in enumerate(elements) if of_any_number(each)), None)
-        if split is not None and not 0 <= index < split:
-            return unknown(*elements[split].reasons)
+        doubtful = next((place for place, each in enumerate(elements) if of_any_number(each)), None)
+        if doubtful is not None and not 0 <= index < doubtful:
+            return unknown(*elements[doubtful].reasons)
         found = elements[index] if -len(elements) <= index < len(elements) else GAP
         return None if found is GAP else found
 
@@ -442,15 +442,8 @@ class Expander(Record):
         """`${!name}`, or `${!name[@]}`, the indexes of an array."""
         value = self.state.variables.get(name)
         if index is not None:
-            keys = (
-                list(value)
-                if isinstance(value, dict)
-                else indexes(value)
-                if isinstance(value, list)
-                else ["0"]
-                if value is not None
-                else []
-            )
+            one = ["0"] if value is not None else []
+            keys = list(value) if isinstance(value, dict) else indexes(value) if isinstance(value, list) else one
             return self.listed([literal(key) for key in keys], quoted, True, name)
         pointed = self.value(name)
         if not plain or pointed.value is None or not is_name(pointed.value):
