@@ -36,13 +36,9 @@ class ArgumentError(CfglintError, ValueError):
 def positive(name: str, value: int | None) -> int | None:
     """Return a count; raises ArgumentError if it is not a positive integer."""
     if value is not None and (type(value) is not int or not 1 <= value <= LARGEST):
-        raise ArgumentError(f"{name} must be a positive integer{' up to 10**18' * is_large(value)}, not {value!r}")
+        is_large = type(value) is int and value > LARGEST
+        raise ArgumentError(f"{name} must be a positive integer{' up to 10**18' * is_large}, not {value!r}")
     return value
-
-
-def is_large(value: object) -> bool:
-    """Whether a value is an integer above the limit of counts."""
-    return type(value) is int and value > LARGEST
 
 
 def counted(gpus: object) -> list[int | None]:

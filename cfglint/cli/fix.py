@@ -135,7 +135,9 @@ def run(arguments: Namespace) -> int:
         return _print_fixed(works, stats, arguments)
     _write(works, arguments)
     if arguments.format == "json":
-        sys.stdout.write(_as_json(works))
+        from cfglint.report.json import dumps
+
+        sys.stdout.write(dumps({"runs": [_entry(work) for work in works]}))
     else:
         _name_skipped_once(works)
         often = _not_fixed_often(works)
@@ -321,9 +323,7 @@ def _unreadable(documents: list[Document], run: CheckedRun) -> str | None:
     if run.is_unreadable_template:
         return None
     for document in documents:
-        if document.problems and not document.text.strip():
-            continue
-        if document.problems:
+        if document.problems and document.text.strip():
             return f"{document.path}: does not parse, so it was not changed; `cfglint check` reports why"
     return None
 
@@ -380,12 +380,6 @@ def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
     return 1 if arguments.check and any(work.texts for work in works) else 0
 
 
-def _as_json(works: list[Work]) -> str:
-    from cfglint.report.json import dumps
-
-    return dumps({"runs": [_entry(work) for work in works]})
-
-
 def _entry(work: Work) -> FixRunEntry:
     entry: FixRunEntry = {
         "files": [document.path for document in work.run.documents],
@@ -398,10 +392,9 @@ def _entry(work: Work) -> FixRunEntry:
         "alternatives": fixes.alternatives_entry(work.retarget) if work.retarget else None,
         "needs": ([fixes.need_entry(each) for each in work.retarget.needs] or None) if work.retarget else None,
     }
-    if work.problem:
-        entry["problem"] = work.problem
-    elif work.withheld:
-        entry["problem"] = work.withheld
+    problem = work.problem or work.withheld
+    if problem:
+        entry["problem"] = problem
     return entry
 
 

@@ -6,7 +6,6 @@ import os
 
 from cfglint.source.project_files import ROOT
 from cfglint.source.record import Record
-from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,4 +61,4 @@ def from_root(name: str, folder: str | None) -> str | None:
         if folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
             return None
         name = f"{folder}/{name}"
-    return f"{ROOT}/{normal(name[len(ROOT) :].lstrip('/'))}"
+    return f"{ROOT}/{os.path.normpath(name[len(ROOT) :].lstrip('/'))}"

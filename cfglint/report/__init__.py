@@ -33,8 +33,9 @@ def render_account(form: str, account: RunSummary, width: int | None = None) -> 
 
     if form == "json":
         from cfglint.explanation.summary import table
+        from cfglint.report.json import dumps
 
-        return summary.as_json(table(account))
+        return dumps(table(account))
     if form == "html":
         from cfglint.explanation.summary import outcome_with_context
         from cfglint.report import html

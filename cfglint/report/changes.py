@@ -108,11 +108,6 @@ def facts_of(comparison: Comparison) -> list[object]:
     ]
 
 
-def others_like(group: Sequence[Comparison]) -> str:
-    """The line about the further runs that changed in the same way."""
-    return f"and in the same way: {listed_runs([title(each) for each in group[1:]])}"
-
-
 # ---- text
 
 
@@ -134,7 +129,7 @@ def block(comparison: Comparison, width: int | None = None, group: Sequence[Comp
     """One run: consequences, settings, findings; folded to a width if one is given. The `group` changed in the same way."""
     segments: Segments = [("bold", line("", title(comparison), width))]
     if len(group) > 1:
-        segments.append(("", line("  ", others_like(group), width)))
+        segments.append(("", line("  ", f"and in the same way: {listed_runs([title(each) for each in group[1:]])}", width)))
     segments += [("", line("  ", each.text, width)) for each in comparison.sentences]
     if comparison.still:
         segments.append(("", line("  ", f"still does not start: {', '.join(comparison.still)}", width)))

@@ -74,7 +74,10 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
     if old is None:
         return one_sided_run(new, "new run", "starts", "does not start") if new is not None else []
     if new is None:
-        return [as_deleted(each) for each in one_sided_run(old, "deleted run", "started", "did not start")]
+        deleted = one_sided_run(old, "deleted run", "started", "did not start")
+        for each in deleted:
+            each.before, each.after = each.after, None
+        return deleted
     if not (old.readable and new.readable):
         return unreadable(old, new)
     changed_keys = {each.key for each in settings}
@@ -112,12 +115,6 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
     verdict = side.outcome.verdict
     state = [] if verdict is None else [(starts if verdict == "accept" else fails) + on_gpus(side)]
     return [Consequence("run", f"{text}: {', '.join([*state, *(each.text for each in found)])}", None, verdict), *found]
-
-
-def as_deleted(consequence: Consequence) -> Consequence:
-    """The number of a deleted run: its value is the one before."""
-    consequence.before, consequence.after = consequence.after, None
-    return consequence
 
 
 def unreadable(old: Side, new: Side) -> list[Consequence]:

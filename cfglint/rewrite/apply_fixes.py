@@ -34,9 +34,6 @@ class Skipped(Record):
     file: str
     reason: str
 
-    def __repr__(self) -> str:
-        return f"Skipped({self.code}, {self.file!r}: {self.reason})"
-
 
 class AppliedFixes(Record):
     """The new contents of a run's files, each changed value, each applied fix as (file, title), and the skipped fixes.

@@ -297,12 +297,8 @@ def is_recorded(run: CheckedRun, gpus: int) -> bool:
     batch = run.batch
     if batch is None:
         return False
-    return implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs) or is_launched(run)
-
-
-def is_launched(run: CheckedRun) -> bool:
-    """Whether a launch line sets the number of GPUs, so that it records another one."""
-    return run.launch.relaunched is not None and run.facts.gpus is not None
+    is_launched = run.launch.relaunched is not None and run.facts.gpus is not None  # by a line, which records another number
+    return implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs) or is_launched
 
 
 def is_filled_elsewhere(run: CheckedRun) -> bool:

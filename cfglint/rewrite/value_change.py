@@ -21,9 +21,6 @@ class ValueChange(Record):
     before: object
     after: object
 
-    def __repr__(self) -> str:
-        return f"ValueChange({self.file!r}, {self.key!r}, {self.before!r} -> {self.after!r})"
-
 
 def value_changes(document: Document, change: Change) -> list[ValueChange]:
     """The changed values of a change to a document's tree; a renamed key is one removed and one added."""

@@ -325,7 +325,7 @@ class LaunchReader:
     def built_in(self, path: str) -> list[BuiltArguments]:
         """The arguments that a program builds in code, each for a run of its own; the launch is unknown. Raises FileProblem."""
         from cfglint.launch.programs.finding import program_at
-        from cfglint.run.program_runs import built_arguments, evaluation_of, parsed_arguments
+        from cfglint.run.program_runs import BuiltArguments, evaluation_of, parsed_arguments
 
         self.source.read(path)
         found = program_at(path, self.project(path))
@@ -341,8 +341,7 @@ class LaunchReader:
 
         calls: list[BuiltArguments] = []
         for group in groups(program.built, evaluation_of(program, context)):
-            every = (built_arguments(program, which, reread, context) for which in group)
-            found_here = [each for each in every if each is not None]
+            found_here = [BuiltArguments(program, which, reread, context) for which in group]
             for number, each in enumerate(found_here, 1) if len(found_here) > 1 else ():
                 each.alternative = {"number": number, "of": len(found_here), "built_at": place_of(each.document)}
             calls += found_here

@@ -150,7 +150,8 @@ class ConfigServer(LanguageServer):
             self.changed = None
             self.report([f"internal error: {type(error).__name__}: {error}. This is a bug in cfglint; please report it with the files."])
             return
-        self.report([*self.files.problems, *map(not_checked, self.files.too_large())])
+        why = f"not checked while it is open: larger than {LARGEST:,} characters (`cfglint check` reads it)"
+        self.report([*self.files.problems, *(f"{path}: {why}" for path in self.files.too_large())])
         self.delay = min(LONGEST_DELAY, max(SHORTEST_DELAY, CHECKS * (time.monotonic() - began)))
 
     def publish(self) -> None:
@@ -363,11 +364,6 @@ def wants(only: list[str] | None, kind: str) -> bool:
 def share_line(one: types.Range, other: types.Range) -> bool:
     """Whether two ranges overlap in at least one line: the cursor may be on the value of a key that a finding marks."""
     return one.start.line <= other.end.line and other.start.line <= one.end.line
-
-
-def not_checked(path: str) -> str:
-    """The message about a file that is too large to be checked while it is edited."""
-    return f"{path}: not checked while it is open: larger than {LARGEST:,} characters (`cfglint check` reads it)"
 
 
 def created(facts: Facts, config: str | None = None) -> ConfigServer:

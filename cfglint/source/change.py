@@ -48,9 +48,6 @@ class Change(Record):
     text: str = ""
     occurrence: int | None = None
 
-    def __repr__(self) -> str:
-        return f"Change({self.kind!r}, {self.path!r}, {self.key!r}, {self.text!r})"
-
 
 class EditRefused(CfglintError):
     """A change that cannot be made without changing something else; `place` is the offset of the obstacle."""

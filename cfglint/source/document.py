@@ -51,9 +51,6 @@ class Problem(Record):
     note: str | None = None
     remedy: str | None = None
 
-    def __repr__(self) -> str:
-        return f"Problem({self.start}, {self.end}, {self.message!r}, {self.kind!r})"
-
 
 class Node:
     """A scalar, mapping, sequence or alias with its span.

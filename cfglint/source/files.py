@@ -316,17 +316,13 @@ def ignored(rules: list[IgnoreFile], path: str, is_folder: bool) -> bool:
     return False
 
 
-def is_file_itself(path: str) -> bool:
-    """Whether a path is a file and not a link: git follows no link to ignore rules."""
-    return os.path.isfile(path) and not os.path.islink(path)
-
-
 def parent_rules(folder: str) -> list[IgnoreFile]:
     """The rules of the parent folders, up to the repository's, that do not exclude the folder itself."""
     rules: list[IgnoreFile] = []
     below, above = "", os.path.abspath(folder)
     while above != below:
-        if below and is_file_itself(os.path.join(above, ".gitignore")):
+        rules_file = os.path.join(above, ".gitignore")
+        if below and os.path.isfile(rules_file) and not os.path.islink(rules_file):  # git follows no link to ignore rules
             rule = IgnoreFile(above)
             if not rule.decides(folder, is_folder=True):
                 rules.append(rule)

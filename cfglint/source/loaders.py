@@ -14,6 +14,8 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cfglint.source.values import ConfigMapping, ConfigValue
 
 NUMERIC = "+-." + DIGITS
@@ -31,6 +33,9 @@ class Loader:
     """A mirror of one library call that loads values from a file. `name` is that call."""
 
     name = ""
+    refusals: Callable[[Document], list[Problem]]  # the problems for which the library raises before it constructs values
+    construct: Callable[[Document], ConfigValue]  # the value of a document that parses; raises Unloadable
+    value_of: Callable[[Node], ConfigValue]  # the value of a scalar; raises Unloadable
 
     def read(self, document: Document) -> LoadResult:
         """The value of a document and the problems that the library would raise for."""
@@ -57,18 +62,6 @@ class Loader:
             return self.value_of(node)
         except Unloadable:
             return node.raw
-
-    def refusals(self, document: Document) -> list[Problem]:
-        """The problems for which the library raises before it constructs values."""
-        raise NotImplementedError
-
-    def construct(self, document: Document) -> ConfigValue:
-        """The value of a document that parses; raises Unloadable."""
-        raise NotImplementedError
-
-    def value_of(self, node: Node) -> ConfigValue:
-        """The value of a scalar; raises Unloadable."""
-        raise NotImplementedError
 
 
 class YamlLoader(Loader):

@@ -14,7 +14,6 @@ from cfglint.source.hydra.defaults_list import CompositionError, DefaultsList
 from cfglint.source.hydra.folders import FILE, PACKAGE, ConfigFolder, SearchPath, further_folders
 from cfglint.source.project_files import ROOT
 from cfglint.source.record import Record
-from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ class Finder:
         if not path.startswith(ROOT) and (posixpath.isabs(path) or line is None or line.folder is None):
             raise UnknownFolder(path)
         place = path if path.startswith(ROOT) or line is None else f"{line.folder}/{path}"
-        real = self._project.real(normal(place))
+        real = self._project.real(os.path.normpath(place))
         if real is None:
             raise UnknownFolder(path)
         return self._opened(real)

@@ -42,16 +42,6 @@ COUNT_IN_FILE = Releases(until=(0, 34, 0), package="accelerate")  # the class of
 COUNT_ON_LINE = Releases((0, 34, 0), package="accelerate")  # the launcher requires it of the line or the file
 
 
-def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-    """Parse sizes and program of an `accelerate launch` line."""
-    options = read_options(words, FLAGS, SHORT)
-    line.options = options
-    line.module = "module" in options
-    line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
-    resolve(line, around)
-    return True
-
-
 def resolve(line: LaunchLine, around: Surroundings) -> None:
     """Compute the launch from the flags of a line and the file that they name."""
     options = line.options
@@ -174,17 +164,6 @@ def launch_settings(line: LaunchLine, file: dict[Any, Any] | None, type_of: str)
     return values
 
 
-def overriding_flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
-    """(key of the config file, option, value if it differs from that of the option) for the flags that override the file."""
-    found: list[tuple[str, Option, str | None]] = []
-    for name, option in line.options.given.items():
-        if name in KEYS and option.value is not None:
-            found.append((KEYS[name], option, None))
-        elif name in ENGINE_FLAGS:
-            found.append(("distributed_type", option, ENGINE_FLAGS[name]))
-    return found
-
-
 def set_one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
     """Start one process for a file of type NO, whatever its `num_processes`."""
     option = line.options.given.get("num_processes")
@@ -234,7 +213,12 @@ class AccelerateLauncher(OfAccelerate):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse sizes and program."""
-        return read(line, words, around)
+        options = read_options(words, FLAGS, SHORT)
+        line.options = options
+        line.module = "module" in options
+        line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
+        resolve(line, around)
+        return True
 
     def check(self, line: LaunchLine) -> None:
         """Report `--multi_gpu` with fewer than 2 processes on a line without a file."""
@@ -249,7 +233,13 @@ class AccelerateLauncher(OfAccelerate):
 
     def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
         """The flags that override the config file."""
-        return overriding_flags(line)
+        found: list[tuple[str, Option, str | None]] = []
+        for name, option in line.options.given.items():
+            if name in KEYS and option.value is not None:
+                found.append((KEYS[name], option, None))
+            elif name in ENGINE_FLAGS:
+                found.append(("distributed_type", option, ENGINE_FLAGS[name]))
+        return found
 
 
 LAUNCHERS = (AccelerateLauncher(),)

@@ -37,9 +37,9 @@ class AxolotlLauncher(accelerate.OfAccelerate):
         program = [literal("-m"), literal("axolotl.cli.train"), *arguments]
         line.inner = launcher
         if launcher == "torchrun":
-            torchrun.read(line, [*extra, *program], around)
+            torchrun.Torchrun().read(line, [*extra, *program], around)
         elif launcher == "accelerate":
-            accelerate.read(line, [*extra, *program], around)
+            accelerate.AccelerateLauncher().read(line, [*extra, *program], around)
         else:
             line.module, line.program, line.arguments = True, literal("axolotl.cli.train"), arguments
             line.sized(1, 1)

@@ -30,7 +30,7 @@ class Torchtune(Launcher):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse the options of torchrun and the recipe; a recipe that does not train is left out."""
-        torchrun.read(line, words, around)
+        torchrun.Torchrun().read(line, words, around)
         if not line.options.given:
             line.unknown.clear()
             line.sized(1, 1)

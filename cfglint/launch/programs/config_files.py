@@ -205,12 +205,7 @@ def merged(run: Interpreter, given: Given) -> Value:
     found = Mapping(None, by_attribute=True)
     for each in given:
         other = structured(run, each).data
-        if not isinstance(other, Mapping):
-            for key in found.items:
-                found.slots[key] = unknown("another config may set it")
-            found.slots[OPEN] = True
-            continue
-        merge_into(found, other)
+        merge_into(found, other if isinstance(other, Mapping) else Mapping({OPEN: True}))
     share_root(found, found)
     return Value(found)
 

@@ -286,12 +286,10 @@ class Expressions:
             if holds is None:
                 unclear = unclear or value
             elif holds is stops:
-                return value if unclear is None else self._decided(value, stops)
+                if unclear is None:
+                    return value
+                return Value(stops) if isinstance(value.data, bool) else unknown()  # of another value only the truth is known
         return value if unclear is None else unknown(unclear.reason)
-
-    def _decided(self, value: Value, stops: bool) -> Value:
-        """The result of a condition with an unknown part that another part decides: only its truth is known."""
-        return Value(stops) if isinstance(value.data, bool) else unknown()
 
     def truth(self, value: Value) -> bool | None:
         """Whether a value is true; None if that is unknown."""

@@ -69,7 +69,7 @@ def beyond(text: str, at: int, end: int) -> int:
         found = text.find(char, at + 1, end)
         return found + 1 if found >= 0 else end
     if char == "$" and text[at + 1 : at + 2] in ("(", "{"):
-        return closing(text, at + 1, end, text[at + 1], ")" if text[at + 1] == "(" else "}") + 1
+        return closing(text, at + 1, end) + 1
     return at + 1
 
 

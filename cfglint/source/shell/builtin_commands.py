@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Leave, ShellReturn, Stop
@@ -190,7 +192,7 @@ def split_lines(text: Text) -> list[Text]:
 
 def inside(path: str) -> str:
     """A folder without `.` and `..`; one above the project's top stays unchanged."""
-    normal = filters.normal(path)
+    normal = os.path.normpath(path)
     return normal if not path.startswith("%") or normal.startswith(path.partition("/")[0]) else path
 
 

@@ -6,6 +6,7 @@ arguments, and as unknown in words.
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 
@@ -244,7 +245,7 @@ class Execution:
         """A path relative to the working folder; None if that is unknown."""
         if path.startswith(("/", "%", "~")):
             return path
-        return None if self.state.folder is None else filters.normal(f"{self.state.folder}/{path}")
+        return None if self.state.folder is None else os.path.normpath(f"{self.state.folder}/{path}")
 
     def exist(self, path: str) -> bool | None:
         """Whether a path exists, relative to the working folder."""

@@ -241,8 +241,7 @@ class Expander(Record):
 
     def closed(self, at: int, end: int) -> int:
         """The position where the bracket at `at` is closed, or `end`."""
-        opening = self.script.text[at]
-        close = closing(self.script.text, at, end, opening, ")" if opening == "(" else "}")
+        close = closing(self.script.text, at, end)
         self.budget.spend((close - at) // SEARCHED)
         return close
 
@@ -331,7 +330,7 @@ class Expander(Record):
             return [Piece(unknown(f"${{{text[start:end]}}}"), not quoted)]
         index = None
         if text[stop : stop + 1] == "[":
-            close = closing(text, stop, end, "[", "]")
+            close = closing(text, stop, end)
             index = (stop + 1, close)
             stop = close + 1
         if mark == "!":

@@ -6,7 +6,7 @@ import os
 
 from cfglint.source import files
 from cfglint.source.project_files import ROOT
-from cfglint.source.shell.filters import TOOLS, normal
+from cfglint.source.shell.filters import TOOLS
 from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.nested_scripts import call_script, run_inner
 from cfglint.source.shell.placed_text import EMPTY
@@ -63,7 +63,7 @@ class Follower(ShellInterpreter):
         located = self.located(path)
         if located is None or not located.startswith(HERE):
             return super().exist(path)
-        answers = {folder: self.exists(normal(folder + located[len(HERE) :])) for folder in self.folders}
+        answers = {folder: self.exists(os.path.normpath(folder + located[len(HERE) :])) for folder in self.folders}
         given = [*dict.fromkeys(answers.values())]
         if len(given) == 1:
             return given[0]
