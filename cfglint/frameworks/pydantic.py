@@ -7,18 +7,12 @@ An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list",
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import listed, spelled
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from cfglint.findings.setting import Setting
-    from cfglint.source.values import ConfigMapping, ConfigValue
-
-    Loader = Callable[[Any], Any]
-    Path = tuple[str | int, ...]
+Loader = Callable[[Any], Any]
+Path = tuple[str | int, ...]
 
 # The kinds of refusals.
 TYPE = "type"

@@ -23,18 +23,12 @@ from cfglint.frameworks.axolotl.refusals import (
     refuses,
 )
 from cfglint.frameworks.axolotl.releases import has_validator
+from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.load_results import copied
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.frameworks.axolotl.values import AxolotlValues
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
 PREFERENCE: tuple[tuple[Version, tuple[str, ...]], ...] = (  # whose data sets are preferences
