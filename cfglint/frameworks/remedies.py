@@ -5,17 +5,15 @@ The fixes that many rules offer; what builds them is imported when there is some
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Fix
 from cfglint.findings.rule import Finding
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import described, spelled
+from cfglint.source.annotations import ConfigValue, Iterable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.findings.diagnostic import Fix
     from cfglint.findings.fix_builders import Files
-    from cfglint.findings.setting import Setting
-    from cfglint.source.values import ConfigValue
 
 MOST = 12  # names that a remedy lists
 NUMBERS = ("a number", "an integer")  # a string that spells one is called a string

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import FILE, WARN, Finding, config_error, warning
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.remedies import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.base import Config
-    from cfglint.source.document import Path
+from cfglint.source.annotations import Iterator
+from cfglint.source.document import Path
 
 NULL_WORDS = ("none", "null")
 

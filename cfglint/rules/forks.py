@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import VALUE, Finding, warning
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.base import Config
+from cfglint.frameworks.base import Config
+from cfglint.source.annotations import Iterator
 
 MOST_NAMED = 5
 

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.rule import VALUE, Finding, warning
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.remedies import replace
-from cfglint.source.document import SCALAR
+from cfglint.source.annotations import Iterator
+from cfglint.source.document import SCALAR, Node
 from cfglint.source.numbers import DIGITS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.base import Config
-    from cfglint.source.document import Node
 
 FIRST = "+-N" + DIGITS  # the first characters of such a scalar
 

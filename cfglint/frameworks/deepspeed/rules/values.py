@@ -5,14 +5,9 @@ from __future__ import annotations
 from cfglint.findings.rule import VALUE, Example, Finding, config_error
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.source.values import ConfigMapping
+from cfglint.source.annotations import ConfigMapping, Iterator
 
 COMMUNICATION = CHOICES["communication_data_type",]
 COMMUNICATION_EARLIER = ("fp16", "bfp16", "fp32")  # before BF16_SINCE

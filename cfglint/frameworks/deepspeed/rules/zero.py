@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.rule import SKIP, WARN, Example, Finding, config_error, init_error
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
 from cfglint.frameworks.remedies import insert, remove
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.source.annotations import Iterator
 
 STAGE_1_EXEMPT = (0, 13, 0)  # first release that scales gradients before reduce-scatter with stage 1
 

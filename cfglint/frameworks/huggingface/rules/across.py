@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Example, Finding, config_error, info, init_error, warning
-from cfglint.findings.setting import DEFAULT
+from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.remedies import remove, replace
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
     from cfglint.frameworks.refusal import Refusal
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from cfglint.batch.steps import ZERO_IS_A_LIMIT
 from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import batches_of_rank
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
 from cfglint.frameworks.remedies import choice
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
 
 
 @init_error(

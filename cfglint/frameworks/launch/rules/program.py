@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import ARGUMENT, load_error
+from cfglint.findings.rule import ARGUMENT, Finding, load_error
+from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.launch.rules.lines import problems
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.rule import Finding
-    from cfglint.frameworks.launch.config import LaunchConfig
+from cfglint.source.annotations import Iterator
 
 PROGRAM = """\
 from dataclasses import dataclass

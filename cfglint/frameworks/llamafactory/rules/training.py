@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding, config_error
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.rules import BASE, KIND, certainty
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.source.annotations import Iterator
 
 
 @config_error(

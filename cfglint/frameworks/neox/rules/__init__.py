@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cfglint.frameworks.neox import KIND
+from cfglint.frameworks.neox.config import NeoXConfig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.rule import ExampleFacts
-    from cfglint.frameworks.neox.config import NeoXConfig
 
 RUN: ExampleFacts = {"kind": KIND, "gpus": 8}  # the facts of the examples
 

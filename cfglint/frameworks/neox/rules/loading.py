@@ -6,15 +6,11 @@ import os
 
 from cfglint.findings.rule import VALUE, Finding, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.rules import RUN
 from cfglint.frameworks.remedies import remove
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.document import Document
+from cfglint.source.annotations import Iterator
+from cfglint.source.document import Document
 
 
 def written(document: Document, text: str) -> Setting:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Example, config_error, rule_of
+from cfglint.findings.rule import Example, Text, config_error, rule_of
 from cfglint.frameworks.swift.rules import BASE, GRPO, LINE, OLDER, RLHF, failing
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.findings.rule import ExampleFacts, Text
+    from cfglint.findings.rule import ExampleFacts
 
 
 def check_of(

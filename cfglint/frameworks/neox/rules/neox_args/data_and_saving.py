@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import SKIP, Finding, config_error
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.rules import RUN, elsewhere
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
+from cfglint.source.annotations import Iterator
 
 SPLITS = ("train", "valid", "test")
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import VALUE, Finding, config_error, init_error
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN
 from cfglint.frameworks.remedies import excludes, remove
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 
 
 @config_error(
