@@ -63,6 +63,15 @@ def test_missing_accumulation_is_reported_at_the_deepspeed_file(pair, changes):
     assert found.help == 'set `gradient_accumulation_steps` to "auto"'
 
 
+@pytest.mark.parametrize("changes", [{}, {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4}])
+def test_the_fix_of_a_batch_writes_no_number_over_auto(pair, changes):
+    """The Trainer does not divide its GPUs by the sequence parallel size of the file; its number is not changed there."""
+    run = pair(sequence_parallel_size=2, **changes)
+    [found] = [each for each in run.diagnostics if each.code == "BAT001"]
+    assert found.message.endswith("micro batch 4 x accumulation 2 x data parallel 4 = 32")
+    assert found.fix is None
+
+
 def test_the_schedule_of_a_run_of_unknown_length_is_filled_with_some_number(pair):
     """The Trainer will know the length: nothing is left over for DeepSpeed."""
     params = {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_min_lr": "auto", "warmup_max_lr": "auto"}
