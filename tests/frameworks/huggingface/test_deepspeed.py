@@ -275,6 +275,8 @@ def test_text_is_not_repeated_without_end(trainer, micro, accumulation):
         (("4.46.3", "0.15.4", "1.1.1"), 1, [], 250),
         (("4.46.3", "0.15.4", "1.1.1"), 6, [], 42),
         (("4.49.0", "0.16.9", "1.5.2"), 6, [], 42),
+        (("4.51.3", "0.16.3", "1.6.0"), 6, [("RUN004", "/tensor_parallel/autotp_size")], None),
+        (("4.51.3", "0.16.4", "1.6.0"), 6, [], 84),
         (("4.51.3", "0.15.4", "1.6.0"), 6, [("RUN004", "/tensor_parallel/autotp_size")], None),
         (("5.23.0", "0.19.8", "1.15.0"), 1, [("RUN004", "/tensor_parallel/autotp_size")], None),
         (("5.23.0", "0.19.8", "1.15.0"), 6, [], 84),
@@ -289,7 +291,7 @@ def test_tensor_parallelism_of_releases_that_do_not_have_it(trainer, releases, g
     run = trainer(text, gpus, 1000, transformers, files={"ds.json": json.dumps(values)}, target=target)
     assert errors(run) == errors_found
     assert errors_found or run.resolved["total_steps"] == steps
-    assert any(each.code == "KEY106" for each in run.diagnostics) == (deepspeed == "0.15.4")
+    assert any(each.code == "KEY106" for each in run.diagnostics) == (deepspeed in ("0.15.4", "0.16.3"))
 
 
 BOTH = "bf16: true\nfp16: true\n"
