@@ -56,7 +56,6 @@ class DeepSpeed(Framework):
 
     kind = "deepspeed"
     title = "DeepSpeed"
-    estimates_memory = True
     package = "deepspeed"
     newest = NEWEST
     repository_owners = ("deepspeedai", "microsoft")
