@@ -7,18 +7,12 @@ An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list",
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import listed, spelled
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from cfglint.findings.setting import Setting
-    from cfglint.source.values import ConfigMapping, ConfigValue
-
-    Loader = Callable[[Any], Any]
-    Path = tuple[str | int, ...]
+Loader = Callable[[Any], Any]
+Path = tuple[str | int, ...]
 
 # The kinds of refusals.
 TYPE = "type"
@@ -260,7 +254,21 @@ READERS: dict[Any, Loader] = {
     "tuple": items,
     ("enum", 0, 1, 2, 3): stage,
 }
+NO_TYPE = (type(None),)
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
+
+
+_taken: dict[ConfigValue, frozenset[type]] = {}
+
+
+def taken_as_they_are(reads: ConfigValue) -> frozenset[type]:
+    """The types of values that an annotation takes without converting them: those of its name, or of a member of the union."""
+    found = _taken.get(reads)
+    if found is None:
+        parts = reads[1:] if reads[0] == "|" else (reads,)
+        types = [NO_TYPE if part == "None" else EXACT.get(part, ()) for part in parts if isinstance(part, str)]
+        found = _taken[reads] = frozenset().union(*types)
+    return found
 
 
 def is_simple(reads: ConfigValue) -> bool:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source import files
+from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import changed
@@ -20,9 +22,6 @@ from cfglint.source.root import repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.statements.statement import Stated, Statement
     from cfglint.source.file_source import VersionFiles
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from cfglint.source import files
+from cfglint.source.annotations import Container, Mapping
 from cfglint.source.document import Document, Problem
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
     from typing import Protocol
 
     from cfglint.source.document import Syntax

@@ -11,13 +11,13 @@ import os
 import subprocess
 
 from cfglint.source import CfglintError, files
+from cfglint.source.annotations import Container, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders, FileSource
 from cfglint.source.record import Record
 from cfglint.source.root import is_inside, resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
     from typing import IO
 
 OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")

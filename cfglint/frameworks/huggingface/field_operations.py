@@ -10,19 +10,16 @@ from __future__ import annotations
 from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.source.values import ConfigValue
 
-    Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
+Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
 
 CONFIG: Stage = "config"
 INIT: Stage = "init"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import KEY
+from cfglint.findings.rule import KEY, Rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.neox.merge import MergedFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.rule import Rule
     from cfglint.frameworks.neox.derive import Attention, Derived
 
 

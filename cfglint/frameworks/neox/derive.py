@@ -7,13 +7,13 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.numbers import is_number
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.neox.merge import MergedFiles
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 COPIES = {
     "zero_reduce_scatter": "reduce_scatter",

@@ -7,7 +7,7 @@ import operator
 
 from cfglint.frameworks import fields_of_class, kind_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
     ITEMS,
     NONE,
@@ -29,6 +29,7 @@ from cfglint.launch.programs.objects import (
     Opaque,
     OpenFile,
     Sequence,
+    Slots,
     Value,
     computed,
     same,
@@ -37,15 +38,8 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.scopes import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from cfglint.launch.programs.modules import Modules
-    from cfglint.launch.programs.objects import Slots
-    from cfglint.source.budget import Budget
+from cfglint.source.annotations import Any, Callable, Iterable, Iterator
+from cfglint.source.budget import Budget
 
 LONGEST = 10_000  # characters of a string, items of a list
 LARGEST = 10**15
@@ -286,12 +280,10 @@ class Expressions:
             if holds is None:
                 unclear = unclear or value
             elif holds is stops:
-                return value if unclear is None else self._decided(value, stops)
+                if unclear is None:
+                    return value
+                return Value(stops) if isinstance(value.data, bool) else unknown()  # of another value only the truth is known
         return value if unclear is None else unknown(unclear.reason)
-
-    def _decided(self, value: Value, stops: bool) -> Value:
-        """The result of a condition with an unknown part that another part decides: only its truth is known."""
-        return Value(stops) if isinstance(value.data, bool) else unknown()
 
     def truth(self, value: Value) -> bool | None:
         """Whether a value is true; None if that is unknown."""
