@@ -1,5 +1,6 @@
 """Predicts how an LLM training framework would run the given config files on a number of GPUs, without the framework."""
 
+# ruff: noqa: F403, F405 (the names of `__all__`, which both modules have)
 from __future__ import annotations
 
 from cfglint.version import __version__ as __version__
@@ -36,35 +37,7 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.api import (
-        ArgumentError,
-        CfglintError,
-        CheckResult,
-        Contradiction,
-        DiffResult,
-        EditRefused,
-        Explanation,
-        FileProblem,
-        FixResult,
-        LogResult,
-        MissingFactError,
-        MissingFileError,
-        NewFiles,
-        PlanResult,
-        ReviewResult,
-        Skipped,
-        UnknownKindError,
-        Unreachable,
-        ValueChange,
-        check,
-        diff,
-        explain,
-        fix,
-        log,
-        new,
-        plan,
-        review_branch,
-    )
+    from cfglint.api import *
 
 
 def __getattr__(name: str) -> object:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
 from cfglint.cli.options import UsageError, add_run_options, first_few, load_configuration, one_run
-from cfglint.cli.single_report import add_report_options, fillers, reading_runs, the_report, write_text
+from cfglint.cli.single_report import add_report_options, reading_runs, the_report, write_text
+from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.project.settings_file import Configuration
 
 
 def add_arguments(parser: Parser) -> None:
@@ -41,6 +38,7 @@ def run(arguments: Namespace) -> int:
 def explain_run(arguments: Namespace, project: Configuration) -> int:
     """Print or write the explanation of the run that the paths describe; return the exit status."""
     from cfglint.explanation.summary import RunSummary
+    from cfglint.rewrite.retarget import is_filled_elsewhere
 
     try:
         found = one_run(arguments, project, arguments.run)
@@ -52,16 +50,16 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
     path = found.documents[0].path
     alone = arguments.paths == [path] and not found.facts.complete
-    readers = reading_runs(found, arguments, project) if alone else []
-    if len(readers) == 1 and readers[0].documents[0].path == path:  # the program passes objects to the engine
+    readers = reading_runs(found, arguments, project) if alone or is_filled_elsewhere(found) else []
+    if alone and len(readers) == 1 and readers[0].documents[0].path == path:  # the program passes objects to the engine
         found = readers[0]
     account = RunSummary(found)
-    refused = [] if account.errors else [each.written_at for each in readers if each.verdict == "reject"]
+    refused = [] if account.errors or not alone else [each.written_at for each in readers if each.verdict == "reject"]
     if refused:
         account.is_refused_elsewhere = True
         warn(f"{path}: the run of {first_few(refused)} reads it and would not start: `cfglint check` shows why")
-    places = fillers(found, arguments, project)
-    if places:
+    if readers and is_filled_elsewhere(found):
+        places = [each.written_at for each in readers]
         warn(f"{path}: its batch sizes are filled by {first_few(places)}: `cfglint explain {places[0]}` shows them")
     if arguments.gpus:
         warn_of(unused(set_by_runs([found]), arguments.gpus))

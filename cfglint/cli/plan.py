@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, first_few, load_configuration, one_run, positive
-from cfglint.cli.single_report import add_report_options, fillers, the_report, write_text
+from cfglint.cli.single_report import add_report_options, reading_runs, the_report, write_text
+from cfglint.project.settings_file import Configuration
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
-from cfglint.rewrite.retarget import MissingFactError, current_gpus
+from cfglint.rewrite.retarget import MissingFactError, current_gpus, is_filled_elsewhere
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.entries import PlanTable
-    from cfglint.project.settings_file import Configuration
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
@@ -101,7 +101,7 @@ def run(arguments: Namespace) -> int:
 
 def filled_in(run: CheckedRun, arguments: Namespace, project: Configuration) -> CheckedRun:
     """The run that fills in the batch sizes of a DeepSpeed file, in the place of the file; raises UsageError if there are several."""
-    places = fillers(run, arguments, project)
+    places = [each.written_at for each in reading_runs(run, arguments, project)] if is_filled_elsewhere(run) else []
     if not places:
         return run
     path = run.documents[0].path

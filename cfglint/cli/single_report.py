@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.output import format_of, to_file
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.project.settings_file import Configuration
-    from cfglint.run.checked import CheckedRun
+from cfglint.project.settings_file import Configuration
+from cfglint.run.checked import CheckedRun
 
 
 def add_report_options(parser: Parser, formats: tuple[str, ...]) -> None:
@@ -42,10 +39,3 @@ def reading_runs(run: CheckedRun, arguments: Namespace, project: Configuration) 
     if arguments.run or arguments.kind or arguments.section or "-" in arguments.paths:
         return []
     return discovery_of(arguments, project, ScanStats())[0].runs_reading(run.documents[0].path)
-
-
-def fillers(run: CheckedRun, arguments: Namespace, project: Configuration) -> list[str]:
-    """The places of the runs of the project that fill in the batch sizes of a run that is a DeepSpeed file alone."""
-    from cfglint.rewrite.retarget import is_filled_elsewhere
-
-    return [each.written_at for each in reading_runs(run, arguments, project)] if is_filled_elsewhere(run) else []

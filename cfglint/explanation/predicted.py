@@ -6,10 +6,7 @@ import re
 from functools import cache
 
 from cfglint.frameworks import framework, kinds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from cfglint.source.annotations import Iterable, Sequence
 
 VALUE = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
 WORD = re.compile(r"<>|[A-Za-z_][\w.()]*")
@@ -104,7 +101,8 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     if about is not None and not (text.startswith("SystemExit") and any(VERL in file for file in files)):  # Hydra's parser
         return [about]
     if UNKNOWN_KEYWORD.search(text):
-        return same_function(text)
+        own = words(text)  # with the name of the function
+        return list(dict.fromkeys(code for code, _, other in known().get("TypeError", []) if other == own))
     missing = MISSING_FILE.search(text)
     if missing and not CONFIG_FILE(missing.group(1)):  # weights, data or a cache: the rules are about config files
         return []
@@ -140,12 +138,6 @@ def model_of(text: str) -> str:
     """The beginning of the name of the model that pydantic validated; releases have several names that begin alike."""
     found = VALIDATED.search(text)
     return found.group(1)[:7] if found else ""
-
-
-def same_function(text: str) -> list[str]:
-    """The rules that predict an unknown keyword of the same function."""
-    own = words(text)
-    return list(dict.fromkeys(code for code, _, other in known().get("TypeError", []) if other == own))
 
 
 def fitting(codes: list[str], files: Sequence[str]) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Any, Callable, Collection, Sequence
+from cfglint.source.document import Document, Node, Path, Problem, Written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Node, Path, Problem, Syntax, Written
+    from cfglint.source.document import Syntax
     from cfglint.source.loaders import Loader
 
     Part = TypeVar("Part")

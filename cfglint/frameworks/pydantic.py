@@ -7,18 +7,12 @@ An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list",
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import listed, spelled
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from cfglint.findings.setting import Setting
-    from cfglint.source.values import ConfigMapping, ConfigValue
-
-    Loader = Callable[[Any], Any]
-    Path = tuple[str | int, ...]
+Loader = Callable[[Any], Any]
+Path = tuple[str | int, ...]
 
 # The kinds of refusals.
 TYPE = "type"
@@ -260,7 +254,21 @@ READERS: dict[Any, Loader] = {
     "tuple": items,
     ("enum", 0, 1, 2, 3): stage,
 }
+NO_TYPE = (type(None),)
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
+
+
+_taken: dict[ConfigValue, frozenset[type]] = {}
+
+
+def taken_as_they_are(reads: ConfigValue) -> frozenset[type]:
+    """The types of values that an annotation takes without converting them: those of its name, or of a member of the union."""
+    found = _taken.get(reads)
+    if found is None:
+        parts = reads[1:] if reads[0] == "|" else (reads,)
+        types = [NO_TYPE if part == "None" else EXACT.get(part, ()) for part in parts if isinstance(part, str)]
+        found = _taken[reads] = frozenset().union(*types)
+    return found
 
 
 def is_simple(reads: ConfigValue) -> bool:
@@ -352,7 +360,7 @@ class Reading:
             try:
                 found = trial.read(part, value, path)
             except Invalid as refusal:
-                refusals.append(refusal)
+                refusals.append(refusal.with_traceback(None))
                 continue
             if not trial.faults:
                 self.accept(trial, [each for each in members if each != part])
@@ -379,7 +387,7 @@ class Reading:
         try:
             return self.read(reads, value, path)
         except Invalid as refusal:
-            self.faults.append(Fault(path, refusal))
+            self.faults.append(Fault(path, refusal.with_traceback(None)))
             return None
 
     def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigMapping:

@@ -6,15 +6,10 @@ from math import ceil
 
 from cfglint.batch.solver import Solution, Split, SplitProblem, solve
 from cfglint.findings.wording import counted
-from cfglint.generators.job_spec import Contradiction, Unreachable
+from cfglint.generators.generated import Keys
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.source.annotations import Callable
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.generators.generated import Keys
-    from cfglint.generators.job_spec import JobSpec
 
 GPUS_PER_NODE = 8
 PRECISION = "bf16"

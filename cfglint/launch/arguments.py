@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import Argument
+from cfglint.source.annotations import Iterable
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import ALL_OF_CALLER
-from cfglint.source.shell.placed_text import UNKNOWN, after_mark, before_mark
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import UNKNOWN, Text, around_mark
 
 
 def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:
@@ -25,10 +20,9 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
         text = word.string
         name, mark, _ = text.partition("=")
         if text.startswith("--") and len(text) > 2 and " " not in name:  # as argparse parses it
-            key = name[2:].replace("-", "_")
-            found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
+            found.append(argument(name[2:].replace("-", "_"), word))
         elif assignments and mark and name.replace(".", "_").isidentifier():
-            found.append(Argument(name, before_mark(word), [after_mark(word)]))
+            found.append(argument(name, word))
         elif found and found[-1].texts and (is_all_of_caller(word) or stands_for_more(word)):
             continue
         elif found:
@@ -42,11 +36,17 @@ def override_arguments(words: Iterable[Text]) -> list[Argument]:
     """The words of a Hydra command line as arguments: `key=value`, `+key=value`, `~key`, and Hydra's own options."""
     found: list[Argument] = []
     for word in words:
-        name, mark, _ = word.string.partition("=")
+        name = word.string.partition("=")[0]
         key = name.lstrip("+~-") if not name.startswith("--") else name[2:].replace("-", "_")
         if key and UNKNOWN not in key:
-            found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
+            found.append(argument(key, word))
     return found
+
+
+def argument(name: str, word: Text) -> Argument:
+    """An argument, with the value behind its `=` if it has one."""
+    own, value = around_mark(word)
+    return Argument(name, own, [value] if own is not word else [])
 
 
 def is_all_of_caller(word: Text) -> bool:

@@ -6,20 +6,16 @@ import os
 
 from cfglint.frameworks.launch_line import MACHINE, LaunchLine
 from cfglint.launch.arguments import read_arguments
+from cfglint.launch.reader import Reader
 from cfglint.source.project_files import ROOT
-from cfglint.source.shell.filters import normal
 from cfglint.source.shell.script import Script
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.reader import Reader
 
 NAME = "--args"  # the name in reports in place of a script
 
 
 def line_by_hand(reader: Reader, text: str) -> LaunchLine | None:
     """The launch line with the given arguments, started from the working directory; None if the string is not one list of words."""
-    here = normal(f"{ROOT}/{os.path.relpath(os.getcwd(), os.path.abspath(reader.project.root))}")
+    here = os.path.normpath(f"{ROOT}/{os.path.relpath(os.getcwd(), os.path.abspath(reader.project.root))}")
     calls = reader.follow(Script(NAME, text), here, f"{here}/{NAME}", text).calls
     if len(calls) != 1:
         return None

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile
+from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
 from cfglint.launch import continuations, findings
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
-from cfglint.launch.launcher import PYTHON, is_command, launcher_of, launchers, launchers_by, marks
+from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.machine import Machine
 from cfglint.launch.slurm import header
 from cfglint.launch.surroundings import Surroundings
 from cfglint.launch.training import prints_help, trains
 from cfglint.source import files
+from cfglint.source.annotations import Any, Callable, Sequence
 from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell import MARKDOWN
 from cfglint.source.shell.command import NOTEBOOK
-from cfglint.source.shell.filters import normal
 from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
+from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.placed_text import Text, TextPart, literal
 from cfglint.source.shell.script import Script
+from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed
 from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from cfglint.frameworks.launch_line import Argument
-    from cfglint.launch.launcher import Launcher
-    from cfglint.source.shell.interpreter import ShellInterpreter
-    from cfglint.source.shell.started_command import StartedCall
 
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 MAKEFILES = ("makefile", "gnumakefile")
@@ -212,7 +204,7 @@ class Reader:
         total = 0
         for (start, name), count in names.items():
             here = folder + start[len(HERE) :] if start.startswith(HERE) else start
-            if self.project.exists(normal(f"{here}/{name}")):
+            if self.project.exists(os.path.normpath(f"{here}/{name}")):
                 total += count * (3 if name.endswith(".py") else 2)
         return total
 
@@ -274,7 +266,7 @@ class Reader:
         script = os.path.relpath(os.path.abspath(call.path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         parts = [each for each in folder.split("/") if each]
         below = (f"{ROOT}/{'/'.join(parts[start:])}" for start in range(len(parts)))
-        found = {each for each in (*folders_down_to(script), *below) if self.project.exists(normal(f"{each}/{name}"))}
+        found = {each for each in (*folders_down_to(script), *below) if self.project.exists(os.path.normpath(f"{each}/{name}"))}
         return found.pop() if len(found) == 1 else None
 
     def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
@@ -368,7 +360,7 @@ class Reader:
 def set_start_folder(call: StartedCall, folder: str) -> None:
     """Replace an undecided start folder by the chosen one."""
     if call.folder is not None and call.folder.startswith(HERE):
-        call.folder = normal(folder + call.folder[len(HERE) :])
+        call.folder = os.path.normpath(folder + call.folder[len(HERE) :])
     call.words = [with_start_folder(word, folder) if HERE in word.string else word for word in call.words]
     call.environment = {key: with_start_folder(value, folder) if HERE in value.string else value for key, value in call.environment.items()}
 

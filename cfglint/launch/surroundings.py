@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 
-from cfglint.source.project_files import ROOT
+from cfglint.launch.machine import Machine
+from cfglint.source.annotations import Any
+from cfglint.source.project_files import ROOT, Project
 from cfglint.source.record import Record
-from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.machine import Machine
     from cfglint.source.document import Syntax
-    from cfglint.source.project_files import Project
 
 
 class Surroundings(Record):
@@ -62,4 +59,4 @@ def from_root(name: str, folder: str | None) -> str | None:
         if folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
             return None
         name = f"{folder}/{name}"
-    return f"{ROOT}/{normal(name[len(ROOT) :].lstrip('/'))}"
+    return f"{ROOT}/{os.path.normpath(name[len(ROOT) :].lstrip('/'))}"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import modelled_releases, released_since
 from cfglint.frameworks.versions import parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from cfglint.source.annotations import Iterable
 
 MONTHS = 18  # without a lower bound, releases that are older than this when the newest allowed one comes out are not expected
 
@@ -31,8 +28,18 @@ def named_version(specs: Iterable[str]) -> str:
     return min(filter(parse_version, named), key=parse_version, default="")
 
 
+_allowed: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+
+
 def allowed_releases(package: str, specs: tuple[str, ...]) -> list[str]:
     """The modelled releases that one of the specifiers allows, oldest first; without a lower bound those of the last eighteen months."""
+    if (package, specs) not in _allowed:
+        _allowed[package, specs] = found_allowed(package, specs)
+    return _allowed[package, specs]
+
+
+def found_allowed(package: str, specs: tuple[str, ...]) -> list[str]:
+    """The releases that `allowed_releases` remembers."""
     modelled = modelled_releases(package)
     if not specs:
         return released_since(package, modelled, MONTHS)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source import files
+from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import changed
@@ -20,11 +22,7 @@ from cfglint.source.root import repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.statements.statement import Stated, Statement
-    from cfglint.source.file_source import VersionFiles
 
     Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
     Folders = dict[str, dict[str, list[Statement]]]
@@ -61,9 +59,11 @@ class Disk(DiskFolders):
 class Repositories:
     """The statements in the folders around configs; each folder is examined once, and `looked_at` caches the result."""
 
-    def __init__(self, looked_at: Folders | None = None, disk: VersionFiles | None = None) -> None:
+    def __init__(self, looked_at: Folders | None = None, disk: DiskFolders | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
+        self._upwards: dict[str, list[str]] = {}  # `repository` of each folder of a config
+        self._decisive: dict[tuple[str, str], list[Statement]] = {}  # what decides in a folder about a package
 
     def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str], script: str = "") -> LaunchFacts:
         """The facts with the releases that the repository of a file states for packages without a target.
@@ -71,9 +71,15 @@ class Repositories:
         `script` is the text of the launch script, if the file is one.
         """
         wanted = [package for package in packages if package not in facts.target and package not in facts.outside]
-        folders = repository(path) if wanted else []
+        folder, name = os.path.split(path)
+        if wanted and folder not in self._upwards:
+            self._upwards[folder] = repository(path)
         for package in wanted:
-            found = self.look(folders, package, os.path.basename(path), script)
+            found = None if script else self._decisive.get((folder, package))
+            if found is None:
+                found = self.look(self._upwards[folder], package, name, script)
+            if not script:
+                self._decisive[folder, package] = found
             if found:
                 facts = with_statements(facts, package, found)
         return facts
@@ -339,7 +345,7 @@ def limit(path: str) -> int:
     return MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE
 
 
-def sources(folder: str, names: list[str], disk: VersionFiles) -> list[str]:
+def sources(folder: str, names: list[str], disk: DiskFolders) -> list[str]:
     """The files of a folder that may state versions, in order of trust."""
     wanted: list[str] = [name for name in LOCKS if name in names]
     wanted += sorted(name for name in names if is_pylock(name) and name not in LOCKS)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Sequence
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cfglint.explanation.log_analysis import ExplainedLog
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome
@@ -33,8 +33,9 @@ def render_account(form: str, account: RunSummary, width: int | None = None) -> 
 
     if form == "json":
         from cfglint.explanation.summary import table
+        from cfglint.report.json import dumps
 
-        return summary.as_json(table(account))
+        return dumps(table(account))
     if form == "html":
         from cfglint.explanation.summary import outcome_with_context
         from cfglint.report import html

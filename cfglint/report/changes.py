@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.review.left_out import lines_of
-from cfglint.review.release_groups import grouped_by_release, listed_runs
+from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic, Outcome
+from cfglint.report.text import Segments
+from cfglint.review.compare import Comparison
+from cfglint.review.consequence import Consequence
+from cfglint.review.left_out import NotCompared, lines_of
+from cfglint.review.release_groups import Fact, ReleaseGroup, grouped_by_release, listed_runs
+from cfglint.review.settings import SettingChange, SettingState
+from cfglint.source.annotations import Sequence
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import ChangeEntry, ConsequenceEntry, SettingChangeEntry, StateEntry
-    from cfglint.report.text import Segments
-    from cfglint.review.compare import Comparison
-    from cfglint.review.consequence import Consequence
-    from cfglint.review.left_out import NotCompared
-    from cfglint.review.release_groups import Fact, ReleaseGroup
-    from cfglint.review.settings import SettingChange, SettingState
 
 NOTHING = "no effective change"
 NOTHING_COMPARED = "no effective change in what is compared"
@@ -108,11 +104,6 @@ def facts_of(comparison: Comparison) -> list[object]:
     ]
 
 
-def others_like(group: Sequence[Comparison]) -> str:
-    """The line about the further runs that changed in the same way."""
-    return f"and in the same way: {listed_runs([title(each) for each in group[1:]])}"
-
-
 # ---- text
 
 
@@ -134,7 +125,7 @@ def block(comparison: Comparison, width: int | None = None, group: Sequence[Comp
     """One run: consequences, settings, findings; folded to a width if one is given. The `group` changed in the same way."""
     segments: Segments = [("bold", line("", title(comparison), width))]
     if len(group) > 1:
-        segments.append(("", line("  ", others_like(group), width)))
+        segments.append(("", line("  ", f"and in the same way: {listed_runs([title(each) for each in group[1:]])}", width)))
     segments += [("", line("  ", each.text, width)) for each in comparison.sentences]
     if comparison.still:
         segments.append(("", line("  ", f"still does not start: {', '.join(comparison.still)}", width)))

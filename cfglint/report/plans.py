@@ -7,39 +7,26 @@ import textwrap
 from cfglint.report.escapes import shown
 from cfglint.report.markdown import code
 from cfglint.report.text import painted
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cfglint.findings.entries import MemoryEntry, PlanEntry, PlanTable
 
-COLUMNS = (
-    "GPUs",
-    "micro",
-    "accumulation",
-    "data-parallel",
-    "global",
-    "steps/epoch",
-    "total steps",
-    "tokens/step",
-    "GiB/GPU",
-    "hours",
-    "note",
-)
-HEADS = (
-    ("", "GPUs"),
-    ("", "micro"),
-    ("accumu-", "lation"),
-    ("data", "parallel"),
-    ("", "global"),
-    ("steps", "per epoch"),
-    ("total", "steps"),
-    ("tokens", "per step"),
-    ("GiB", "per GPU"),
-    ("", "hours"),
-    ("", "note"),
-)
+HEADS = {  # the columns, with their heads of two lines on a terminal
+    "GPUs": ("", "GPUs"),
+    "micro": ("", "micro"),
+    "accumulation": ("accumu-", "lation"),
+    "data-parallel": ("data", "parallel"),
+    "global": ("", "global"),
+    "steps/epoch": ("steps", "per epoch"),
+    "total steps": ("total", "steps"),
+    "tokens/step": ("tokens", "per step"),
+    "GiB/GPU": ("GiB", "per GPU"),
+    "hours": ("", "hours"),
+    "note": ("", "note"),
+}
+COLUMNS = (*HEADS,)
 CHOSEN = 1  # the column that is empty if no plan was found
 WIDTH = 80  # columns without a terminal
 MOST_SPLITS = 8  # maximum number of other splits listed per GPU count
@@ -185,7 +172,7 @@ def as_text(rows: list[list[str]], used: list[int], width: int, colour: bool) ->
     In colour the head is bold, and GPU counts without a plan are dim.
     """
     *numbers, note = used
-    heads = [[HEADS[index][part] for index in numbers] for part in (0, 1)]
+    heads = [[HEADS[COLUMNS[index]][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
     widths = [max(len(line[place]) for line in (*heads, *cells)) for place in range(len(numbers))]
     column = sum(widths) + 2 * len(widths)

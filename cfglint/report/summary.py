@@ -5,30 +5,23 @@ from __future__ import annotations
 import os
 import textwrap
 
-from cfglint.explanation.log_analysis import ENDLESS
-from cfglint.explanation.summary import origin, value_or_auto
+from cfglint.explanation.failures import Failure
+from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
+from cfglint.explanation.summary import RunSummary, origin, value_or_auto
 from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.setting import DERIVED, NOT_KNOWN
+from cfglint.findings.setting import DERIVED, NOT_KNOWN, Setting
 from cfglint.frameworks import framework
-from cfglint.frameworks.summary import FILLED, GROUPS
+from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
+from cfglint.run.checked import CheckedRun
 from cfglint.source.shell.reasons import UNSET, Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.explanation.failures import Failure
-    from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
-    from cfglint.explanation.summary import RunSummary
     from cfglint.findings.entries import BannerEntry, FailureEntry
-    from cfglint.findings.setting import Setting
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.frameworks.summary import Item
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.values import ConfigValue
 
-    Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
+Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 
 WIDTH = 80  # columns without a terminal
 LABEL = 20
@@ -52,13 +45,6 @@ LOG_LABELS = (
 def as_text(account: RunSummary, width: int | None = None) -> str:
     """The summary of a run, folded to a width in columns (80 by default)."""
     return folded(lines(account), width)
-
-
-def as_json(table: Mapping[str, ConfigValue]) -> str:
-    """Plain values with the version of cfglint; values that JSON does not support become strings."""
-    from cfglint.report.json import dumps
-
-    return dumps(table)
 
 
 def lines(account: RunSummary) -> list[Paragraph]:
@@ -206,9 +192,9 @@ NOTHING = "no numbers follow a training banner in this log, and it shows no exce
 
 def log_as_json(found: ExplainedLog) -> str:
     """The analysis of a log, as JSON."""
-    return as_json(
-        {"banners": [banner_entry(each) for each in found.banners], "failures": [failure_entry(each) for each in found.failures]}
-    )
+    from cfglint.report.json import dumps
+
+    return dumps({"banners": [banner_entry(each) for each in found.banners], "failures": [failure_entry(each) for each in found.failures]})
 
 
 def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, rank
+from cfglint.findings.diagnostic import ERROR, INFO, Diagnostic, Outcome, rank
 from cfglint.findings.fingerprint import identity
 from cfglint.review import consequences
+from cfglint.review.consequence import Consequence
 from cfglint.review.consequences import VERSION
-from cfglint.review.releases import release_changes
-from cfglint.review.settings import setting_changes
+from cfglint.review.releases import ReleaseChange, release_changes
+from cfglint.review.settings import SettingChange, setting_changes
 from cfglint.review.snapshot import Side
 from cfglint.rules.engine import internal_error
+from cfglint.run.checked import CheckedRun
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.review.consequence import Consequence
-    from cfglint.review.releases import ReleaseChange
-    from cfglint.review.settings import SettingChange
-    from cfglint.run.checked import CheckedRun
-
-    Mark = tuple[str, str, str, str]
+Mark = tuple[str, str, str, str]
 
 
 class Comparison:
@@ -83,12 +77,16 @@ class Comparison:
     @property
     def no_effect(self) -> bool:
         """Whether nothing that the framework computes changed: at most names, ports and paths did, and all of it was compared."""
-        return not (self.code_changed or self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
+        return not self.code_changed and not self._has_effect
+
+    @property
+    def _has_effect(self) -> bool:
+        return bool(self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
 
     @property
     def in_effect(self) -> bool:
         """Whether more than names, ports and paths changed."""
-        return not self.empty and bool(self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
+        return not self.empty and self._has_effect
 
     @property
     def still(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os.path import basename
 
+from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework, is_trainer
 from cfglint.review.batch_consequences import batch, growth
@@ -24,13 +25,8 @@ from cfglint.review.consequence import (
 from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, length_key
 from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
-from cfglint.review.settings import equal, missing_files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Outcome
-    from cfglint.review.settings import SettingChange
-    from cfglint.review.snapshot import Side
+from cfglint.review.settings import SettingChange, equal, missing_files
+from cfglint.review.snapshot import Side
 
 VERSION = "target"
 SHARDED = {
@@ -74,7 +70,10 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
     if old is None:
         return one_sided_run(new, "new run", "starts", "does not start") if new is not None else []
     if new is None:
-        return [as_deleted(each) for each in one_sided_run(old, "deleted run", "started", "did not start")]
+        deleted = one_sided_run(old, "deleted run", "started", "did not start")
+        for each in deleted:
+            each.before, each.after = each.after, None
+        return deleted
     if not (old.readable and new.readable):
         return unreadable(old, new)
     changed_keys = {each.key for each in settings}
@@ -112,12 +111,6 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
     verdict = side.outcome.verdict
     state = [] if verdict is None else [(starts if verdict == "accept" else fails) + on_gpus(side)]
     return [Consequence("run", f"{text}: {', '.join([*state, *(each.text for each in found)])}", None, verdict), *found]
-
-
-def as_deleted(consequence: Consequence) -> Consequence:
-    """The number of a deleted run: its value is the one before."""
-    consequence.before, consequence.after = consequence.after, None
-    return consequence
 
 
 def unreadable(old: Side, new: Side) -> list[Consequence]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from cfglint.batch import equation, solver
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import takes_arguments
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rewrite.resized import Resized, documents_on, without_line
 from cfglint.rewrite.terms import Term, by_cost, sources_of, texts_of
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
+from cfglint.source.document import Path
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
@@ -19,13 +22,9 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.source.document import Path
 
 AUTO = "auto"
 BY_HAND = "cfglint does not change the batch of a {title} run: `cfglint explain` shows the keys that set it"
@@ -225,7 +224,8 @@ def refuse_lost_arguments(run: CheckedRun) -> None:
     """Raise EditRefused for a launch whose last arguments do not reach the program: they would take effect with the next repair."""
     line = run.launch.line
     if line is not None and run.launch.relaunched is not None and line.call.lost:
-        lost = next((each.message for each in line.problems if each.code == "LCH001"), "")
+        first = line.call.lost[0][0][0]
+        lost = next((each.message for each in line.problems if each.word is first), "")
         raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", line.call.start)
 
 
@@ -296,12 +296,8 @@ def is_recorded(run: CheckedRun, gpus: int) -> bool:
     batch = run.batch
     if batch is None:
         return False
-    return implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs) or is_launched(run)
-
-
-def is_launched(run: CheckedRun) -> bool:
-    """Whether a launch line sets the number of GPUs, so that it records another one."""
-    return run.launch.relaunched is not None and run.facts.gpus is not None
+    is_launched = run.launch.relaunched is not None and run.facts.gpus is not None  # by a line, which records another number
+    return implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs) or is_launched
 
 
 def is_filled_elsewhere(run: CheckedRun) -> bool:

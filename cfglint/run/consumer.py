@@ -5,18 +5,15 @@ from __future__ import annotations
 from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
+from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
+from cfglint.source.document import Document
+from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import listed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import Launch
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.source.document import Document
-    from cfglint.source.shell.command import CommandDocument
 
 # Names that programs with an argument parser of their own do not have in this form.
 TRAINERS_OWN = frozenset(
@@ -80,8 +77,13 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
 
 def leave_out_flag(command: CommandDocument) -> None:
     """Leave out a `--deepspeed` without a value: HfArgumentParser refuses it, so it is a flag of the program's own."""
-    if command.words.get("deepspeed", ["x"]) == []:
+    if has_bare_flag(command):
         command.leave_out("deepspeed")
+
+
+def has_bare_flag(command: Document) -> bool:
+    """Whether a line has `--deepspeed` without a value."""
+    return "deepspeed" in command.words and not command.words["deepspeed"]
 
 
 def has_trainers_own(command: CommandDocument) -> bool:
@@ -115,7 +117,7 @@ def has_own_arguments(launch: Launch, command: Document) -> bool:
     program = launch.parser
     if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
         return True
-    return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
+    return "deepspeed_config" in command.words and has_bare_flag(command)
 
 
 def names_unread_file(line: LaunchLine) -> bool:

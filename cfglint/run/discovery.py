@@ -7,6 +7,7 @@ import os
 from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH
@@ -14,16 +15,15 @@ from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SCRIPTS, SECT
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
+from cfglint.source.annotations import Iterator
 from cfglint.source.document import MAPPING, SCALAR, Document
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.git_index import TrackedFiles
+    from cfglint.project.pinned_versions import Repositories
     from cfglint.project.statements.statement import Statement
     from cfglint.run.launch_runs import LaunchReader
     from cfglint.source.hydra.groups import ConfigGroups
@@ -55,6 +55,7 @@ class Discovery:
         self._launches: LaunchReader | None = None
         self._groups: ConfigGroups | None = None
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
+        self._repositories: Repositories | None = None
         self.exclude: list[str] = []  # patterns of excluded absolute paths
         self.exclude_named = False  # whether named files are excluded, too
         self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
@@ -190,10 +191,12 @@ class Discovery:
 
     def _runs_of(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """(position, run, path) of a file that is not a script, if it is a training config."""
-        document, kind = (None, None) if self._is_unrelated(path) else self._look(path)
+        content = self.source.read_if_possible(path)
+        text = content[0] if content is not None else ""
+        document, kind = (None, None) if content is not None and self._is_unrelated(path, text) else self._look(path, content)
         if document is None or kind is None:
             return
-        if self._is_composed(path, kind):
+        if self._is_composed(path, text, kind):
             self._count_unrecognized(path, [])
             return
         documents, kinds = self.references.followed([document], [kind])
@@ -201,11 +204,10 @@ class Discovery:
         can_be_referenced = len(documents) == 1 and path not in self.source.texts and (self.kind or framework(kind).can_be_referenced)
         yield index, self._run(documents, kinds, self.facts), path if can_be_referenced or self.scripts else None
 
-    def _is_composed(self, path: str, kind: str) -> bool:
+    def _is_composed(self, path: str, text: str, kind: str) -> bool:
         """Whether Hydra reads a file, and no parser of a trainer: it has a defaults list, or is an option of a group and was not named."""
         if self.kind or not framework(kind).argument_classes() or self._kind_by_pattern(path) is not None:
             return False
-        text = self.source.text(path) or ""
         if path in self.named and "defaults:" not in text:
             return False
         from cfglint.source.hydra.groups import ConfigGroups, groups_of
@@ -213,7 +215,7 @@ class Discovery:
         if groups_of(path, text):
             return True
         if self._groups is None:
-            self._groups = ConfigGroups(self.source.names_in, self.source.text)
+            self._groups = ConfigGroups(self.source.names_in, self.source.content)
         return path not in self.named and self._groups.has_option(path.replace(os.sep, "/"))
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
@@ -427,32 +429,29 @@ class Discovery:
             self.indexes[top] = TrackedFiles(top)
         return self.indexes[top].has(path, is_folder)
 
-    def _is_unrelated(self, path: str) -> bool:
+    def _is_unrelated(self, path: str, text: str) -> bool:
         """Whether a file is certainly of no kind, decided without parsing it; such a file is counted."""
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW
-        names = self._unrelated_keys(path, WORTHWHILE if one_of_few else 0)
+        names = self._unrelated_keys(path, text, WORTHWHILE if one_of_few else 0)
         if names is None or (one_of_few and not names):
             return False
         self._count_unrecognized(path, names)
         return True
 
-    def _unrelated_keys(self, path: str, least: int) -> list[str] | None:
+    def _unrelated_keys(self, path: str, text: str, least: int) -> list[str] | None:
         """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least` characters.
 
         Empty for a file that was not named on the command line and cannot be parsed.
         """
-        text = self.source.text(path)
-        if text is None or not least <= len(text) <= MAX_SIZE:
+        if not least <= len(text) <= MAX_SIZE:
             return None
-        from cfglint.run import quick_scan
+        from cfglint.run.quick_scan import unrelated_keys
 
-        names = quick_scan.unrelated_keys(path, text, files.syntax_by_name(path), SECTIONS)
-        if not names and len(text) <= SHORT:  # it may be what is left of one
-            return None
-        is_broken = names is None and path not in self.named
-        return [] if is_broken and quick_scan.has_no_known_word(path, text, SECTIONS) else names
+        is_long = len(text) > SHORT  # else it may be what is left of one
+        names = unrelated_keys(path, text, files.syntax_by_name(path), SECTIONS, is_long and path not in self.named)
+        return names if names or is_long else None
 
     def _count_unrecognized(self, path: str, names: list[str]) -> None:
         """Count a file of no kind, with its keys if it was named on the command line; files of a branch comparison are not counted."""
@@ -461,8 +460,8 @@ class Discovery:
         elif self.paths_are_named:
             self.stats.unrecognized += 1
 
-    def _look(self, path: str) -> tuple[Document, str | None]:
-        document = self._load(path, self.kind)
+    def _look(self, path: str, content: tuple[str, bool] | None) -> tuple[Document, str | None]:
+        document = self._load(path, self.kind, content)
         if missing(document):
             self.stats.unreadable.append(path)
             return document, self.kind
@@ -478,7 +477,7 @@ class Discovery:
             return document, self.kind
         kind = self._kind_by_pattern(path)
         if kind is not None:
-            return self._load(path, kind), kind
+            return self._load(path, kind, content), kind
         kind, clarity = detect(document)
         if kind is None and not self.section:
             document, kind, clarity = self._look_closer(document, clarity)
@@ -486,7 +485,7 @@ class Discovery:
             self._pass_over(document, clarity)
             return document, None
         if framework(kind).syntax(path) != document.syntax:
-            document = self._load(path, kind)
+            document = self._load(path, kind, content)
         return document, kind
 
     def _kind_by_pattern(self, path: str) -> str | None:
@@ -541,8 +540,8 @@ class Discovery:
         else:
             self._count_unrecognized(path, [])
 
-    def _load(self, path: str, kind: str | None) -> Document:
-        document = self.source.document(path, framework(kind).syntax(path) if kind else None)
+    def _load(self, path: str, kind: str | None, content: tuple[str, bool] | None = None) -> Document:
+        document = self.source.document(path, framework(kind).syntax(path) if kind else None, content)
         return in_section(document, self.section) if self.section else document
 
     def _declared(self, paths: list[str]) -> tuple[list[Document], list[str]]:
@@ -600,10 +599,12 @@ class Discovery:
             from cfglint.project.installed import complete
 
             facts = complete(facts, document.path, packages)
-        from cfglint.project.pinned_versions import Repositories
+        if self._repositories is None:
+            from cfglint.project.pinned_versions import Repositories
 
+            self._repositories = Repositories(self.folders, self.source.disk)
         script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
-        return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages, script)
+        return self._repositories.complete(facts, document.path, packages, script)
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:

@@ -8,9 +8,10 @@ from functools import cache, partial
 from cfglint.frameworks import detect, fields_of_class, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.launch_facts import Launch, Launched
-from cfglint.frameworks.launch_line import HOSTFILE, MACHINE
+from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
+from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
+from cfglint.frameworks.program import ProgramFacts
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
@@ -23,29 +24,22 @@ from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_fil
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
+from cfglint.source.annotations import Any, ConfigTable, Container, Mapping, Sequence
 from cfglint.source.change import EditRefused
-from cfglint.source.document import SCALAR, Node
+from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.edited_source import EditedSource
 from cfglint.source.file_source import FileSource
 from cfglint.source.project_files import Project
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
+from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-    from typing import Any
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-    from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
-    from cfglint.source.document import Document
-    from cfglint.source.shell.command import CommandDocument
-    from cfglint.source.values import ConfigTable
 
 CONFIG_OPTION = "--config"
 ENGINE = "deepspeed"
@@ -325,7 +319,7 @@ class LaunchReader:
     def built_in(self, path: str) -> list[BuiltArguments]:
         """The arguments that a program builds in code, each for a run of its own; the launch is unknown. Raises FileProblem."""
         from cfglint.launch.programs.finding import program_at
-        from cfglint.run.program_runs import built_arguments, evaluation_of, parsed_arguments
+        from cfglint.run.program_runs import BuiltArguments, evaluation_of, parsed_arguments
 
         self.source.read(path)
         found = program_at(path, self.project(path))
@@ -341,8 +335,7 @@ class LaunchReader:
 
         calls: list[BuiltArguments] = []
         for group in groups(program.built, evaluation_of(program, context)):
-            every = (built_arguments(program, which, reread, context) for which in group)
-            found_here = [each for each in every if each is not None]
+            found_here = [BuiltArguments(program, which, reread, context) for which in group]
             for number, each in enumerate(found_here, 1) if len(found_here) > 1 else ():
                 each.alternative = {"number": number, "of": len(found_here), "built_at": place_of(each.document)}
             calls += found_here
@@ -424,9 +417,9 @@ class LaunchReader:
 
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
-        is_main, guessed, launch.sets_rank = launch.is_main, launch.guessed, launcher_of(line).sets_rank
-        gpus = line.processes
-        plain = launcher_of(line).is_one_process and line.processes == 1 and not line.srun
+        launcher, gpus = launcher_of(line), line.processes
+        launch.sets_rank = launcher.sets_rank
+        plain = launcher.is_one_process and line.processes == 1 and not line.srun
         if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
             from cfglint.launch.machine import visible
 
@@ -448,8 +441,11 @@ class LaunchReader:
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(closed and not guessed and not launch.is_open) or self.facts.complete,
-            kind_given=self.facts.kind_given or ((is_main or built is not None) and not guessed) or own_parser or has_own_files(line),
+            complete=(closed and not launch.guessed and not launch.is_open) or self.facts.complete,
+            kind_given=self.facts.kind_given
+            or ((launch.is_main or built is not None) and not launch.guessed)
+            or own_parser
+            or has_own_files(line),
         )
 
 

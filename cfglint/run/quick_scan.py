@@ -5,11 +5,10 @@ from __future__ import annotations
 from cfglint.frameworks import detect, file_kinds, framework, related_tool
 from cfglint.frameworks.base import Framework
 from cfglint.source import outline
+from cfglint.source.annotations import Iterable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from cfglint.source.document import Syntax
 
 ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # escapes with which a key may be spelled, so that it cannot be found literally
@@ -21,29 +20,36 @@ _named: list[Framework] = []  # the frameworks whose files have typical names
 _known: set[bytes] = set()
 
 
-def unrelated_keys(path: str, text: str, syntax: Syntax, sections: tuple[str, ...] = ()) -> list[str] | None:
-    """The top-level keys of a file that is of no kind and has none of some sections; None for one that must be parsed to decide."""
-    names = of_json(path, text) if syntax == "json" else of_yaml(path, text)
-    return None if names is None or not frozenset(sections).isdisjoint(names) else names
+def unrelated_keys(path: str, text: str, syntax: Syntax, sections: tuple[str, ...] = (), or_broken: bool = False) -> list[str] | None:
+    """The top-level keys of a file that is of no kind and has none of some sections; None for one that must be parsed to decide.
+
+    `or_broken`: empty for a content that cannot be parsed and has no known word.
+    """
+    names, is_ours = of_json(path, text) if syntax == "json" else of_yaml(path, text)
+    if is_ours or not frozenset(sections).isdisjoint(names or ()):
+        return None
+    return [] if names is None and or_broken and has_no_known_word(path, text, sections) else names
 
 
-def of_json(path: str, text: str) -> list[str] | None:
-    """The keys of a strict JSON content that no framework and no related tool recognises."""
+def of_json(path: str, text: str) -> tuple[list[str] | None, bool]:
+    """(keys of a strict JSON content, None for any other; whether a framework or a related tool recognises it)."""
     value = outline.json_value(text)
     if value is None:
-        return None
+        return None, False
     first = value[0] if value.__class__ is list and value else value
     if may_be_ours(outline.json_keys(first), path):
         document = outline.of_json(path, text, value)
         if any(detect(document)) or related_tool(document):
-            return None
-    return outline.json_keys(value)
+            return None, True
+    return outline.json_keys(value), False
 
 
-def of_yaml(path: str, text: str) -> list[str] | None:
-    """The keys of a YAML content that no framework and no related tool can recognise."""
-    names = outline.yaml_keys(text)
-    return None if names is None or may_be_ours(names, path) else names
+def of_yaml(path: str, text: str) -> tuple[list[str] | None, bool]:
+    """(keys of a YAML content, None for one that is not certainly valid; whether a framework or a related tool may recognise it)."""
+    names = outline.keys_of_lines(text.splitlines())
+    if names is not None and may_be_ours(names, path):
+        return None, True
+    return names if names is not None and outline.is_yaml(text) else None, False
 
 
 def may_be_ours(names: list[str], path: str) -> bool:

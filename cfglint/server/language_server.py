@@ -13,24 +13,24 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from cfglint.findings import diagnostic as findings
+from cfglint.findings.diagnostic import Diagnostic, Fix
 from cfglint.report.links import PAGES, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
+from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
 from cfglint.server.notebook_cells import NotebookCells
-from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
+from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines
+from cfglint.source.document import Document
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
 from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Fix
-    from cfglint.run.checked import CheckedRun
-    from cfglint.server.open_files import Facts
-    from cfglint.source.document import Document, Syntax
+    from cfglint.source.document import Syntax
 
 SHORTEST_DELAY, LONGEST_DELAY = 0.02, 1.0  # seconds without a key press before the files are checked again
 CHECKS = 2  # the delay is this many times the duration of a check, so that slow checks run less often
@@ -150,7 +150,8 @@ class ConfigServer(LanguageServer):
             self.changed = None
             self.report([f"internal error: {type(error).__name__}: {error}. This is a bug in cfglint; please report it with the files."])
             return
-        self.report([*self.files.problems, *map(not_checked, self.files.too_large())])
+        why = f"not checked while it is open: larger than {LARGEST:,} characters (`cfglint check` reads it)"
+        self.report([*self.files.problems, *(f"{path}: {why}" for path in self.files.too_large())])
         self.delay = min(LONGEST_DELAY, max(SHORTEST_DELAY, CHECKS * (time.monotonic() - began)))
 
     def publish(self) -> None:
@@ -363,11 +364,6 @@ def wants(only: list[str] | None, kind: str) -> bool:
 def share_line(one: types.Range, other: types.Range) -> bool:
     """Whether two ranges overlap in at least one line: the cursor may be on the value of a key that a finding marks."""
     return one.start.line <= other.end.line and other.start.line <= one.end.line
-
-
-def not_checked(path: str) -> str:
-    """The message about a file that is too large to be checked while it is edited."""
-    return f"{path}: not checked while it is open: larger than {LARGEST:,} characters (`cfglint check` reads it)"
 
 
 def created(facts: Facts, config: str | None = None) -> ConfigServer:

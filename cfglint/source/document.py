@@ -6,21 +6,19 @@ keys stay, aliases are not expanded. `cfglint.source.loaders` converts it to val
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Any, Callable, Collection, ConfigValue, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from typing import Literal, TypeAlias
-
-    from cfglint.source.values import ConfigValue
+    from typing import Literal
 
     Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
-
-    Path = tuple[str | int, ...]
     NodeKind: TypeAlias = Literal["scalar", "mapping", "sequence", "alias"]
     FileProblemKind: TypeAlias = Literal["unreadable", "limit", "encoding", "control", "unwritable"]
     ProblemKind: TypeAlias = FileProblemKind | Literal["syntax", "documents", "duplicate", "value", "not-strict-json"]
+
+Path = tuple[str | int, ...]
 
 SCALAR: NodeKind = "scalar"
 MAPPING: NodeKind = "mapping"
@@ -50,9 +48,6 @@ class Problem(Record):
     only_here: bool = False
     note: str | None = None
     remedy: str | None = None
-
-    def __repr__(self) -> str:
-        return f"Problem({self.start}, {self.end}, {self.message!r}, {self.kind!r})"
 
 
 class Node:
@@ -152,6 +147,7 @@ class Document:
         self.missing: list[tuple[Path, str]] = []
         self.outside: list[tuple[Path, str]] = []
         self.relaxations: list[tuple[int, int, str]] = []
+        self.loaded: dict[object, Any] = {}  # loader -> its result
         self._breaks: list[int] | None = None
         self._indexes: dict[int, dict[str | int, list[int]]] = {}
         self._lines: dict[int, str] = {}  # cached, because a thousand findings may be on one line

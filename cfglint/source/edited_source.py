@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Container, Mapping
 from cfglint.source.file_source import FileSource
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
 
 
 class EditedSource(FileSource):
@@ -47,8 +44,3 @@ class EditedSource(FileSource):
         """Return (content, whether it had a byte order mark); raises FileProblem."""
         text = self.edited.get(self.identity(path))
         return self.source.read(path) if text is None else (text, False)
-
-    def text(self, path: str) -> str | None:
-        """The content of a file; None if it cannot be read as text."""
-        text = self.edited.get(self.identity(path))
-        return self.source.text(path) if text is None else text

@@ -5,31 +5,19 @@ from __future__ import annotations
 import os
 
 from cfglint.source import files
+from cfglint.source.annotations import Callable, Container, Mapping
 from cfglint.source.document import Document, Problem
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-    from typing import Protocol
-
     from cfglint.source.document import Syntax
-
-    class VersionFiles(Protocol):
-        """Access to the files that specify versions."""
-
-        def names(self, folder: str) -> list[str]:
-            """The names in a folder; empty if it cannot be read."""
-
-        def text(self, path: str) -> str:
-            """The content of a file; empty if it cannot be read, or is a link out of the project."""
-
-        def is_folder(self, path: str) -> bool:
-            """Whether there is such a folder, without following a link to one."""
 
 
 class DiskFolders:
-    """Access to the folders on disk."""
+    """Access to the folders on disk; classes derived from it also give the content of the files that specify versions."""
+
+    text: Callable[[str], str]  # empty for a file that cannot be read, or is a link out of the project
 
     def names(self, folder: str) -> list[str]:
         """The names in a folder; empty if it cannot be read."""
@@ -49,7 +37,7 @@ class FileSource:
     `disk` is the source of the files that specify versions, None for the disk itself.
     """
 
-    disk: VersionFiles | None = None
+    disk: DiskFolders | None = None
 
     def __init__(self, texts: Mapping[str, str | bytes] | None = None) -> None:
         self.texts = texts or {}
@@ -99,11 +87,11 @@ class FileSource:
             return files.decode(path, given), given.startswith(files.BYTE_ORDER_MARK)
         return files.read(path)[:2]
 
-    def document(self, path: str, syntax: Syntax | None = None) -> Document:
-        """The document of a file; an error while reading it is among its problems."""
+    def document(self, path: str, syntax: Syntax | None = None, content: tuple[str, bool] | None = None) -> Document:
+        """The document of a file, whose content may have been read; an error while reading it is among its problems."""
         syntax = syntax or files.syntax_by_name(path)
         try:
-            text, bom = self.read(path)
+            text, bom = content or self.read(path)
         except files.FileProblem as problem:
             document = parse(path, problem.text, syntax) if problem.text else Document(path, "", syntax)
             place = min(len(problem.text), problem.offset)
@@ -111,20 +99,16 @@ class FileSource:
             return document
         return parse(path, text, syntax, bom)
 
-    def text(self, path: str) -> str | None:
-        """The content of a file; None if it cannot be read as text."""
-        given = self.texts.get(path)
+    def read_if_possible(self, path: str) -> tuple[str, bool] | None:
+        """What `read` returns; None for a file that cannot be read as text."""
         try:
-            return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
+            return self.read(path)
         except files.FileProblem:
             return None
 
     def content(self, path: str) -> str | None:
         """The decoded content of a file; None if it cannot be read."""
-        try:
-            return self.read(path)[0]
-        except files.FileProblem:
-            return None
+        return (self.read_if_possible(path) or (None,))[0]
 
 
 def missing(document: Document) -> bool:

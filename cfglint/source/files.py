@@ -6,17 +6,14 @@ import os
 import stat
 
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
     from cfglint.source.document import FileProblemKind, Syntax
-    from cfglint.source.values import ConfigValue
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
@@ -316,17 +313,13 @@ def ignored(rules: list[IgnoreFile], path: str, is_folder: bool) -> bool:
     return False
 
 
-def is_file_itself(path: str) -> bool:
-    """Whether a path is a file and not a link: git follows no link to ignore rules."""
-    return os.path.isfile(path) and not os.path.islink(path)
-
-
 def parent_rules(folder: str) -> list[IgnoreFile]:
     """The rules of the parent folders, up to the repository's, that do not exclude the folder itself."""
     rules: list[IgnoreFile] = []
     below, above = "", os.path.abspath(folder)
     while above != below:
-        if below and is_file_itself(os.path.join(above, ".gitignore")):
+        rules_file = os.path.join(above, ".gitignore")
+        if below and os.path.isfile(rules_file) and not os.path.islink(rules_file):  # git follows no link to ignore rules
             rule = IgnoreFile(above)
             if not rule.decides(folder, is_folder=True):
                 rules.append(rule)

@@ -6,15 +6,12 @@ clean file imports nothing; for unusual input the library itself decides.
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue
 from cfglint.source.document import ALIAS, LIMIT, MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
-from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused, too_long
+from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, copied, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 NUMERIC = "+-." + DIGITS
 SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of unquoted YAML scalars that may not be strings
@@ -31,6 +28,9 @@ class Loader:
     """A mirror of one library call that loads values from a file. `name` is that call."""
 
     name = ""
+    refusals: Callable[[Document], list[Problem]]  # the problems for which the library raises before it constructs values
+    construct: Callable[[Document], ConfigValue]  # the value of a document that parses; raises Unloadable
+    value_of: Callable[[Node], ConfigValue]  # the value of a scalar; raises Unloadable
 
     def read(self, document: Document) -> LoadResult:
         """The value of a document and the problems that the library would raise for."""
@@ -44,24 +44,19 @@ class Loader:
         except RecursionError:
             return LoadResult(None, [Problem(0, 0, "nested too deeply for Python's parser, with its tags and anchors", LIMIT)])
 
+    def read_again(self, document: Document) -> LoadResult:
+        """The same of a document that may be read at many releases: it is loaded once, and each time its lists and mappings are copied."""
+        if self not in document.loaded:
+            document.loaded[self] = self.read(document)
+        found = document.loaded[self]
+        return LoadResult(copied(found.value), found.problems)
+
     def scalar(self, node: Node) -> ConfigValue:
         """The value of a single scalar node; its source if the library would raise."""
         try:
             return self.value_of(node)
         except Unloadable:
             return node.raw
-
-    def refusals(self, document: Document) -> list[Problem]:
-        """The problems for which the library raises before it constructs values."""
-        raise NotImplementedError
-
-    def construct(self, document: Document) -> ConfigValue:
-        """The value of a document that parses; raises Unloadable."""
-        raise NotImplementedError
-
-    def value_of(self, node: Node) -> ConfigValue:
-        """The value of a scalar; raises Unloadable."""
-        raise NotImplementedError
 
 
 class YamlLoader(Loader):
@@ -200,6 +195,7 @@ class YamlConstruction(Record):
         self.entries += len(node.children)
         result: ConfigMapping = {}
         own = node.children
+        # no other key can be `<<`, and asking each one takes longer
         if [key for key, _ in own if (key.raw == "<<" or key.tag is not None or key.kind == ALIAS) and is_merge(key)]:
             for key, value in own:
                 if is_merge(key):

@@ -6,14 +6,13 @@ A span tree takes ten times as long. A content that these parsers refuse, or who
 from __future__ import annotations
 
 from cfglint.source import libyaml
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node
 from cfglint.source.limits import MAX_DEPTH, MOST_PARTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from json import JSONDecoder
-
-    from cfglint.source.values import ConfigValue
 
 LEVELS = 2  # of mappings in an outline: the root and its sections
 PLAIN = Node(SCALAR, 0, 0)  # every scalar value
@@ -94,33 +93,32 @@ def node_of(value: ConfigValue, levels: int) -> Node:
     return node
 
 
-def yaml_keys(text: str) -> list[str] | None:
-    """Every top-level key of a YAML file, and perhaps words that are not keys; None for a file that is invalid or not simple enough.
-
-    Valid means that libyaml parses and PyYAML composes it. The root is a block mapping or a block sequence at the first column.
-    """
-    names = keys_of_lines(text.splitlines())
-    if names is None or text.count("[") + text.count("{") > MOST_INDICATORS or "\ufeff" in text or has_anchor(text):
-        return None
+def is_yaml(text: str) -> bool:
+    """Whether libyaml certainly parses a content and PyYAML composes it; false also for one that is not simple enough to know."""
+    if text.count("[") + text.count("{") > MOST_INDICATORS or "\ufeff" in text or has_anchor(text):
+        return False
     parser = libyaml.parser()
     if parser is None:
-        return None
+        return False
     from yaml.error import YAMLError
 
     try:
-        return names if parser(text).raw_parse() < MOST_PARTS else None
+        return bool(parser(text).raw_parse() < MOST_PARTS)
     except (YAMLError, UnicodeEncodeError):
-        return None
+        return False
 
 
 def keys_of_lines(lines: list[str]) -> list[str] | None:
-    """The words before a colon at the first column; None if the root may be anything but their mapping, or a sequence there."""
+    """The words before a colon at the first column, among them every top-level key of a valid content.
+
+    None if the root may be anything but their block mapping, or a block sequence there.
+    """
     names: list[str] = []
     begun = False
     for line in lines:
-        if len(line) - len(line.lstrip(INDICATORS)) > MOST_INDICATORS:
-            return None
         first = line[:1]
+        if first in INDICATORS and len(line) - len(line.lstrip(INDICATORS)) > MOST_INDICATORS:
+            return None
         if first in " \t":
             if not begun and line.strip():
                 return None

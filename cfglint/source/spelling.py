@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.loaders import HJSON, YAML11
 from cfglint.source.numbers import is_omegaconf_float, unsigned
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigValue
 
 MANNERS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("yes", "no"), ("Yes", "No"), ("on", "off"), ("On", "Off"))
 NULLS = ("null", "~", "Null", "NULL")

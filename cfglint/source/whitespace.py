@@ -49,9 +49,7 @@ class Whitespace:
 
     def comment_end(self, start: int) -> int:
         """The end of the comment that follows on the same line, `start` without one."""
-        position = start
-        while self.text[position : position + 1] in (" ", "\t"):
-            position += 1
+        position = self.next_on_line(start)
         return next((span[1] for span in self.document.comments if span[0] == position), start)
 
     def owns_line(self, node: Node) -> bool:

@@ -10,6 +10,7 @@ from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.broken import closest_kind
 from cfglint.run.discovery import Discovery
+from cfglint.source import file_source, files
 
 DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}\n'
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-4\n"
@@ -51,6 +52,18 @@ def test_a_config_with_a_defaults_list_is_read_by_hydra_and_by_no_trainer(projec
     project(conf__config_dot_yaml="defaults:\n- optimizer: adam\n- _self_\n" + TRAINER)
     assert found(".")[0] == []
     assert found("conf/config.yaml")[0] == []
+
+
+@pytest.mark.parametrize("path", [".", "train.yaml"])
+def test_a_path_is_looked_at_read_and_parsed_once(project, monkeypatch, path):
+    project(train_dot_yaml=TRAINER, b_dot_yaml=TRAINER, ds_dot_json=DEEPSPEED, ci_dot_yml="jobs: {}\n" * 30)
+    counted = []
+    for place, name in ((Discovery, "_guarded"), (files, "read_bytes"), (file_source, "parse")):
+        real = getattr(place, name)
+        monkeypatch.setattr(place, name, lambda *given, name=name, real=real: counted.append(name) or real(*given))
+    assert len(found(path)[0]) == (3 if path == "." else 1)
+    every = 4 if path == "." else 1  # `ci.yml` is recognised without being parsed
+    assert [counted.count(name) for name in ("_guarded", "read_bytes", "parse")] == [every, every, min(every, 3)]
 
 
 def test_a_file_above_the_project_is_not_looked_for(project, tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def vocabulary() -> list[str]:
 def recognised(path: str, text: str) -> bool:
     """Whether a file counts as a config, as unclear or as a related tool's, once it is parsed."""
     discovery = Discovery(LaunchFacts(), source=FileSource({path: text}))
-    discovery._is_unrelated = lambda path: False  # type: ignore[method-assign]
+    discovery._is_unrelated = lambda path, text: False  # type: ignore[method-assign]
     return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.stats.unclear or discovery.stats.related_tools)
 
 
@@ -175,7 +175,7 @@ def test_a_walk_parses_no_unrelated_file(tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text(RESULTS)
     (tmp_path / "b.yaml").write_text("name: x\n")
     parsed = []
-    monkeypatch.setattr(FileSource, "document", lambda self, path, syntax=None: parsed.append(path))
+    monkeypatch.setattr(FileSource, "document", lambda self, path, *_: parsed.append(path))
     discovery = Discovery(LaunchFacts())
     assert list(discovery.each(["."])) == []
     assert (parsed, discovery.stats.unrecognized) == ([], 2)

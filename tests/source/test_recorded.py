@@ -66,6 +66,11 @@ def loaded(loader, document):
     return f"{found.value!r} {'; '.join(problems)}".rstrip()
 
 
+def yaml_outline(text):
+    names = outline.keys_of_lines(text.splitlines())
+    return names if names is not None and outline.is_yaml(text) else None
+
+
 def described(syntax, text):
     document = parse("x", text, syntax)
     for index, root in enumerate(document.roots):
@@ -76,7 +81,7 @@ def described(syntax, text):
     yield from (f"problem {each.start}-{each.end} {each.kind} {each.message}" for each in document.problems)
     for loader in (YAML11,) if syntax == "yaml" else (STRICT_JSON, HJSON):
         yield f"{loader.name}: {loaded(loader, document)}"
-    names = outline.yaml_keys(text) if syntax == "yaml" else outline.json_value(text)
+    names = yaml_outline(text) if syntax == "yaml" else outline.json_value(text)
     yield f"outline {names!r}"
 
 

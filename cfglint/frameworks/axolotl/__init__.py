@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document, Path
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document, Path
 
 KIND: Final = "axolotl"
 PACKAGE = "axolotl"

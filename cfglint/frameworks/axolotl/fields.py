@@ -7,20 +7,13 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_required, of_model, of_plugin, top
-from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.history import DEFAULT, Row
 from cfglint.frameworks.history import TYPE as READS
-from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, value_error, within
+from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, taken_as_they_are, value_error, within
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.frameworks.history import Row
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
-
-    Path = tuple[str | int, ...]
+Path = tuple[str | int, ...]
 
 DATASET = "SFTDataset"
 
@@ -59,6 +52,14 @@ class TopFields:
 _top_fields: dict[tuple[Version, tuple[str, ...]], TopFields] = {}
 
 
+def top_fields(release: Version, plugins: tuple[str, ...]) -> TopFields:
+    """The fields of the top level, with those that plugins add."""
+    key = (release, plugins)
+    if key not in _top_fields:
+        _top_fields[key] = TopFields(release, plugins)
+    return _top_fields[key]
+
+
 class FieldReading(Reading):
     """The result of validating a mapping by a release of axolotl and of transformers: pydantic's errors and the dropped keys."""
 
@@ -68,16 +69,9 @@ class FieldReading(Reading):
         self.transformers = transformers
         self.dropped: list[Path] = []
 
-    def fields(self, plugins: tuple[str, ...]) -> TopFields:
-        """The fields of the top level, with those that plugins add."""
-        key = (self.release, plugins)
-        if key not in _top_fields:
-            _top_fields[key] = TopFields(self.release, plugins)
-        return _top_fields[key]
-
     def top(self, data: ConfigMapping, plugins: tuple[str, ...]) -> ConfigTable:
         """The top-level values: the given ones as pydantic converts them, and the defaults of the others."""
-        fields = self.fields(plugins)
+        fields = top_fields(self.release, plugins)
         values = dict(fields.defaults)
         self.faults += [Fault((name,), Invalid("Field required", kind=MISSING)) for name in fields.required if name not in data]
         for key, value in data.items():
@@ -91,11 +85,13 @@ class FieldReading(Reading):
 
     def field(self, row: Row, value: object, path: Path) -> ConfigValue:
         """The value of one field; None if it has an error, which is recorded."""
+        if type(value) in taken_as_they_are(row[READS]) and (len(row) <= LIMITS or not row[LIMITS]):
+            return value
         try:
             found = self.read(row[READS], value, path)
             return within(found, row[LIMITS]) if len(row) > LIMITS else found
         except Invalid as refusal:
-            self.faults.append(Fault(path, refusal))
+            self.faults.append(Fault(path, refusal.with_traceback(None)))
             return None
 
     def trial(self) -> FieldReading:

@@ -6,14 +6,8 @@ from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.axolotl import PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.refusal import Refusal, Removal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Iterable, Sequence
 
 MODEL = "AxolotlConfigWCapabilities"
 
@@ -162,15 +156,19 @@ class Data(dict):  # type: ignore[type-arg]
 class AxolotlModel:
     """The values of the validated model, as attributes; a field that another release has or a plugin that is not loaded is None.
 
-    `foreign_plugins` is whether the file lists third-party plugins.
+    `foreign_plugins` is whether the file lists third-party plugins. `changed` are the names of the values that may differ from the
+    defaults.
     """
 
+    changed: set[str]
+
     def __init__(self, values: ConfigTable, foreign_plugins: bool, release: Version) -> None:
-        self.__dict__.update(values)
+        self.__dict__.update(values, changed=set())
         self.foreign_plugins = foreign_plugins
         self.release = release
 
     def __setattr__(self, name: str, value: object) -> None:
+        self.changed.add(name)
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> ConfigValue:

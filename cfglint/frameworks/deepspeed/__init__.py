@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
-from cfglint.source.document import MAPPING, SCALAR
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.source.document import MAPPING, SCALAR, Document, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document, Node
     from cfglint.source.loaders import Loader
 
 NEWEST = RELEASES["deepspeed"]

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import LineFramework
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.launch_facts import Launch
+from cfglint.source.annotations import Final
 
 KIND: Final = "megatron"
 REQUIRED = ("micro_batch_size", "num_layers", "hidden_size", "num_attention_heads")  # without these, Megatron-LM does not start

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.fields import defaults, has_field
+from cfglint.frameworks.swift.fields import Arguments as OfCommand
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.frameworks.swift.fields import Arguments as OfCommand
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Mapping
 
 GLOBAL = 16  # samples of a step, at least, where the accumulation is not set
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4
@@ -57,7 +52,7 @@ class SwiftArguments(Arguments):
 
     def release_defaults(self, version: Version) -> ConfigTable:
         """The fields of the command with their defaults."""
-        return {name: list(each.default) if isinstance(each.default, tuple) else each.default for name, each in self.of_command.items()}
+        return {name: each.default for name, each in self.of_command.items()}
 
     def kind_of(self, name: str) -> str:
         """The type of a field."""
@@ -95,7 +90,7 @@ class SwiftArguments(Arguments):
         self.given.pop(name, None)
         standing = defaults(self.version).get(name)  # in the place of an unknown number
         unknown = None if isinstance(standing, bool) else standing
-        self.defaults = {**self.defaults, name: unknown if isinstance(value, Unknown) else value}
+        self.defaults[name] = unknown if isinstance(value, Unknown) else value
         self.because[name] = because
         if isinstance(value, Unknown):
             self.undecided = self.undecided | {name}

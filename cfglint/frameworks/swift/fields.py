@@ -7,15 +7,9 @@ from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults, type_of
 from cfglint.frameworks.swift._tables import FIELDS, LIBRARIES, SPANS
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, ConfigValue, Mapping
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
 
 HISTORY = History(FIELDS, SPANS)
 CHOICES = UNTIL + 1
@@ -58,6 +52,7 @@ class SwiftArgument(Record):
 
 Arguments = dict[str, SwiftArgument]
 _arguments: dict[tuple[str, Version, Version], Arguments] = {}
+_files: dict[Version, dict[str, ConfigValue]] = {}
 
 
 def arguments_of(command: str, release: Version, transformers: Version) -> Arguments:
@@ -108,4 +103,6 @@ def config_files(release: Version) -> Mapping[str, ConfigValue]:
     """The config files of the package by the names under which arguments name them: `zero2`, `fsdp2`."""
     import json
 
-    return {name: json.loads(row[DEFAULT]) for name, row in HISTORY.fields(FILES, release).items()}
+    if release not in _files:
+        _files[release] = {name: json.loads(row[DEFAULT]) for name, row in HISTORY.fields(FILES, release).items()}
+    return _files[release]

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Path
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Collection, Final
+from cfglint.source.document import Document, Path
 
 KIND: Final = "trl"
 PACKAGE = "trl"

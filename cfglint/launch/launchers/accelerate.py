@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.accelerate.launcher_options import FLAGS
-from cfglint.frameworks.launch_line import NamedFile, Option
-from cfglint.launch.launcher import Launcher, integer, not_an_integer
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile, Option
+from cfglint.launch.launcher import Launcher, Size, integer, not_an_integer
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.annotations import Any
+from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import derived
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.launcher import Size
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
 
 SHORT = {"-m": "module", "-q": "quiet", "-h": "help", "-t": "tee"}
 TYPES = ("multi_gpu", "tpu", "tpu_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")
@@ -40,16 +34,6 @@ ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use
 LOCAL = "LOCAL_MACHINE"
 COUNT_IN_FILE = Releases(until=(0, 34, 0), package="accelerate")  # the class of the file requires `num_processes`
 COUNT_ON_LINE = Releases((0, 34, 0), package="accelerate")  # the launcher requires it of the line or the file
-
-
-def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-    """Parse sizes and program of an `accelerate launch` line."""
-    options = read_options(words, FLAGS, SHORT)
-    line.options = options
-    line.module = "module" in options
-    line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
-    resolve(line, around)
-    return True
 
 
 def resolve(line: LaunchLine, around: Surroundings) -> None:
@@ -174,17 +158,6 @@ def launch_settings(line: LaunchLine, file: dict[Any, Any] | None, type_of: str)
     return values
 
 
-def overriding_flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
-    """(key of the config file, option, value if it differs from that of the option) for the flags that override the file."""
-    found: list[tuple[str, Option, str | None]] = []
-    for name, option in line.options.given.items():
-        if name in KEYS and option.value is not None:
-            found.append((KEYS[name], option, None))
-        elif name in ENGINE_FLAGS:
-            found.append(("distributed_type", option, ENGINE_FLAGS[name]))
-    return found
-
-
 def set_one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
     """Start one process for a file of type NO, whatever its `num_processes`."""
     option = line.options.given.get("num_processes")
@@ -234,7 +207,12 @@ class AccelerateLauncher(OfAccelerate):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse sizes and program."""
-        return read(line, words, around)
+        options = read_options(words, FLAGS, SHORT)
+        line.options = options
+        line.module = "module" in options
+        line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
+        resolve(line, around)
+        return True
 
     def check(self, line: LaunchLine) -> None:
         """Report `--multi_gpu` with fewer than 2 processes on a line without a file."""
@@ -249,7 +227,13 @@ class AccelerateLauncher(OfAccelerate):
 
     def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
         """The flags that override the config file."""
-        return overriding_flags(line)
+        found: list[tuple[str, Option, str | None]] = []
+        for name, option in line.options.given.items():
+            if name in KEYS and option.value is not None:
+                found.append((KEYS[name], option, None))
+            elif name in ENGINE_FLAGS:
+                found.append(("distributed_type", option, ENGINE_FLAGS[name]))
+        return found
 
 
 LAUNCHERS = (AccelerateLauncher(),)

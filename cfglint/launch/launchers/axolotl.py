@@ -5,15 +5,10 @@ Source: axolotl 067b021c8 src/axolotl/cli/utils/train.py.
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import NamedFile
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile
 from cfglint.launch.launchers import accelerate, torchrun
-from cfglint.source.shell.placed_text import literal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text, literal
 
 
 class AxolotlLauncher(accelerate.OfAccelerate):
@@ -37,9 +32,9 @@ class AxolotlLauncher(accelerate.OfAccelerate):
         program = [literal("-m"), literal("axolotl.cli.train"), *arguments]
         line.inner = launcher
         if launcher == "torchrun":
-            torchrun.read(line, [*extra, *program], around)
+            torchrun.Torchrun().read(line, [*extra, *program], around)
         elif launcher == "accelerate":
-            accelerate.read(line, [*extra, *program], around)
+            accelerate.AccelerateLauncher().read(line, [*extra, *program], around)
         else:
             line.module, line.program, line.arguments = True, literal("axolotl.cli.train"), arguments
             line.sized(1, 1)

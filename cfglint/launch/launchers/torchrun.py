@@ -5,51 +5,18 @@ Source: torch 2.13.0 torch/distributed/run.py (get_args_parser, parse_min_max_nn
 
 from __future__ import annotations
 
-from cfglint.launch.launcher import Launcher, integer
-from cfglint.launch.machine import number, visible
+from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.launch.launcher import Launcher, Size, integer
+from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.launcher import Size
-    from cfglint.launch.machine import Machine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(("help", "standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env"))
 SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}
 COUNTED = ("gpu", "auto", "cpu", "xpu")
 NAMES = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port", "rdzv_endpoint", "rdzv_backend", "rdzv_id", "standalone")
 RANK = ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher")
-
-
-def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-    """Parse sizes and program of a torchrun line."""
-    machine = around.machine
-    options = read_options(words, FLAGS, SHORT)
-    line.options = options
-    for name in list(options.given):  # argparse accepts a unique prefix of a name
-        full = [each for each in NAMES if each.startswith(name)]
-        if name not in NAMES and len(full) == 1 and len(name) > 3:
-            options.given[full[0]] = options.given.pop(name)
-    line.module = "module" in options
-    rest = options.rest
-    if "no_python" in options and rest and rest[0].string.rpartition("/")[2].startswith("python"):
-        rest = rest[1:]
-    line.program, line.arguments = (rest[0], rest[1:]) if rest else (None, [])
-    per_node = options.text("nproc_per_node") or line.call.environment.get("PET_NPROC_PER_NODE")
-    nodes = options.text("nnodes") or line.call.environment.get("PET_NNODES")
-    if per_node is not None and per_node.value in COUNTED:
-        each = visible(line, machine)
-    else:
-        each = number(per_node, 1, machine, line, "gpus_per_node")
-    if options.open:
-        each = machine.gpus_per_node if per_node is None else each
-        if per_node is None:
-            line.unsure("gpus_per_node", options.open)
-    line.sized(each, node_count(line, nodes, machine, options.open))
-    return True
 
 
 def node_count(line: LaunchLine, text: Text | None, machine: Machine, more: tuple[str, ...]) -> int | None:
@@ -97,7 +64,30 @@ class Torchrun(Launcher):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse sizes and program."""
-        return read(line, words, around)
+        machine = around.machine
+        options = read_options(words, FLAGS, SHORT)
+        line.options = options
+        for name in list(options.given):  # argparse accepts a unique prefix of a name
+            full = [each for each in NAMES if each.startswith(name)]
+            if name not in NAMES and len(full) == 1 and len(name) > 3:
+                options.given[full[0]] = options.given.pop(name)
+        line.module = "module" in options
+        rest = options.rest
+        if "no_python" in options and rest and rest[0].string.rpartition("/")[2].startswith("python"):
+            rest = rest[1:]
+        line.program, line.arguments = (rest[0], rest[1:]) if rest else (None, [])
+        per_node = options.text("nproc_per_node") or line.call.environment.get("PET_NPROC_PER_NODE")
+        nodes = options.text("nnodes") or line.call.environment.get("PET_NNODES")
+        if per_node is not None and per_node.value in COUNTED:
+            each = visible(line, machine)
+        else:
+            each = number(per_node, 1, machine, line, "gpus_per_node")
+        if options.open:
+            each = machine.gpus_per_node if per_node is None else each
+            if per_node is None:
+                line.unsure("gpus_per_node", options.open)
+        line.sized(each, node_count(line, nodes, machine, options.open))
+        return True
 
     def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
         """The variable that `--nproc_per_node` overrides."""

@@ -5,14 +5,11 @@ Source: torchtune 0.6.1 torchtune/_cli/run.py (Run._run_cmd): torchrun's options
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import Launcher
 from cfglint.launch.launchers import torchrun
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text
 
 TRAINS = ("finetune", "dpo", "ppo", "grpo", "knowledge_distillation", "qat")
 
@@ -30,7 +27,7 @@ class Torchtune(Launcher):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse the options of torchrun and the recipe; a recipe that does not train is left out."""
-        torchrun.read(line, words, around)
+        torchrun.Torchrun().read(line, words, around)
         if not line.options.given:
             line.unknown.clear()
             line.sized(1, 1)

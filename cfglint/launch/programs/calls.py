@@ -9,8 +9,9 @@ import ast
 
 from cfglint.frameworks import kind_of_class
 from cfglint.launch.programs import accelerators, library, line_parsers, object_methods
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import STARRED, Interpreter
-from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.modules import External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
     OPEN,
     Built,
@@ -26,25 +27,19 @@ from cfglint.launch.programs.objects import (
     same,
     unknown,
 )
-from cfglint.launch.programs.scopes import FUNCTIONS, dotted
-from cfglint.source.budget import Exhausted
+from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.source.annotations import Any
+from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.modules import Modules, ProgramModule
-    from cfglint.launch.programs.scopes import Scope
-    from cfglint.source.budget import Budget
 
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 ENGINE = "deepspeed.initialize"
 ACCELERATOR = "accelerate.Accelerator"
 SEVERAL = "the call is made several times, with different values"
 FIRST = "output_dir"  # the first parameter of the classes of arguments
+# Base classes outside of the program that give their objects no attributes.
+WITHOUT_ATTRIBUTES = ("BaseModel", "NamedTuple", "TypedDict", "Enum", "object", "ABC", "Struct", "BaseSettings", "Generic")
 
 
 class MadeCall(Record):
@@ -143,8 +138,7 @@ class ProgramEvaluation(Interpreter):
 
     _do_asyncfor = _do_for
 
-    def call(self, node: ast.Call, frame: Frame) -> Value:
-        """Evaluate a call."""
+    def _call(self, node: ast.Call, frame: Frame) -> Value:
         inherited = self._super_call(node, frame)
         if inherited is not None:
             return inherited
@@ -228,7 +222,7 @@ class ProgramEvaluation(Interpreter):
             return value
         if is_framework(base):
             self._framework_object(base, given, named, node, made_of)
-        if None in line or (base and not has_fields(base)):
+        if None in line or (base and base.rpartition(".")[2] not in WITHOUT_ATTRIBUTES):
             data.slots[OPEN] = True
         self.fill(data, made_of, given, named)
         after = self.of_class(made_of, "__post_init__", value)
@@ -349,11 +343,6 @@ class ProgramEvaluation(Interpreter):
 def is_framework(name: str) -> bool:
     """Whether a dotted name is one of a package of trainers."""
     return name.partition(".")[0] in TRAINING
-
-
-def has_fields(name: str) -> bool:
-    """Whether a base class outside of the program adds nothing that its objects have as attributes."""
-    return name.rpartition(".")[2] in ("BaseModel", "NamedTuple", "TypedDict", "Enum", "object", "ABC", "Struct", "BaseSettings", "Generic")
 
 
 def field_names(made_of: Class) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.objects import (
     OPEN,
     UNCLEAR,
@@ -16,12 +17,10 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
+from cfglint.source.annotations import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.programs.interpreter import Interpreter
     from cfglint.launch.programs.objects import Given
 
 
@@ -205,12 +204,7 @@ def merged(run: Interpreter, given: Given) -> Value:
     found = Mapping(None, by_attribute=True)
     for each in given:
         other = structured(run, each).data
-        if not isinstance(other, Mapping):
-            for key in found.items:
-                found.slots[key] = unknown("another config may set it")
-            found.slots[OPEN] = True
-            continue
-        merge_into(found, other)
+        merge_into(found, other if isinstance(other, Mapping) else Mapping({OPEN: True}))
     share_root(found, found)
     return Value(found)
 

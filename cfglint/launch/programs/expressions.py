@@ -7,7 +7,7 @@ import operator
 
 from cfglint.frameworks import fields_of_class, kind_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
     ITEMS,
     NONE,
@@ -29,6 +29,7 @@ from cfglint.launch.programs.objects import (
     Opaque,
     OpenFile,
     Sequence,
+    Slots,
     Value,
     computed,
     same,
@@ -37,15 +38,8 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.scopes import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from cfglint.launch.programs.modules import Modules
-    from cfglint.launch.programs.objects import Slots
-    from cfglint.source.budget import Budget
+from cfglint.source.annotations import Any, Callable, Iterable, Iterator
+from cfglint.source.budget import Budget
 
 LONGEST = 10_000  # characters of a string, items of a list
 LARGEST = 10**15
@@ -72,39 +66,19 @@ ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, Open
 
 
 class Expressions:
-    """The evaluation of expressions; `Interpreter` adds statements and calls."""
+    """The evaluation of expressions; `Interpreter` adds statements and calls, which are these methods."""
+
+    run_function: Callable[[Function, list[Value], dict[str, Value]], Value]
+    global_name: Callable[[str, Frame], Value | None]  # of a module that does not assign it
+    of_package: Callable[[str], Value]
+    variable: Callable[[Value], Value]  # of the environment
+    set_variable: Callable[[str, Value], None]
 
     def __init__(self, modules: Modules, budget: Budget) -> None:
         self.modules = modules
         self.budget = budget
         self.journal: list[tuple[Slots, Any, Any]] = []
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
-
-    # -- what the interpreter adds
-
-    def call(self, node: ast.Call, frame: Frame) -> Value:
-        """Evaluate a call."""
-        raise NotImplementedError
-
-    def set_variable(self, name: str, value: Value) -> None:
-        """Set a variable of the environment."""
-        raise NotImplementedError
-
-    def variable(self, name: Value) -> Value:
-        """The value of a variable of the environment."""
-        raise NotImplementedError
-
-    def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
-        """Evaluate the call of a function of the program."""
-        raise NotImplementedError
-
-    def global_name(self, name: str, frame: Frame) -> Value | None:
-        """The value of a name of a module that the module does not assign; None if there is none."""
-        raise NotImplementedError
-
-    def of_package(self, name: str) -> Value:
-        """A module or definition by its dotted name."""
-        raise NotImplementedError
 
     # -- changes
 
@@ -306,12 +280,10 @@ class Expressions:
             if holds is None:
                 unclear = unclear or value
             elif holds is stops:
-                return value if unclear is None else self._decided(value, stops)
+                if unclear is None:
+                    return value
+                return Value(stops) if isinstance(value.data, bool) else unknown()  # of another value only the truth is known
         return value if unclear is None else unknown(unclear.reason)
-
-    def _decided(self, value: Value, stops: bool) -> Value:
-        """The result of a condition with an unknown part that another part decides: only its truth is known."""
-        return Value(stops) if isinstance(value.data, bool) else unknown()
 
     def truth(self, value: Value) -> bool | None:
         """Whether a value is true; None if that is unknown."""
@@ -477,9 +449,6 @@ class Expressions:
 
     def _await(self, node: ast.Await, frame: Frame) -> Value:
         return self.evaluate(node.value, frame)
-
-    def _call(self, node: ast.Call, frame: Frame) -> Value:
-        return self.call(node, frame)
 
     # -- comprehensions
 

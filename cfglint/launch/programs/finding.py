@@ -5,15 +5,10 @@ from __future__ import annotations
 import os
 from itertools import chain
 
+from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.source.annotations import Callable, Iterable, Iterator
+from cfglint.source.project_files import Project
 from cfglint.source.record import Record
-from cfglint.source.shell.filters import normal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.source.project_files import Project
 
 
 class Found(Record):
@@ -30,7 +25,7 @@ def find(line: LaunchLine, project: Project) -> Found | None:
     name = line.program.value if line.program is not None else None
     if not name:
         return None
-    folder = project.real(normal(line.folder)) if line.folder is not None else None
+    folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
     path, package = line.program_path, ""
     if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
         folders = [*([folder] if folder is not None else ()), project.root, os.path.join(project.root, "src")]

@@ -11,8 +11,9 @@ import builtins
 import contextlib
 from functools import lru_cache
 
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.expressions import Expressions
-from cfglint.launch.programs.modules import FRAMEWORKS, External, ProgramModule, external, imported
+from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     COUNT,
     ITEMS,
@@ -27,26 +28,18 @@ from cfglint.launch.programs.objects import (
     ModuleObject,
     Opaque,
     Sequence,
+    Slots,
     Value,
     same,
     slots_of,
     unknown,
 )
 from cfglint.launch.programs.scopes import dotted
-from cfglint.source.budget import Exhausted
+from cfglint.source.annotations import Any, Callable, NoReturn
+from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, NoReturn
-
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.modules import Modules
-    from cfglint.launch.programs.objects import Slots
-    from cfglint.source.budget import Budget
-
-    Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
+Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
 
 NOWHERE = ast.Pass()
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
@@ -100,7 +93,10 @@ QUIET = (Return, Left, Break, Quit)  # ends that are no failure
 
 
 class Interpreter(Expressions):
-    """The evaluation of statements; `ProgramEvaluation` adds what calls of libraries do."""
+    """The evaluation of statements; `ProgramEvaluation` adds what calls do."""
+
+    called: Callable[[Value, list[Value], dict[Any, Value], ast.AST], Value]
+    instance: Callable[[Class, list[Value], dict[Any, Value], ast.AST], Value]
 
     def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
         super().__init__(modules, budget)
@@ -117,16 +113,6 @@ class Interpreter(Expressions):
         self.hydra_folder = NONE
         self.argv: Value | None = None
         self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
-
-    # -- what `ProgramEvaluation` adds
-
-    def called(self, function: Value, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """The result of a call of something."""
-        raise NotImplementedError
-
-    def instance(self, made_of: Class, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """An object of a class of the program."""
-        raise NotImplementedError
 
     # -- the call that is evaluated
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 from functools import cached_property
 
+from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets
-from cfglint.source.python.notebook import read_notebook
+from cfglint.source.python.notebook import Notebook, read_notebook
 from cfglint.source.record import Record
-from cfglint.source.shell.filters import normal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.source.python.notebook import Notebook
 
 MOST_MODULES = 60  # modules of a project that are parsed for one program
 DEEPEST = 8  # depth of re-exported names that is followed
@@ -213,7 +208,7 @@ class Modules:
         inside = dotted.replace(".", "/")
         for folder in self.folders:
             for name, package in ((f"{inside}/__init__.py", dotted), (f"{inside}.py", dotted.rpartition(".")[0])):
-                found = self.module_of(normal(f"{folder}/{name}"), package)
+                found = self.module_of(os.path.normpath(f"{folder}/{name}"), package)
                 if found is not None:
                     return found
         return None

@@ -6,11 +6,10 @@ import ast
 
 from cfglint.project.statements.requirement import stated
 from cfglint.project.statements.statement import is_side_group
+from cfglint.source.annotations import Collection, Iterable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
     from cfglint.project.statements.statement import Stated
 
 
@@ -128,17 +127,9 @@ class SetupScript:
             return
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             yield from value.value.splitlines()
-        elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
-            for item in value.elts:
+        elif isinstance(value, (ast.List, ast.Tuple, ast.Set, ast.Starred, ast.Dict, ast.BinOp)):
+            for item in parts_of(value):
                 yield from self.strings(item, depth + 1)
-        elif isinstance(value, ast.Starred):
-            yield from self.strings(value.value, depth + 1)
-        elif isinstance(value, ast.Dict):
-            for item in value.values:
-                yield from self.strings(item, depth + 1)
-        elif isinstance(value, ast.BinOp):
-            yield from self.strings(value.left, depth + 1)
-            yield from self.strings(value.right, depth + 1)
         elif isinstance(value, ast.Name):
             yield from self.strings_of_name(value.id, depth)
         elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant):
@@ -163,6 +154,13 @@ class SetupScript:
                 yield from (table.get(text, text) for text in self.strings(argument, depth + 1))
             elif argument.value in table:
                 yield table[argument.value]
+
+
+def parts_of(value: ast.List | ast.Tuple | ast.Set | ast.Starred | ast.Dict | ast.BinOp) -> list[ast.expr]:
+    """The expressions whose requirements another one has: the items of a list, the values of a mapping, the terms of a sum."""
+    if isinstance(value, ast.BinOp):
+        return [value.left, value.right]
+    return value.values if isinstance(value, ast.Dict) else [value.value] if isinstance(value, ast.Starred) else value.elts
 
 
 def name_of(requirement: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
+from cfglint.findings.diagnostic import Outcome, ReportContext
 from cfglint.frameworks.summary import GPUS
+from cfglint.source.annotations import ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Outcome, ReportContext
     from cfglint.findings.entries import SettingEntry
-    from cfglint.source.values import ConfigValue
 
 AXES = (
     ("tensor parallel", "tensor_parallel"),
@@ -126,13 +126,11 @@ class Numbers:
     @property
     def table(self) -> list[Number]:
         """Every informative number: sizes of 1 are left out."""
-        numbers = [self.number(label, key) for label, key in ROWS]
+        repeated = "samples per step" if self.consumed is None else ""  # the global batch
+        numbers = [self.number(label, key) for label, key in ROWS if label != repeated]
         plain = {label for label, _ in AXES}
         shown = [each for each in numbers if each.value is not None or each.needs]
-        return [each for each in shown if not (each.label in plain and each.value == 1) and not self._repeats(each)]
-
-    def _repeats(self, each: Number) -> bool:
-        return each.label == "samples per step" and self.consumed is None
+        return [each for each in shown if each.label not in plain or each.value != 1]
 
 
 def numbers(outcome: Outcome) -> Numbers:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfglint.batch.memory.estimate import PROBABLY_FITS, PROBABLY_NOT
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.explanation.log_analysis import Difference
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome, Place, ReportContext
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 from cfglint.report.details import HELP, NOTE, raises
 from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
+from cfglint.report.html.excerpt import Changed, Listed, Marked
 from cfglint.report.html.figures import Numbers, numbers
+from cfglint.report.html.memory import Bars
+from cfglint.report.html.pictures import Pictures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.explanation.log_analysis import Difference
-    from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place, ReportContext
     from cfglint.findings.entries import SettingEntry
-    from cfglint.report.html.excerpt import Changed, Listed, Marked
-    from cfglint.report.html.memory import Bars
-    from cfglint.report.html.pictures import Pictures
 
 SEVERITIES = (ERROR, WARNING, INFO)
 MOST_SOURCE = 40_000  # up to this many characters of files are shown completely; of more, only lines with findings
@@ -226,7 +225,10 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     texts = outcome.context.texts if outcome.context else {}
     lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
     others = [other for other, _ in diagnostic.related]
-    fix = fix_view(diagnostic.fix, texts, place, others) if diagnostic.fix else None
+    fix = None
+    if diagnostic.fix:
+        command = "cfglint fix" if diagnostic.fix.safe else "cfglint fix --unsafe-fixes"
+        fix = FixView(diagnostic.fix.title, command, excerpt.diff(diagnostic.fix, texts, place, others))
     seen = [] if fix is not None and fix.diff else excerpt.around(place, others, lines)
     numbers_seen = {(place.file, each.number) for each in seen} | {(each.file, each.number) for each in (fix.diff if fix else ())}
     return FindingView(
@@ -260,12 +262,6 @@ def related(place: Place, words: str, anchors: dict[str, str], seen: bool) -> Re
     line = None if seen else excerpt.marked(place)
     anchor = f"{anchors[place.file]}-{place.line}" if place.file in anchors else ""
     return Related(words, place.file, place.line, [line] if line else [], anchor)
-
-
-def fix_view(fix: Fix, texts: dict[str, str], place: Place, others: list[Place]) -> FixView:
-    """A fix with its diff, which includes the places of its finding."""
-    command = "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes"
-    return FixView(fix.title, command, excerpt.diff(fix, texts, place, others))
 
 
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[SourceView]:

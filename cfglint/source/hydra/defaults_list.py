@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import posixpath
 
+from cfglint.source.annotations import ConfigTable, ConfigValue, Mapping
 from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, HydraOverride
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Protocol
-
-    from cfglint.source.values import ConfigTable, ConfigValue
 
     class Repository(Protocol):
         """The config files that a composition may load, by their path below a search folder, without suffix."""
@@ -216,8 +214,9 @@ class DefaultsList:
             cause = self._chosen_by.get(entry.target) if entry.group is not None else None
             options = tuple(self._repository.options(entry.group_path)) if entry.group is not None else ()
             raise CompositionError(missing(entry, options), cause if isinstance(cause, HydraOverride) else None, options)
-        if source.package is not None:
-            entry.header = GLOBAL if source.package in ("", GLOBAL) else absolute_package(source.package)
+        if source.package is not None:  # the package of a file's first comment, which is always meant from the root
+            is_absolute = source.package == GLOBAL or source.package.startswith(f"{GLOBAL}.")
+            entry.header = source.package if is_absolute else ".".join(filter(None, (GLOBAL, source.package)))
         return self._children(entry, source)
 
     def _children(self, entry: Entry, source: Source) -> list[Part]:
@@ -277,11 +276,6 @@ class DefaultsList:
             message = f"Error resolving interpolation '{item.option}', possible interpolation keys: {known}"
             raise CompositionError(f"{COMPOSITION}: {message}") from None
         return self._expand(item)
-
-
-def absolute_package(header: str) -> str:
-    """The package of a file's first comment, which is always meant from the root."""
-    return header if header.startswith(f"{GLOBAL}.") else f"{GLOBAL}.{header}"
 
 
 def missing(entry: Entry, options: tuple[str, ...]) -> str:

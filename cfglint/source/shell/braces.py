@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.source.budget import Budget
 from cfglint.source.shell.delimiters import closing, closing_quote
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.budget import Budget
-
-    Segment = tuple[int, int] | str  # a span of the script, or a computed string
-    Word = list[Segment]
+Segment = tuple[int, int] | str  # a span of the script, or a computed string
+Word = list[Segment]
 
 MOST_WORDS = 200
 SEARCHED = 64  # characters that are searched for the end of a brace in one step
@@ -69,7 +66,7 @@ def beyond(text: str, at: int, end: int) -> int:
         found = text.find(char, at + 1, end)
         return found + 1 if found >= 0 else end
     if char == "$" and text[at + 1 : at + 2] in ("(", "{"):
-        return closing(text, at + 1, end, text[at + 1], ")" if text[at + 1] == "(" else "}") + 1
+        return closing(text, at + 1, end) + 1
     return at + 1
 
 

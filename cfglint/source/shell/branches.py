@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Any
 from cfglint.source.shell.conditions import Condition, tokens_of
-from cfglint.source.shell.execution import NOTHING, EarlyEnd, Leave, ShellReturn, Stop
+from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop
+from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import part_of
+from cfglint.source.shell.state import State
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.source.shell.execution import Execution
-    from cfglint.source.shell.expansion import Expander
-    from cfglint.source.shell.state import State
-
-    Clause = tuple[list[Any], list[Any]]  # condition or patterns, body
-
+Clause = tuple[list[Any], list[Any]]  # condition or patterns, body
 
 EQUAL = ("=", "==", "-eq")
 VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
@@ -127,9 +121,10 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> None:
 def required(shell: Execution, condition: list[Any]) -> dict[str, Text]:
     """The variable that a branch which is not taken requires to have another value, with that value: `[ $data = name ]`."""
     tokens = tokens_of(condition[0]) if len(condition) == 1 and condition[0].type == "test_command" else []
-    if len(tokens) != len(("left", "=", "right")) or shell.source(tokens[1]) not in EQUAL:
-        return {}
-    return of_variable(shell, tokens[0], tokens[2])
+    match tokens:
+        case [left, sign, right] if shell.source(sign) in EQUAL:
+            return of_variable(shell, left, right)
+    return {}
 
 
 def of_variable(shell: Execution, subject: Any, literal: Any) -> dict[str, Text]:

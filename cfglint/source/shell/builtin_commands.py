@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
+from cfglint.source.annotations import Callable
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
-from cfglint.source.shell.execution import Leave, ShellReturn, Stop
+from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
 from cfglint.source.shell.placed_text import EMPTY, Text, joined, literal, split, unknown
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.source.shell.execution import Execution
-
-    Builtin = Callable[[Execution, list[Text]], bool | None]
+Builtin = Callable[[Execution, list[Text]], bool | None]
 
 
 def cd(shell: Execution, words: list[Text]) -> bool | None:
@@ -190,7 +187,7 @@ def split_lines(text: Text) -> list[Text]:
 
 def inside(path: str) -> str:
     """A folder without `.` and `..`; one above the project's top stays unchanged."""
-    normal = filters.normal(path)
+    normal = os.path.normpath(path)
     return normal if not path.startswith("%") or normal.startswith(path.partition("/")[0]) else path
 
 

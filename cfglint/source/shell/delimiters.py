@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 NAME = re.compile(r"[A-Za-z0-9_]+").match
-IN_BRACKETS = {both[0]: re.compile(rf"""[\\'"{re.escape(both)}]""").search for both in ("()", "{}", "[]")}
+CLOSING = {"(": ")", "{": "}", "[": "]"}
+IN_BRACKETS = {each: re.compile(rf"""[\\'"{re.escape(each + close)}]""").search for each, close in CLOSING.items()}
 IN_STRING = re.compile(r"""[\\"$]""").search
 
 
@@ -15,8 +16,9 @@ def name_end(text: str, at: int, end: int) -> int:
     return name.end() if name is not None else at
 
 
-def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
-    """The position where the bracket at `at` is closed, or `end`; quoted strings are skipped."""
+def closing(text: str, at: int, end: int, *, in_quotes: bool = False) -> int:
+    """The position where the bracket at `at` is closed, or `end`; quoted strings are skipped unless it is itself in quotes."""
+    opening, close = text[at], CLOSING[text[at]]
     depth = 0
     special = IN_BRACKETS[opening]
     while (following := special(text, at, end)) is not None:
@@ -25,17 +27,17 @@ def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
         if char == "\\":
             at += 2
             continue
-        if char == "'" and opening != "{":
-            found = text.find("'", at + 1, end)
-            at = found if found >= 0 else at
-        elif char == '"':
-            at = closing_quote(text, at + 1, end)
-        elif char == opening:
+        if char == opening:
             depth += 1
         elif char == close:
             depth -= 1
             if not depth:
                 return at
+        elif char == "'" and opening != "{" and not in_quotes:
+            found = text.find("'", at + 1, end)
+            at = found if found >= 0 else at
+        elif char == '"' and not in_quotes:
+            at = closing_quote(text, at + 1, end)
         at += 1
     return end
 
@@ -50,30 +52,7 @@ def closing_quote(text: str, at: int, end: int) -> int:
         if char == "\\":
             at += 2
         elif char == "$" and text[at + 1 : at + 2] in ("(", "{"):
-            at = closing_flat(text, at + 1, end) + 1
+            at = closing(text, at + 1, end, in_quotes=True) + 1
         else:
             at += 1
-    return end
-
-
-def closing_flat(text: str, at: int, end: int) -> int:
-    """Like `closing`, for a bracket inside of quotes; counts brackets and skips quoted strings without nesting."""
-    opening = text[at]
-    close = ")" if opening == "(" else "}"
-    depth = 0
-    inside = False
-    while at < end:
-        char = text[at]
-        if char == "\\":
-            at += 2
-            continue
-        if char == '"':
-            inside = not inside
-        elif char == opening:
-            depth += 1
-        elif char == close:
-            depth -= 1
-            if not depth:
-                return at
-        at += 1
     return end

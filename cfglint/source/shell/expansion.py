@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
@@ -24,15 +25,10 @@ from cfglint.source.shell.placed_text import (
     unknown,
 )
 from cfglint.source.shell.reasons import from_caller, parameter, unset
+from cfglint.source.shell.script import Script
+from cfglint.source.shell.state import State, Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from cfglint.source.shell.script import Script
-    from cfglint.source.shell.state import State, Value
-
-    Run = Callable[[Script], Text]
+Run = Callable[[Script], Text]
 
 SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # characters that make a word special
 SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search
@@ -241,8 +237,7 @@ class Expander(Record):
 
     def closed(self, at: int, end: int) -> int:
         """The position where the bracket at `at` is closed, or `end`."""
-        opening = self.script.text[at]
-        close = closing(self.script.text, at, end, opening, ")" if opening == "(" else "}")
+        close = closing(self.script.text, at, end)
         self.budget.spend((close - at) // SEARCHED)
         return close
 
@@ -331,7 +326,7 @@ class Expander(Record):
             return [Piece(unknown(f"${{{text[start:end]}}}"), not quoted)]
         index = None
         if text[stop : stop + 1] == "[":
-            close = closing(text, stop, end, "[", "]")
+            close = closing(text, stop, end)
             index = (stop + 1, close)
             stop = close + 1
         if mark == "!":
@@ -432,9 +427,9 @@ class Expander(Record):
             return unknown(*error.reasons)
         except NotArithmetic:
             return unknown(f"${{{name}[{self.script.text[start:end]}]}}")
-        split = next((place for place, each in enumerate(elements) if of_any_number(each)), None)
-        if split is not None and not 0 <= index < split:
-            return unknown(*elements[split].reasons)
+        doubtful = next((place for place, each in enumerate(elements) if of_any_number(each)), None)
+        if doubtful is not None and not 0 <= index < doubtful:
+            return unknown(*elements[doubtful].reasons)
         found = elements[index] if -len(elements) <= index < len(elements) else GAP
         return None if found is GAP else found
 
@@ -442,15 +437,8 @@ class Expander(Record):
         """`${!name}`, or `${!name[@]}`, the indexes of an array."""
         value = self.state.variables.get(name)
         if index is not None:
-            keys = (
-                list(value)
-                if isinstance(value, dict)
-                else indexes(value)
-                if isinstance(value, list)
-                else ["0"]
-                if value is not None
-                else []
-            )
+            one = ["0"] if value is not None else []
+            keys = list(value) if isinstance(value, dict) else indexes(value) if isinstance(value, list) else one
             return self.listed([literal(key) for key in keys], quoted, True, name)
         pointed = self.value(name)
         if not plain or pointed.value is None or not is_name(pointed.value):

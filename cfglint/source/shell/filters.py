@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 
+from cfglint.source.annotations import Callable
 from cfglint.source.shell.placed_text import Text, joined, literal, unknown
 from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
 from cfglint.source.shell.reasons import Reason
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MACHINE = Reason("the number of GPUs of the machine (nvidia-smi or device count)", OF_MACHINE)
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
@@ -38,7 +36,7 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
     inputs = [*words[1:], *([stdin] if stdin is not None else [])]
     reasons = tuple(reason for text in inputs for reason in text.reasons)
     if name == "dirname" and len(words) == 2 and not reasons:
-        return directory(words[1])
+        return literal(folder_of(words[1].value or "") + "\n")
     if tool is None or reasons:
         return unknown(*(reasons or (f"the output of `{name}`",)), source=" ".join([name, *(text.source for text in inputs)]))
     try:
@@ -52,11 +50,6 @@ def echo(words: list[Text]) -> Text:
     while words and words[0].value in ("-n", "-e", "-en", "-ne"):
         words = words[1:]
     return joined(words) + literal("\n")
-
-
-def directory(path: Text) -> Text:
-    """The output of `dirname` for one path."""
-    return literal(folder_of(path.value or "") + "\n")
 
 
 def folder_of(path: str) -> str:
@@ -78,14 +71,7 @@ def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str
     paths = [each for each in arguments if not each.startswith("-")]
     if len(paths) != 1 or folder is None:
         raise NotKnown
-    return normal(paths[0] if paths[0].startswith(("/", "%", "~")) else f"{folder}/{paths[0]}") + "\n"
-
-
-def normal(path: str) -> str:
-    """A path without `.` and `..`; the first part of a project's own path stays."""
-    import os
-
-    return os.path.normpath(path)
+    return os.path.normpath(paths[0] if paths[0].startswith(("/", "%", "~")) else f"{folder}/{paths[0]}") + "\n"
 
 
 def seq(arguments: list[str], stdin: str | None, folder: str | None) -> str:

@@ -6,13 +6,10 @@ import re
 from functools import cache
 from zlib import crc32
 
+from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    Place = tuple[str, int, int]  # path, start and end offset in its text
+Place = tuple[str, int, int]  # path, start and end offset in its text
 
 BLANKS = " \t\n"
 UNKNOWN = "<?>"  # how an unknown part is shown
@@ -211,29 +208,17 @@ def between(separators: str) -> Callable[[str], Iterator[re.Match[str]]]:
     return re.compile(f"[^{re.escape(separators)}]+").finditer
 
 
+def around_mark(word: Text) -> tuple[Text, Text]:
+    """(the part of a word before the first `=`, the part after it, with the unknown parts of both)."""
+    for index, part in enumerate(word.parts):
+        at = (part.text or "").find("=")
+        if at >= 0:
+            before, after = word.parts[:index], part.cut(at + 1, len(part.text or ""))
+            unknown_before = (each for each in before if each.text is None)
+            return Text((*before, part.cut(0, at))), Text((*unknown_before, *([after] if after.text else ()), *word.parts[index + 1 :]))
+    return word, Text(each for each in word.parts if each.text is None)
+
+
 def after_mark(word: Text) -> Text:
     """The part of a word after the first `=`."""
-    parts: list[TextPart] = []
-    seen = False
-    for part in word.parts:
-        if seen or part.text is None:
-            parts.append(part)
-            continue
-        at = part.text.find("=")
-        if at >= 0:
-            seen = True
-            if at + 1 < len(part.text):
-                parts.append(part.cut(at + 1, len(part.text)))
-    return Text(parts)
-
-
-def before_mark(word: Text) -> Text:
-    """The part of a word before the first `=`."""
-    parts: list[TextPart] = []
-    for part in word.parts:
-        at = -1 if part.text is None else part.text.find("=")
-        if at >= 0:
-            parts.append(part.cut(0, at))
-            break
-        parts.append(part)
-    return Text(parts)
+    return around_mark(word)[1]
