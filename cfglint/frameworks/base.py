@@ -333,7 +333,6 @@ class Framework:
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules apply to this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind replace
-    estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`

@@ -360,7 +360,7 @@ class Reading:
             try:
                 found = trial.read(part, value, path)
             except Invalid as refusal:
-                refusals.append(refusal)
+                refusals.append(refusal.with_traceback(None))
                 continue
             if not trial.faults:
                 self.accept(trial, [each for each in members if each != part])
@@ -387,7 +387,7 @@ class Reading:
         try:
             return self.read(reads, value, path)
         except Invalid as refusal:
-            self.faults.append(Fault(path, refusal))
+            self.faults.append(Fault(path, refusal.with_traceback(None)))
             return None
 
     def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigMapping:
