@@ -31,8 +31,16 @@ def warnings(run):
 
 @each_case(
     ("expected", "value", "written"),
-    [("bool", "True", True), ("bool", "off", None), ("bool", 1, True), ("bool", 2, None), ("int", 4.0, 4), ("int", 4.5, None)]
-    + [("float", "1e-4", 1e-4), ("int", "nan", None)],
+    [
+        ("bool", "True", True),
+        ("bool", "off", None),
+        ("bool", 1, True),
+        ("bool", 2, None),
+        ("int", 4.0, 4),
+        ("int", 4.5, None),
+        ("float", "1e-4", 0.0001),
+        ("int", "nan", None),
+    ],
 )
 def test_a_value_of_the_wrong_type_is_converted_if_nothing_is_lost(expected, value, written):
     assert (converted(expected, value), type(converted(expected, value))) == (written, type(written))
