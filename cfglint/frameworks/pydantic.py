@@ -284,7 +284,7 @@ def is_simple(reads: ConfigValue) -> bool:
 
 def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> ConfigValue:
     """Convert a value to a member of `Literal[...]` or of an Enum."""
-    if any(value == choice and type(value) is type(choice) for choice in choices):
+    if (type(value) is str and value in choices) or any(value == choice and type(value) is type(choice) for choice in choices):
         return value
     names = [repr(choice) for choice in choices]
     message = f"Input should be {listed(names)}" if major > 1 else f"value is not a valid enumeration member; permitted: {', '.join(names)}"
