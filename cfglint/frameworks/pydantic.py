@@ -264,17 +264,17 @@ NO_TYPE = (type(None),)
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
 
 
-_taken: dict[ConfigValue, frozenset[type]] = {}
+_taken: dict[int, tuple[ConfigValue, frozenset[type]]] = {}  # by `id`, as some annotations have no hash; these are kept
 
 
 def taken_as_they_are(reads: ConfigValue) -> frozenset[type]:
     """The types of values that an annotation takes without converting them: those of its name, or of a member of the union."""
-    found = _taken.get(reads)
+    found = _taken.get(id(reads))
     if found is None:
         parts = reads[1:] if reads[0] == "|" else (reads,)
         types = [NO_TYPE if part == "None" else EXACT.get(part, ()) for part in parts if isinstance(part, str)]
-        found = _taken[reads] = frozenset().union(*types)
-    return found
+        found = _taken[id(reads)] = reads, frozenset().union(*types)
+    return found[1]
 
 
 def is_simple(reads: ConfigValue) -> bool:
