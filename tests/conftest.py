@@ -10,17 +10,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from asked_release import ask, asked_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 UPDATE = "CFGLINT_UPDATE"  # set: expected outputs are rewritten with what is printed now

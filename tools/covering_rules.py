@@ -10,16 +10,12 @@ import ast
 import functools
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from raised_messages import SHORTEST, SPACES, parts_of
-from source_checks import GAP, decorator_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from source_checks import Check
+from source_checks import GAP, Check, decorator_name
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:

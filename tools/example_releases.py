@@ -18,15 +18,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+from cfglint.findings.rule import Rule  # noqa: E402
 from cfglint.rules.catalogue import every_rule  # noqa: E402
-
-if TYPE_CHECKING:
-    from cfglint.findings.rule import Rule
 
 PINNED = ROOT / "tests" / "rules" / "pinned_examples.json"
 PINNED_TESTS = ROOT / "tests" / "pinned_tests.json"

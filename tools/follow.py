@@ -30,8 +30,10 @@ import subprocess
 import sys
 import tempfile
 import urllib.error
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import covering_rules
 import follow_fields
@@ -41,17 +43,10 @@ import rebuild_tables
 import schema_merge
 import source_checks
 import trainer_signatures
-from history_rows import same
+from history_rows import Fact, Facts, Release, same
 from packaging.version import InvalidVersion, Version
-from schema_source import SourceError, release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from types import ModuleType
-
-    from history_rows import Fact, Facts, Release
-    from schema_source import Tree
-    from source_checks import Change, Check
+from schema_source import SourceError, Tree, release
+from source_checks import Change, Check
 
 ROOT = schema_merge.ROOT
 EXAMPLES = ("tests/rules", "tests/test_rules_doc.py::test_what_the_examples_say_is_current")

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from history_rows import literal, same
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from history_rows import Fact, Sections
+from history_rows import Fact, Sections, literal, same
 
 ALIKE = 0.5  # of the characters of two names, for a removed field to be an added one under another name
 NEARLY_EQUAL = 0.75  # the same for fields that have another default

@@ -11,14 +11,11 @@ from __future__ import annotations
 import ast
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import schema_merge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from schema_source import Tree
+from schema_source import Tree
 
 Raw = dict[str, Any]
 

@@ -9,10 +9,8 @@ release can be added to them without the sources of the others.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 Release = tuple[int, ...]
 Fact = tuple[Any, ...]  # (type, default), then what the framework adds

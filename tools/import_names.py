@@ -12,18 +12,13 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from history_rows import literal, spans_of
+from history_rows import Release, Span, literal, spans_of
 from rebuild_tables import FRAMEWORKS, is_release
 from schema_source import release
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from history_rows import Release, Span
 
 # package: the folder of its tables, the oldest modelled release, the modules whose names are listed.
 PACKAGES: dict[str, tuple[str, Release, tuple[str, ...]]] = {

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from packaging.requirements import Requirement
 from packaging.version import Version
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from packaging.requirements import Requirement
 
 UPPER = ("<", "<=", "==", "~=")
 LOWER = (">", ">=", "==", "~=")

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from raised_messages import parts_of
+from raised_messages import Template, parts_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from raised_messages import Template
-
-    from cfglint.findings.rule import Rule
-
+from cfglint.findings.rule import Rule
 
 UNKNOWN = ast.Name("?")  # no variable has this name
 

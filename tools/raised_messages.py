@@ -10,14 +10,12 @@ import ast
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from cfglint.findings.releases import Release
+from cfglint.findings.releases import Release
 
 Template: TypeAlias = tuple[str, ...]  # the constant parts, with a gap between any two; empty ones at the ends mean a gap there
 Place: TypeAlias = str  # `trainer/sft_trainer.py:SFTTrainer.__init__`

@@ -10,15 +10,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cfglint.explanation.predicted import first_line
 from cfglint.findings._example_findings import RAISED
 from cfglint.rules.catalogue import every_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 RECORDS = ROOT / "tests" / "rules"

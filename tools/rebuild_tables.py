@@ -22,13 +22,11 @@ import urllib.parse
 import urllib.request
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import list_releases
 from schema_source import SourceError, release
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
 KINDS = sorted(path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py"))

@@ -24,14 +24,12 @@ import itertools
 import json
 import sys
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from cfglint.findings.releases import Release
-    from cfglint.findings.rule import Rule
+from cfglint.findings.releases import Release
+from cfglint.findings.rule import Rule
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from schema_history import said, tables_of
 from schema_source import SourceError, Tree
 
 from cfglint.frameworks.accelerate.source_fields import CLASSES, FILE, blocks, fields, find
-from cfglint.frameworks.history import NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.frameworks.history import Row
+from cfglint.frameworks.history import NAME, Row
 
 Raw = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schema_source import Tree  # noqa: TC002 -- at run time: it makes cfglint importable
+from schema_source import Tree
 
 from cfglint.frameworks.axolotl.source_fields import find, read
 

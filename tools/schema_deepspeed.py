@@ -12,20 +12,16 @@ releases in this way, and writes `cfglint/frameworks/deepspeed/_tables.py`; what
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import schema_history
 from schema_following import Following, KeyPath, Raw, Section
 from schema_source import Module, SourceError, Tree
 
 from cfglint.frameworks.deepspeed.source_fields import BASES, MODEL, literal_named, model_fields, own_models, read_field, without_none
-from cfglint.frameworks.history import NAME, UNTIL
+from cfglint.frameworks.history import NAME, UNTIL, Row
 from cfglint.frameworks.versions import dotted
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cfglint.frameworks.history import Row
 
 START = ("runtime/config.py", "DeepSpeedConfig")
 REMOVED: dict[str, KeyPath] = {"_REMOVED_TOP_LEVEL_CONFIG_KEYS": (), "_REMOVED_ZERO_CONFIG_KEYS": ("zero_optimization",)}

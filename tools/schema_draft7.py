@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from schema_strict import strict
 
 from cfglint.frameworks.schema import file_of, kinds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Raw = dict[str, Any]
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
 
-from cfglint.frameworks.history import DEFAULT, SINCE, TYPE, UNTIL, merged
-from cfglint.frameworks.versions import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import ModuleType
-
-    from cfglint.frameworks.history import Row
-    from cfglint.frameworks.versions import Version
+from cfglint.frameworks.history import DEFAULT, SINCE, TYPE, UNTIL, Row, merged
+from cfglint.frameworks.versions import Version, dotted
 
 Raw = dict[str, Any]
 Path = tuple[str, ...]

@@ -8,21 +8,16 @@ have which fields, defaults and values comes from the tables that `tables_huggin
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import schema_history
 from schema_merge import SCHEMAS, VALUE_KEYWORDS
+from schema_source import Tree
 
-from cfglint.frameworks.history import NAME
+from cfglint.frameworks.history import NAME, Row
 from cfglint.frameworks.huggingface.source_fields import facts, find
 from cfglint.frameworks.versions import dotted
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from schema_source import Tree
-
-    from cfglint.frameworks.history import Row
 
 Raw = dict[str, Any]
 

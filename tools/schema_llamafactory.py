@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import ast
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import schema_huggingface
 from schema_merge import NOTES, SCHEMAS
-from schema_source import SourceError, release
+from schema_source import Module, SourceError, Tree, release
 
 from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ
 from cfglint.frameworks.llamafactory.releases import HISTORY
 from cfglint.frameworks.llamafactory.source_fields import CLASSES, TEMPLATE_FILE, field_of, find, version, words
-
-if TYPE_CHECKING:
-    from schema_source import Module, Tree
 
 __all__ = ["facts", "find", "version", "words"]
 

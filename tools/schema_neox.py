@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from schema_source import Module, SourceError, Tree, release
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Raw = dict[str, Any]
 

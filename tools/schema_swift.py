@@ -8,21 +8,18 @@ The fields are those of the dataclasses of `swift sft`, then those that only `sw
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import schema_history
 import schema_huggingface
 import tables_swift
+from history_rows import Fact
 from schema_merge import NOTES
 from schema_source import Tree
 from schema_trl import converted
 
 from cfglint.frameworks.history import NAME
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from history_rows import Fact
 
 Raw = dict[str, Any]
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import ast
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import schema_huggingface
 from schema_merge import NOTES
+from schema_source import Tree
 
 from cfglint.frameworks.trl.source_fields import REQUIRED, classes, fact, find, members, sections
-
-if TYPE_CHECKING:
-    from schema_source import Tree
 
 __all__ = ["classes", "fact", "facts", "find", "requirement", "sections", "version"]
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import schema_history
 from schema_source import Tree
@@ -16,9 +17,6 @@ from schema_source import Tree
 from cfglint.frameworks.verl.files import ReleaseFiles
 from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.hydra.composition import compose
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Raw = dict[str, Any]
 

@@ -12,15 +12,12 @@ import difflib
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from history_rows import Release
 from raised_messages import SPACES, parts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from history_rows import Release
 
 FOLDER = Path(__file__).resolve().parent / "checks"
 GAP = "{}"  # where the source puts a value into a message

@@ -7,19 +7,14 @@ that stands in a block (the section is the block's name).
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from history_rows import Facts, literal, present_at, release_lines, rows, sections_at, spans, spans_of, table
-from schema_source import SourceError
+from history_rows import Facts, Release, literal, present_at, release_lines, rows, sections_at, spans, spans_of, table
+from schema_source import SourceError, Tree
 
 from cfglint.frameworks.accelerate import source_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from history_rows import Release
-    from schema_source import Tree
 
 Raw = dict[str, Any]
 

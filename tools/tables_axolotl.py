@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import library_bounds
-from history_rows import Facts, literal, present_at, release_lines, rows, sections_at, spans, spans_of, steps, table, value_at
+from history_rows import (
+    Fact,
+    Facts,
+    Release,
+    literal,
+    present_at,
+    release_lines,
+    rows,
+    sections_at,
+    spans,
+    spans_of,
+    steps,
+    table,
+    value_at,
+)
 from packaging.requirements import InvalidRequirement, Requirement
 from schema_source import SourceError, Tree
 
 from cfglint.frameworks.axolotl.source_fields import PLUGIN, PLUGINS, find, sections
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from history_rows import Fact, Release
 
 PACKAGE = "axolotl"
 OLDEST = (0, 5, 2)  # 0.5.0 and 0.5.1 hold no package, and 0.5.1.post1 lacks axolotl.monkeypatch, which `axolotl train` imports

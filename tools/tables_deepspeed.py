@@ -7,21 +7,16 @@ What a release has is read by `schema_deepspeed.facts`. A key that is read outsi
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import schema_deepspeed
-from history_rows import Facts, present_at, rows, sections_at, spans, spans_of, table
+from history_rows import Fact, Facts, Release, Sections, present_at, rows, sections_at, spans, spans_of, table
 from schema_merge import NOTES, OTHER_PACKAGE
+from schema_source import Tree
 
 from cfglint.frameworks.deepspeed.source_fields import has_pydantic_2, tupled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from history_rows import Fact, Release, Sections
-    from schema_source import Tree
-
 
 Raw = dict[str, Any]
 

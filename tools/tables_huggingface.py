@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from history_rows import Facts, literal, rows, sections_at, spans_of, within
+from history_rows import Fact, Facts, Release, Sections, Span, literal, rows, sections_at, spans_of, within
 from schema_merge import NOTES
 
 from cfglint.frameworks.huggingface import source_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from history_rows import Fact, Release, Sections, Span
 
 Raw = dict[str, Any]
 

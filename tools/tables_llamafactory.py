@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import library_bounds
-from history_rows import Facts, literal, release_lines, rows, sections_at, steps, table, value_at
+from history_rows import Fact, Facts, Release, literal, release_lines, rows, sections_at, steps, table, value_at
 from packaging.requirements import Requirement
 from schema_merge import NOTES
+from schema_source import Tree
 
 from cfglint.frameworks.llamafactory.source_fields import ARGUMENTS, TEMPLATES, arguments, find, templates
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from history_rows import Fact, Release
-    from schema_source import Tree
 
 PACKAGE = "llamafactory"
 OLDEST = (0, 7, 1)  # the first release of the index

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import ast
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import library_bounds
-from history_rows import Facts, literal, rows, sections_at, spans, steps, table, value_at
+from history_rows import Fact, Facts, Release, Sections, literal, rows, sections_at, spans, steps, table, value_at
 from packaging.requirements import Requirement
 from schema_source import Module, SourceError, Tree
 
 from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ, alternatives
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from history_rows import Fact, Release, Sections
 
 PACKAGE = "ms-swift"
 OLDEST = (3, 0, 0)  # the first release with these commands; those of 2.x have other arguments

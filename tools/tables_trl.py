@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import schema_trl
-from history_rows import Facts, literal, release_lines, rows, sections_at, spans, spans_of, steps, table, value_at, within
+from history_rows import (
+    Fact,
+    Facts,
+    Release,
+    Sections,
+    literal,
+    release_lines,
+    rows,
+    sections_at,
+    spans,
+    spans_of,
+    steps,
+    table,
+    value_at,
+    within,
+)
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from history_rows import Fact, Release, Sections
 
 PACKAGE = "trl"
 OLDEST = (0, 7, 0)  # the first release that is modelled

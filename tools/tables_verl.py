@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-from history_rows import Facts, release_lines, rows, sections_at, spans, table
+from history_rows import Fact, Facts, Release, Sections, release_lines, rows, sections_at, spans, table
 from omegaconf import OmegaConf
 from schema_source import SourceError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from history_rows import Fact, Release, Sections
 
 PACKAGE = "verl"
 OLDEST = (0, 3, 0)  # the first release of the index whose launch lines were compared with the real one

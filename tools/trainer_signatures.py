@@ -11,18 +11,14 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from follow_fields import changes
-from history_rows import literal, rows, sections_at, spans, table
+from history_rows import Fact, Release, Sections, literal, rows, sections_at, spans, table
 from rebuild_tables import FRAMEWORKS, is_release
 from schema_source import release
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from history_rows import Fact, Release, Sections
 
 # package: the folder of its tables, the oldest modelled release, the modules of its trainers.
 PACKAGES: dict[str, tuple[str, Release, str]] = {

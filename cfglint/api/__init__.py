@@ -12,7 +12,19 @@ import os
 from cfglint.api.arguments import ArgumentError, boolean, counted, job_spec, launch_facts, number, one_of, positive
 from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
 from cfglint.api.settings import configuration, declared_facts, suppress, with_settings
-from cfglint.api.sources import MissingFileError, declared_runs, in_keywords, lines_of, named, one_run, runs_of, single, with_texts
+from cfglint.api.sources import (
+    MissingFileError,
+    Path,
+    Sources,
+    declared_runs,
+    in_keywords,
+    lines_of,
+    named,
+    one_run,
+    runs_of,
+    single,
+    with_texts,
+)
 from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.diagnostic import drop_repeated_findings
 from cfglint.generators import FRAMEWORK, RUN, generate, set_frameworks
@@ -23,21 +35,20 @@ from cfglint.rewrite.joint_targets import Aimed, verify
 from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.retarget import MissingFactError
 from cfglint.rewrite.value_change import ValueChange
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Any, Iterable, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any, Literal
+    from typing import Literal
 
     from cfglint.api.arguments import Versions
-    from cfglint.api.sources import Path, Sources
     from cfglint.findings.vocabulary import Kind
     from cfglint.generators.job_spec import Offload, Optimizer, Precision, Scheduler
-    from cfglint.run.checked import CheckedRun
 
 __all__ = [
     "ArgumentError",

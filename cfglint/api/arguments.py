@@ -8,21 +8,21 @@ from math import isfinite
 
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.memory_inputs import Model
+from cfglint.frameworks.overrides import Override
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.generators import trainers as generated_trainers
 from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
 from cfglint.source import CfglintError
+from cfglint.source.annotations import ConfigTable, ConfigValue, TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, TypeAlias
+    from typing import Literal
 
-    from cfglint.frameworks.memory_inputs import Model
-    from cfglint.frameworks.overrides import Override
-    from cfglint.source.values import ConfigTable, ConfigValue
-
-    Path: TypeAlias = str | os.PathLike[str]
     Versions: TypeAlias = Mapping[str, str] | Literal["installed"]
+
+Path: TypeAlias = str | os.PathLike[str]
 
 LARGEST = 10**18  # the largest count, as on the command line
 ABOVE_ZERO = ("learning_rate", "epochs", "epsilon")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 
-from cfglint.explanation.summary import table
+from cfglint.explanation.log_analysis import ExplainedLog
+from cfglint.explanation.summary import RunSummary, table
+from cfglint.findings.diagnostic import Diagnostic, Outcome
+from cfglint.review.compare import Comparison
+from cfglint.review.left_out import NotCompared
+from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped
+from cfglint.rewrite.retarget import Need, Retarget
+from cfglint.rewrite.value_change import ValueChange
+from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import ConfigTable, Iterator, TypeAlias
 from cfglint.source.record import Record
 from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TypeAlias
-
-    from cfglint.explanation.log_analysis import ExplainedLog
-    from cfglint.explanation.summary import RunSummary
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import (
         Alternatives,
         BannerEntry,
@@ -31,15 +34,8 @@ if TYPE_CHECKING:
         SettingEntry,
         ValueChangeEntry,
     )
-    from cfglint.review.compare import Comparison
-    from cfglint.review.left_out import NotCompared
-    from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped
-    from cfglint.rewrite.retarget import Need, Retarget
-    from cfglint.rewrite.value_change import ValueChange
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.values import ConfigTable
 
-    Path: TypeAlias = str | os.PathLike[str]
+Path: TypeAlias = str | os.PathLike[str]
 
 
 class CheckResult(Record):

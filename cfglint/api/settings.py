@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 
 from cfglint.api.arguments import launch_facts
+from cfglint.findings.diagnostic import Outcome
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import baseline, selection, settings_file
 from cfglint.project.selection import Selection
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.findings.diagnostic import Outcome
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.settings_file import Configuration, DeclaredRun
+from cfglint.project.settings_file import Configuration, DeclaredRun
+from cfglint.source.annotations import Any
 
 
 def configuration(apply: bool) -> Configuration:

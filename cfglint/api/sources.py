@@ -6,21 +6,16 @@ import os
 from collections.abc import Iterable, Mapping
 
 from cfglint.api.arguments import ArgumentError
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.project.settings_file import Configuration, DeclaredRun
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Callable, TypeAlias
 from cfglint.source.file_source import FileSource
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.settings_file import Configuration, DeclaredRun
-    from cfglint.run.checked import CheckedRun
-
-    Path: TypeAlias = str | os.PathLike[str]
-    Sources: TypeAlias = Path | Iterable[Path] | Mapping[str, str]
+Path: TypeAlias = str | os.PathLike[str]
+Sources: TypeAlias = Path | Iterable[Path] | Mapping[str, str]
 
 
 class MissingFileError(CfglintError, FileNotFoundError):

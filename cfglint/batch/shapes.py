@@ -7,15 +7,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from cfglint.batch.memory.shape import of_config
+from cfglint.batch.memory.shape import Shape, of_config
+from cfglint.source.annotations import ConfigTable, Iterator
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.batch.memory.shape import Shape
-    from cfglint.source.values import ConfigTable
 
 COLUMNS = tuple(
     """

@@ -15,15 +15,16 @@ from __future__ import annotations
 from math import prod
 
 from cfglint.batch.equation import data_parallel, divisors, product, text
+from cfglint.source.annotations import Callable, TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Literal, TypeAlias
+    from typing import Literal
 
-    Pair = tuple[int, int]
     Status: TypeAlias = Literal["ok", "no_change", "layout_infeasible", "batch_infeasible", "schedule_infeasible"]
+
+Pair = tuple[int, int]
 
 OK: Status = "ok"
 NO_CHANGE: Status = "no_change"

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from math import ceil, floor
 
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    Version = tuple[int, ...]
+Version = tuple[int, ...]
 
 NEWEST = (1_000_000,)  # later than any release: without a version, the arithmetic is that of the newest
 # Releases of transformers that changed the arithmetic of the Trainer:

@@ -7,11 +7,8 @@ import gc
 import os
 import sys
 
+from cfglint.source.annotations import NoReturn
 from cfglint.version import __version__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 GROUPS = {
     "a run": {

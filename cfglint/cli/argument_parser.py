@@ -9,17 +9,15 @@ from __future__ import annotations
 import sys
 
 from cfglint.report.escapes import shown
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    Convert = Callable[[str], Any]
-    Words = tuple[str, ...] | list[str]
     Act = Callable[["Namespace", str], None]
 
+Convert = Callable[[str], Any]
+Words = tuple[str, ...] | list[str]
 
 HIDDEN = "hidden"  # the topic of options that are accepted, and not explained
 SHORT = {"-o": "--output"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail, rows, warn, warn_of
 from cfglint.cli.options import (
     UsageError,
@@ -21,9 +22,10 @@ from cfglint.cli.options import (
 )
 from cfglint.cli.output import check_outputs, reports, write
 from cfglint.cli.run_all import outcomes
-from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
+from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, Diagnostic, Outcome, rank
 from cfglint.findings.wording import counted
 from cfglint.project.selection import suppress
+from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
 from cfglint.run.discovery_errors import UnknownKindError
@@ -33,10 +35,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.project.baseline import Baseline
-    from cfglint.project.settings_file import Configuration
 
 MANY = 50  # findings, whose report is several screens long
 SHOWN = ("files", "runs", "settings", "statistics")  # what is shown in the place of the findings

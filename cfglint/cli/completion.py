@@ -5,11 +5,7 @@ from __future__ import annotations
 import sys
 
 from cfglint.cli import COMMANDS
-from cfglint.cli.argument_parser import Parser
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import CommandOption, Namespace
+from cfglint.cli.argument_parser import CommandOption, Namespace, Parser
 
 WITH_HELP = {**COMMANDS, "help": "the options of a command"}
 SHELLS = ("bash", "zsh", "fish")

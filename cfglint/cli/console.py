@@ -6,10 +6,10 @@ import os
 import sys
 
 from cfglint.report.escapes import shown
+from cfglint.source.annotations import Iterable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import TextIO
 
 NARROWEST = 60  # columns; a terminal that is narrower gets lines of this width

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import (
     UsageError,
@@ -22,22 +23,18 @@ from cfglint.cli.output import check_outputs, write
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.project.selection import Selection, suppress
+from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import renames
 from cfglint.review.compare import Comparison
+from cfglint.review.left_out import NotCompared
 from cfglint.review.releases import with_same_releases
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import is_script, line_of
 from cfglint.run.scan_stats import ScanStats
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.project.settings_file import Configuration
-    from cfglint.review.left_out import NotCompared
-    from cfglint.run.checked import CheckedRun
 
 
 def add_arguments(parser: Parser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import bug_report, fail, in_build_log, warn, warn_of
 from cfglint.cli.gpu_counts import started_on_others
 from cfglint.cli.help_text import folded_lines
@@ -25,16 +26,21 @@ from cfglint.cli.options import (
 )
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import counted
+from cfglint.project.settings_file import Configuration
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.joint_targets import Aimed, Target, reach, rebased
 from cfglint.rewrite.retarget import Retarget, is_filled_elsewhere
+from cfglint.rewrite.value_change import ValueChange
 from cfglint.rewrite.write_texts import edited
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
+from cfglint.source.annotations import Callable, Collection
+from cfglint.source.document import Document
 from cfglint.source.files import FileProblem
 from cfglint.source.record import Record
 from cfglint.source.root import is_inside, resolved
@@ -43,18 +49,12 @@ from cfglint.source.sections import every_document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Collection
 
-    from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.entries import FixRunEntry
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
-    from cfglint.project.settings_file import Configuration
-    from cfglint.rewrite.value_change import ValueChange
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.document import Document
 
-    Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
+Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
 
 def add_arguments(parser: Parser) -> None:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 
+from cfglint.cli.argument_parser import Namespace
 from cfglint.cli.options import first_few, runs_of
+from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import counted
+from cfglint.project.settings_file import Configuration
+from cfglint.run.checked import CheckedRun
 from cfglint.run.readers import is_of_page
 from cfglint.run.scan_stats import ScanStats
+from cfglint.source.annotations import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.cli.argument_parser import Namespace
-    from cfglint.findings.diagnostic import Outcome
-    from cfglint.project.settings_file import Configuration
-    from cfglint.run.checked import CheckedRun
-
-    Counts = dict[str, int]  # the GPUs that launch lines set, by their places
+Counts = dict[str, int]  # the GPUs that launch lines set, by their places
 
 
 def set_by_lines(outcomes: Iterable[Outcome]) -> Counts:

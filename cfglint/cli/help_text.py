@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Option = tuple[str, str, str, str]  # topic, name, form in a usage line, explanation
+Option = tuple[str, str, str, str]  # topic, name, form in a usage line, explanation
 
 WIDTH = 100  # columns of a help text, on a wider terminal or none
 MOST_NAMED = 6  # options of a topic that the help of a command names

@@ -6,9 +6,11 @@ import json
 import os
 import sys
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, working_directory
 from cfglint.cli.run_all import outcomes
+from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks import file_kinds
 from cfglint.project import baseline
@@ -18,11 +20,6 @@ from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.findings.diagnostic import Outcome
 
 SETTINGS = "cfglint.toml"
 BASELINE = "cfglint-baseline.json"

@@ -6,23 +6,20 @@ import io
 import os
 import sys
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail, warn_of
 from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
 from cfglint.cli.single_report import add_report_options, the_report, write_text
 from cfglint.explanation import failure_parser
+from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.wording import counted
+from cfglint.project.settings_file import Configuration
 from cfglint.report import render_log
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.explanation.log_analysis import ExplainedLog
-    from cfglint.project.settings_file import Configuration
-    from cfglint.run.checked import CheckedRun
 
 FORMATS = ("text", "json", "html")
 

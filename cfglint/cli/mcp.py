@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
 
 
 def add_arguments(parser: Parser) -> None:

@@ -6,31 +6,27 @@ import os
 import sys
 from functools import partial
 
-from cfglint.cli.argument_parser import Misused
+from cfglint.cli.argument_parser import Misused, Namespace, Parser
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, existing_job, generate, kinds, set_frameworks, takes, trainers
-from cfglint.generators.generated import path_in, schema_name
+from cfglint.generators.generated import Generated, GeneratedFile, path_in, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, SHORT, Contradiction, JobSpec, Unreachable
 from cfglint.generators.neox_shapes import SHAPES
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import line_of
 from cfglint.source import files, writing
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.file_source import FileSource, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.cli.prompts import Asked
     from cfglint.frameworks.memory_inputs import Model
-    from cfglint.generators.generated import Generated, GeneratedFile
-    from cfglint.run.checked import CheckedRun
 
 SHAPE_NAMES = ("layers", "hidden", "heads", "kv-heads")
 JOB = "job"  # the topic of the options that few jobs need

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import warn
 from cfglint.findings.wording import counted
 from cfglint.frameworks import file_kinds, trainers
@@ -12,25 +13,23 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import BY_HAND, HERE, is_program, line_of
+from cfglint.run.scan_stats import ScanStats
+from cfglint.source.annotations import Callable, Iterable, Iterator, Mapping
 from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
     from cfglint.project.statements.statement import Statement
-    from cfglint.run.checked import CheckedRun
-    from cfglint.run.scan_stats import ScanStats
 
     Folders = dict[str, dict[str, list[Statement]]]
 

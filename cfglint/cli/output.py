@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from cfglint.cli.argument_parser import Namespace
 from cfglint.cli.console import columns, fail, uses_colour
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.cli.argument_parser import Namespace
+from cfglint.source.annotations import Callable
 
 BY_SUFFIX = {".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html", ".md": "markdown", ".xml": "junit"}
 

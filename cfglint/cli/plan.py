@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, first_few, load_configuration, one_run, positive
 from cfglint.cli.single_report import add_report_options, reading_runs, the_report, write_text
+from cfglint.project.settings_file import Configuration
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus, is_filled_elsewhere
@@ -16,9 +18,7 @@ from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.entries import PlanTable
-    from cfglint.project.settings_file import Configuration
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")

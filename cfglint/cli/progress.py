@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
+from cfglint.source.annotations import Iterable, Iterator
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import TypeVar
 
     Item = TypeVar("Item")

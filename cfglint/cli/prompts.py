@@ -6,17 +6,12 @@ from cfglint.cli.argument_parser import expected
 from cfglint.cli.console import columns, uses_colour
 from cfglint.cli.options import UsageError, above_zero, positive
 from cfglint.generators import RUN, generate, generator_of, kinds, set_frameworks, takes
+from cfglint.generators.generated import Generated
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.generators.generated import Generated
-
-    Answers = dict[str, Any]
+Answers = dict[str, Any]
 
 GPUS = 8
 BATCH = 256  # samples per step: defaults are close to this

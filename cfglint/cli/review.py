@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.cli import diff
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail, warn
 from cfglint.cli.diff import report_and_status, summary
 from cfglint.cli.options import (
@@ -26,10 +27,6 @@ from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
 from cfglint.source.git import GitProblem, GitRepository
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
 
 OF_PATHS = ("to", "run", "kind", "section")  # options for OLD NEW
 OF_BRANCH = ("base", "state")

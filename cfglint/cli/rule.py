@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail
 from cfglint.cli.options import unknown_rule
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
 
 
 def add_arguments(parser: Parser) -> None:

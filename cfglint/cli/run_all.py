@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import sys
 
+from cfglint.cli.argument_parser import Namespace
 from cfglint.cli.options import UsageError, declared_runs, discovery_of
-from cfglint.findings.diagnostic import drop_repeated_findings
+from cfglint.findings.diagnostic import Outcome, drop_repeated_findings
+from cfglint.project.settings_file import Configuration, DeclaredRun
+from cfglint.run.checked import CheckedRun
+from cfglint.run.discovery import Discovery
 from cfglint.run.scan_stats import ScanStats
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeVar
 
-    from cfglint.cli.argument_parser import Namespace
     from cfglint.cli.options import Folders
-    from cfglint.findings.diagnostic import Outcome
-    from cfglint.project.settings_file import Configuration, DeclaredRun
-    from cfglint.run.checked import CheckedRun
-    from cfglint.run.discovery import Discovery
 
     Task = TypeVar("Task")
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, skipped_files
 from cfglint.cli.run_all import outcomes
 from cfglint.cli.single_report import write_text
-from cfglint.findings.diagnostic import INTERNAL
+from cfglint.findings.diagnostic import INTERNAL, Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
+from cfglint.source.annotations import Callable
 from cfglint.source.shell.filters import MACHINE as COUNTED
 from cfglint.source.shell.reasons import DERIVED, MACHINE, PARAMETER, UNSET, Reason, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import AlternativeEntry
 
 FORMATS = ("text", "json")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail
 from cfglint.frameworks import framework
 from cfglint.frameworks.schema import file_of, kinds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
 
 
 def add_arguments(parser: Parser) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail
 from cfglint.cli.options import UsageError, add_fact_options, facts_of, facts_of_declared
-from cfglint.project.settings_file import Configuration, ConfigurationError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.settings_file import DeclaredRun
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 
 
 def add_arguments(parser: Parser) -> None:

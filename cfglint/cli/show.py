@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 
+from cfglint.cli.argument_parser import Namespace
 from cfglint.cli.options import discovery_of, runs_of
+from cfglint.project.settings_file import Configuration
+from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import is_one_of
 from cfglint.run.scan_stats import ScanStats
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace
-    from cfglint.project.settings_file import Configuration
-    from cfglint.run.checked import CheckedRun
 
 IN_RUN = ", in the run of "
 NOT_SETTINGS = ("folder", "policies", "path", "runs")  # attributes that are no settings, or are shown on lines of their own

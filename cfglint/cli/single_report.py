@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.output import format_of, to_file
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.project.settings_file import Configuration
-    from cfglint.run.checked import CheckedRun
+from cfglint.project.settings_file import Configuration
+from cfglint.run.checked import CheckedRun
 
 
 def add_report_options(parser: Parser, formats: tuple[str, ...]) -> None:

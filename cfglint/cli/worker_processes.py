@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import time
 
+from cfglint.source.annotations import Any, Callable, NoReturn
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, NoReturn, TypeVar
+    from typing import TypeVar
 
     Task = TypeVar("Task")
     Result = TypeVar("Result")
     Work = Callable[[list[Task]], Result]
-    Tell = Callable[[int, int], None]
+
+Tell = Callable[[int, int], None]
 
 BLOCK = 32  # maximum number of tasks in a block
 TURNS = 4  # minimum number of blocks per process, so that one slow task does not delay the others

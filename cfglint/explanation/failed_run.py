@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.explanation.failures import NOT_PREDICTED, OUT_OF_MEMORY
+from cfglint.explanation.failures import NOT_PREDICTED, OUT_OF_MEMORY, Failure
 from cfglint.explanation.predicted import is_alike, rules_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.explanation.failures import Failure
-    from cfglint.findings.diagnostic import Diagnostic
-    from cfglint.run.checked import CheckedRun
+from cfglint.findings.diagnostic import Diagnostic
+from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import Iterable
 
 
 def attach(failures: Iterable[Failure], run: CheckedRun) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 
 from cfglint.explanation.log_parser import pieces
+from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # What launchers, torch and Ray put before the lines of a rank.
 RANK = re.compile(r"^(?:\[\d+\] )?\[(?:rank|default)(\d+)\]: ?")

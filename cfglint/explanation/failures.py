@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 
 from cfglint.explanation import failure_parser
+from cfglint.explanation.failure_parser import Dead, Events, Raised
 from cfglint.explanation.predicted import rules_of
 from cfglint.findings.wording import counted
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from cfglint.explanation.failure_parser import Dead, Events, Raised
 
 OUT_OF_MEMORY, EXCEPTION, NOT_A_NUMBER, OVERFLOW, TIMEOUT, KILLED = (
     "out-of-memory",

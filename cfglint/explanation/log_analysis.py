@@ -7,18 +7,13 @@ these samples and epochs can give the printed number of steps is tried, the defa
 from __future__ import annotations
 
 from cfglint.batch import steps
-from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
+from cfglint.explanation.failures import Failure
+from cfglint.explanation.log_parser import HUGGINGFACE, NEOX, TrainingBanner
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.frameworks.versions import parse_version
+from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.explanation.failures import Failure
-    from cfglint.explanation.log_parser import TrainingBanner
 
 ENDLESS = 2**63 - 1  # the epochs that the Trainer prints when the data set has no length: sys.maxsize
 FLOOR = steps.LAST_FLOORED

@@ -8,13 +8,9 @@ import os
 from cfglint.explanation import failures, log_analysis, log_parser
 from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.findings.wording import counted
+from cfglint.run.checked import CheckedRun
 from cfglint.source import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import Callable, Iterable, Iterator
 
 PROGRAMS = (".py", ".ipynb", ".sh")
 LONGEST_LINE = 1_000_000  # characters; a progress bar writes all of its states into one

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.limits import LONGEST_NUMBER
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 HUGGINGFACE = "huggingface"
 NEOX = "neox"

@@ -6,10 +6,7 @@ import re
 from functools import cache
 
 from cfglint.frameworks import framework, kinds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from cfglint.source.annotations import Iterable, Sequence
 
 VALUE = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
 WORD = re.compile(r"<>|[A-Za-z_][\w.()]*")

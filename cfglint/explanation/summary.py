@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from math import prod
 
-from cfglint.findings.diagnostic import ReportContext
+from cfglint.findings.diagnostic import Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
 from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
+from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import SettingEntry, SummaryEntry
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.values import ConfigValue
 
 LAYOUT = (
     ("tensor parallel", "tensor_parallel"),

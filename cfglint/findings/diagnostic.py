@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change
 
-    FoundKey = tuple[str, int, str, str, str, str]
+FoundKey = tuple[str, int, str, str, str, str]
 
 ERROR: Severity = "error"
 WARNING: Severity = "warning"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigTable, ConfigValue
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
     from cfglint.batch.memory.estimate import Certainty, Fit
     from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
-    from cfglint.source.values import ConfigTable, ConfigValue
 
     class UnknownArgument(TypedDict):
         """A field of a launch that is unknown, and why."""

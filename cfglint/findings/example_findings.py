@@ -5,11 +5,9 @@ Both are recorded by a test. What the docstring of the rule says itself, and `ra
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from cfglint.source.annotations import Iterable
 
-    Rows = Iterable[tuple[str, list[str]]]
+Rows = Iterable[tuple[str, list[str]]]
 
 WIDTH = 115
 MOST = 4  # exceptions or remedies of a page; one more is recorded, for which the page has "..."

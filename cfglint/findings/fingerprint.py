@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import re
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from cfglint.findings.diagnostic import Diagnostic
+from cfglint.source.annotations import Iterable
 
-    from cfglint.findings.diagnostic import Diagnostic
-
-    Identity = tuple[str, str, str, str]
+Identity = tuple[str, str, str, str]
 
 LINE = re.compile(r"(?<=\bline )\d+|(?<=[\w.]):\d+(?::\d+)?(?=[\s,;)]|$)")
 

@@ -6,24 +6,25 @@ Fast to import, because a rule imports it before it knows whether there is anyth
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import FileEdit, Fix
+from cfglint.findings.setting import Setting
+from cfglint.source.annotations import ConfigValue, TypeAlias
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
+from cfglint.source.document import Document, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol, TypeAlias
+    from typing import Protocol
 
-    from cfglint.findings.setting import Setting
     from cfglint.source.change import ChangeKind
-    from cfglint.source.document import Document, Node
-    from cfglint.source.values import ConfigValue
-
-    Part: TypeAlias = tuple[Document, Change] | None
 
     class Files(Protocol):
         """The files of a config."""
 
         def document_of(self, key: ConfigValue) -> Document:
             """The file that contains a top-level key, or that it would be added to."""
+
+
+Part: TypeAlias = tuple[Document, Change] | None
 
 
 def replace(setting: Setting, value: object, title: str, safe: bool) -> Fix | None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.document import Document
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Document
 
 
 class Ignore(Record):

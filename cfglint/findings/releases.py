@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Release = tuple[int, ...]
+Release = tuple[int, ...]
 
 
 class Releases(Record):

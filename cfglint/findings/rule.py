@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from cfglint.findings._rule_releases import RULE_RELEASES
+from cfglint.findings.diagnostic import Fix
+from cfglint.findings.setting import Setting
+from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, TypeAlias, TypedDict
+    from typing import TypedDict
 
-    from cfglint.findings.diagnostic import Fix
     from cfglint.findings.releases import Releases
-    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Certainty, Kind, Scope, Severity, Stage, Subject, WhenPartial
-    from cfglint.source.values import ConfigTable
 
     Check = Callable[..., Iterable["Finding"]]
-
-    Text: TypeAlias = str | dict[str, str]  # a file's content, or name -> content for a run of several files
 
     class ExampleFacts(TypedDict, total=False):
         """The facts of an example's launch: kind, launch facts, `name` of its only file, how many of its files are `named` on the
@@ -43,6 +40,8 @@ if TYPE_CHECKING:
         expected_numbers: dict[str, int]
         policies: ConfigTable
 
+
+Text: TypeAlias = str | dict[str, str]  # a file's content, or name -> content for a run of several files
 
 KEEP: WhenPartial = "keep"
 WARN: WhenPartial = "warn"

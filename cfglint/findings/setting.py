@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import SCALAR, pointer
+from cfglint.source.annotations import ConfigValue
+from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Origin
-    from cfglint.source.document import Document, Node, Path, Written
-    from cfglint.source.values import ConfigValue
 
 WRITTEN: Origin = "written"
 DEFAULT: Origin = "default"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import TypeAlias
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, TypeAlias
+    from typing import Literal
 
     Severity: TypeAlias = Literal["info", "warning", "error"]
     Stage: TypeAlias = Literal["load", "config", "init", "first-step"]  # when a run fails, in chronological order

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from cfglint.source.annotations import Iterable
 
 LONGEST_VALUE = 60  # characters of a value in a message
 OTHER_WRITING = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")  # letters that do not look like those of ASCII

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.versions import Version, parse_version
+from cfglint.source.annotations import Callable, Iterable
+from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from cfglint.frameworks.base import Framework
     from cfglint.frameworks.launch_facts import Launch
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document
 
 OTHER_PACKAGES = {"torch", "peft"}
 WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line has, or a file that it names

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.source.annotations import Mapping
 
 
 def within(facts: LaunchFacts, accepted: Mapping[str, str]) -> LaunchFacts:

@@ -5,11 +5,7 @@ Source: CPython argparse.py (_get_values, _check_value); transformers 5.23.0 hf_
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterable
 
 TRUE = ("yes", "true", "t", "y", "1")
 FALSE = ("no", "false", "f", "n", "0")

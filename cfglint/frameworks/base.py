@@ -6,12 +6,13 @@ from sys import modules
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Any, Callable, Collection, Sequence
+from cfglint.source.document import Document, Node, Path, Problem, Written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Node, Path, Problem, Syntax, Written
+    from cfglint.source.document import Syntax
     from cfglint.source.loaders import Loader
 
     Part = TypeVar("Part")
@@ -336,7 +336,6 @@ class Framework:
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules apply to this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind replace
-    estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`

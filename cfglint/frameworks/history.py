@@ -8,18 +8,13 @@ back, has several rows in order of their releases. Rows are tuples of constants,
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any, TypeAlias
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, ConfigValue, Iterator, Mapping, TypeAlias
 
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
-
-    # (field, type, default, since, until), then what a framework adds: allowed values, the name that files use.
-    Row: TypeAlias = tuple[Any, ...]
-    Fields: TypeAlias = dict[str, Row]
-    Span: TypeAlias = tuple[Version, Version]  # from since to before until
+# (field, type, default, since, until), then what a framework adds: allowed values, the name that files use.
+Row: TypeAlias = tuple[Any, ...]
+Fields: TypeAlias = dict[str, Row]
+Span: TypeAlias = tuple[Version, Version]  # from since to before until
 
 NAME, TYPE, DEFAULT, SINCE, UNTIL = range(5)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from cfglint.frameworks import kinds, known_packages
+from cfglint.source.annotations import Iterable
 
 DEEPEST = 10  # maximum depth of a key that is looked up; no framework nests deeper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cfglint.frameworks.overrides import Override
 
 NEAR = 2  # edits

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import Version, parse_version
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Iterable, Mapping
+from cfglint.source.document import Document, Path
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
     from typing import Protocol
 
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
@@ -15,11 +16,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import ProgramFacts
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Path
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
     class AnyViolation(Protocol):
         """A value that a policy schema does not allow."""

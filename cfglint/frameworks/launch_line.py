@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
+from cfglint.source.annotations import ConfigTable
 from cfglint.source.record import Record
-from cfglint.source.shell.placed_text import EMPTY
+from cfglint.source.shell.placed_text import EMPTY, Text
 from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
 from cfglint.source.shell.reasons import Reason, derived
+from cfglint.source.shell.started_command import StartedCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.releases import Releases
     from cfglint.findings.vocabulary import Severity
-    from cfglint.source.shell.placed_text import Text
-    from cfglint.source.shell.started_command import StartedCall
-    from cfglint.source.values import ConfigTable
 
 MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
 HOSTFILE = "launcher:hostfile"  # the role of a list of machines, which has no settings

@@ -5,20 +5,19 @@ This module is imported only if a model or a card is known.
 
 from __future__ import annotations
 
-from cfglint.batch.memory import GIB, estimate, largest_micro_batch, longest_row, verdict
+from cfglint.batch.memory import GIB, Estimate, estimate, largest_micro_batch, longest_row, verdict
 from cfglint.batch.memory.cards import Card
 from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, PROBABLY_NOT, in_words, largest_in_words, possible
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.named_models import model_of
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.batch.memory import Estimate
     from cfglint.batch.memory.estimate import Fit
     from cfglint.batch.memory.savings import Together
     from cfglint.findings.entries import MemoryDrawing, MemoryEntry
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.memory_inputs import Inputs, Model
 
 # The arguments and keys for the tokens per row.
 ROW_KEYS = (
@@ -242,7 +241,7 @@ def micro_batch_bound(config: Config) -> MicroBatchBound | None:
 
 def missing_for(config: Config) -> list[str]:
     """The flags that supply missing facts for an estimate and its verdict; empty if this kind of run is not modelled."""
-    if not config.framework.estimates_memory:
+    if "memory" not in config.parts:
         return []
     flags = [] if config.facts.gpu_memory is not None else [CARD_FLAG]
     model = model_of(config)

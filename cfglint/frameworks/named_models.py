@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory_inputs import Model
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.root import leads_out
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.base import Config
-    from cfglint.source.values import ConfigValue
 
 CONFIG_FILE = "config.json"
 # The arguments and keys with which programs and frameworks receive their checkpoint.

@@ -5,14 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
+from cfglint.source.document import Document, Node, Written
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.source.document import Document, Node, Written
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
 # Words and paths that YAML can only parse as a string, except for WORDS; after a digit: lists of numbers, addresses and names.

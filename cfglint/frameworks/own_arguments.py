@@ -6,13 +6,10 @@ Source: CPython argparse.py (_get_values, _StoreTrueAction, _StoreFalseAction), 
 from __future__ import annotations
 
 from cfglint.frameworks.argparse_types import converted
+from cfglint.frameworks.program import Field
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.program import Field
-    from cfglint.source.shell.command import CommandDocument
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue
+from cfglint.source.shell.command import CommandDocument
 
 TYPED = ("int", "float", "str", "bool")
 UNKNOWN_TYPE = "the program converts it"

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Any, ConfigTable, ConfigValue
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 HF_PARSER = "HfArgumentParser"
 TRL_PARSER = "TrlParser"

@@ -7,18 +7,12 @@ An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list",
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import listed, spelled
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from cfglint.findings.setting import Setting
-    from cfglint.source.values import ConfigMapping, ConfigValue
-
-    Loader = Callable[[Any], Any]
-    Path = tuple[str | int, ...]
+Loader = Callable[[Any], Any]
+Path = tuple[str | int, ...]
 
 # The kinds of refusals.
 TYPE = "type"
@@ -366,7 +360,7 @@ class Reading:
             try:
                 found = trial.read(part, value, path)
             except Invalid as refusal:
-                refusals.append(refusal)
+                refusals.append(refusal.with_traceback(None))
                 continue
             if not trial.faults:
                 self.accept(trial, [each for each in members if each != part])
@@ -393,7 +387,7 @@ class Reading:
         try:
             return self.read(reads, value, path)
         except Invalid as refusal:
-            self.faults.append(Fault(path, refusal))
+            self.faults.append(Fault(path, refusal.with_traceback(None)))
             return None
 
     def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigMapping:

@@ -6,14 +6,8 @@ to integers, numbers are accepted as strings, but an enumeration is looked up by
 
 from __future__ import annotations
 
-from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, FALSE_WORDS, INTEGER, NUMBER, TRUE_WORDS, Invalid, Reading, is_simple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.frameworks.pydantic import Loader, Path
-    from cfglint.source.values import ConfigMapping, ConfigValue
+from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, FALSE_WORDS, INTEGER, NUMBER, TRUE_WORDS, Invalid, Loader, Path, Reading, is_simple
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 
 
 def boolean(value: object) -> bool:

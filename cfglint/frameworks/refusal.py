@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import Finding
+from cfglint.findings.setting import Setting
+from cfglint.source.annotations import Any, ConfigValue, Iterable, Mapping, Sequence
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from cfglint.findings.rule import Finding
-    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
-    from cfglint.source.values import ConfigValue
 
 
 class Refusal(Exception):

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import described, spelled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.findings.setting import Setting
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterable
 
 MOST = 12  # names that a remedy lists
 NUMBERS = ("a number", "an integer")  # a string that spells one is called a string

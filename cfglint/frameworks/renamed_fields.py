@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks._releases import RENAMED
-from cfglint.frameworks.versions import parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.frameworks.versions import Version
+from cfglint.frameworks.versions import Version, parse_version
+from cfglint.source.annotations import Mapping
 
 
 def name_at(name: str, package: str, release: Version) -> str:

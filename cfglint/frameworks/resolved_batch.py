@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import BatchReason, Stage
 
 

@@ -11,18 +11,16 @@ import os
 
 from cfglint.frameworks.similar_keys import Candidate, near, plain, spelled
 from cfglint.frameworks.versions import parse_version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.similar_keys import Names
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
-    Raw = dict[str, Any]
-    Path = tuple[str | int, ...]
-    Types = frozenset[type]
+Raw = dict[str, Any]
+Path = tuple[str | int, ...]
+Types = frozenset[type]
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = (os.path.join(PACKAGE, "schemas"), os.path.join(os.path.dirname(PACKAGE), "schemas"))  # in a wheel, in a checkout

@@ -5,13 +5,9 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.setting import DERIVED, Setting
+from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 
 LAUNCH = "Launch"
 BATCH = "Batch"

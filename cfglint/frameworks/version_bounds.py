@@ -5,9 +5,7 @@ from __future__ import annotations
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from cfglint.source.annotations import Iterable
 
 MOST_CLAUSES = 100  # of a specifier
 MOST_CHARACTERS = 100  # of a clause; a longer one names no release, and its numbers may be too long to convert

@@ -5,9 +5,7 @@ from __future__ import annotations
 from cfglint.source.limits import LONGEST_NUMBER
 from cfglint.source.numbers import DIGITS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Version = tuple[int, ...]
+Version = tuple[int, ...]
 
 INSTALLED = "installed"  # in the place of a target: the releases in the project's environment
 LONGEST_VERSION = 80

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from cfglint import frameworks
 from cfglint.frameworks._releases import RENAMED
+from cfglint.generators.convert import Existing
+from cfglint.generators.generated import Generated
+from cfglint.generators.generator import Generator
+from cfglint.generators.job_spec import JobSpec
+from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cfglint.findings.vocabulary import Kind
-    from cfglint.generators.convert import Existing
-    from cfglint.generators.generated import Generated
-    from cfglint.generators.generator import Generator
-    from cfglint.generators.job_spec import JobSpec
-    from cfglint.run.checked import CheckedRun
 
 RUN = "run"
 FRAMEWORK: Kind = "huggingface"  # the framework of a set if none is named

@@ -6,11 +6,7 @@ from cfglint.generators import choices, deepspeed, refuse_beyond
 from cfglint.generators.convert import of_accelerate
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
-from cfglint.generators.job_spec import COMMON
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.job_spec import COMMON, JobSpec
 
 KIND = "accelerate"
 NAME = "accelerate.yaml"

@@ -5,19 +5,13 @@ A default of the old framework counts as specified, because the new framework ma
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
+from cfglint.frameworks.base import Config
 from cfglint.generators.job_spec import Contradiction
+from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Config
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.values import ConfigMapping, ConfigTable
-
-    Path = tuple[str, ...]
+Path = tuple[str, ...]
 
 BATCH = (
     "train_batch_size",

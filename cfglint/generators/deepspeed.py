@@ -10,11 +10,7 @@ from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.convert import of_deepspeed
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
-from cfglint.generators.job_spec import TRAINING, Contradiction
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
 
 KIND = "deepspeed"
 NAME = "ds_config.json"

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.batch.solver import Split
+from cfglint.source.annotations import Callable, ConfigTable, ConfigValue, Iterator
 from cfglint.source.document import Document
 from cfglint.source.record import Record
 from cfglint.source.spelling import is_bare_text, spell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.batch.solver import Split
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 WIDTH = 120  # a comment that would be longer is placed above its key
 EMPTY = Document("", "", "yaml")

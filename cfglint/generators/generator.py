@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from cfglint.generators import choices
-from cfglint.generators.job_spec import Contradiction
+from cfglint.generators.convert import Existing
+from cfglint.generators.generated import Generated
+from cfglint.generators.job_spec import Contradiction, JobSpec
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.generators.convert import Existing
-    from cfglint.generators.generated import Generated
-    from cfglint.generators.job_spec import JobSpec
 
 
 class Generator(Record):

@@ -11,12 +11,12 @@ from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.convert import of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
-from cfglint.generators.job_spec import TRAINING, Contradiction
+from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
+from cfglint.source.annotations import ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.generators.job_spec import JobSpec, Scheduler
-    from cfglint.source.values import ConfigValue
+    from cfglint.generators.job_spec import Scheduler
 
 KIND = "huggingface"
 NAME = "train.yaml"

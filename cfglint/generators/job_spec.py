@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.versions import Version
 from cfglint.source import CfglintError
+from cfglint.source.annotations import ConfigTable, ConfigValue, TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, TypeAlias
-
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigTable, ConfigValue
+    from typing import Literal
 
     Precision: TypeAlias = Literal["bf16", "fp16", "fp32"]
     Optimizer: TypeAlias = Literal["adamw", "adamw-8bit", "adafactor", "lion", "sgd"]

@@ -6,17 +6,12 @@ from cfglint.frameworks.llamafactory import NEWEST
 from cfglint.frameworks.llamafactory.releases import library
 from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface, refuse_beyond
-from cfglint.generators.convert import of_trainer
+from cfglint.generators.choices import Chosen
+from cfglint.generators.convert import Existing, of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.generators.choices import Chosen
-    from cfglint.generators.convert import Existing
-    from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.job_spec import JobSpec
+from cfglint.source.annotations import Any
 
 KIND = "llamafactory"
 NAME = "train.yaml"

@@ -11,12 +11,8 @@ from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.convert import of_neox
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
-from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
+from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, JobSpec, flag
 from cfglint.generators.neox_shapes import NeoXShape
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.job_spec import JobSpec
 
 KIND = "neox"
 MODEL = "model.yml"  # the launcher adds .yml to any other ending

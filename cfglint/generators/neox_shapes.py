@@ -10,11 +10,8 @@ from __future__ import annotations
 
 from cfglint.batch.shapes import config_of
 from cfglint.generators.job_spec import Contradiction
+from cfglint.source.annotations import ConfigTable
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigTable
 
 GPT3 = "gpt3"
 PYTHIA = "pythia"

@@ -8,19 +8,12 @@ from cfglint.frameworks.swift import NEWEST, PACKAGE
 from cfglint.frameworks.swift.fields import libraries
 from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, huggingface, refuse_beyond
-from cfglint.generators.choices import Choice
-from cfglint.generators.convert import of_trainer
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.convert import Existing, of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
-from cfglint.generators.job_spec import TRAINING, Contradiction
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.generators.choices import Chosen
-    from cfglint.generators.convert import Existing
-    from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
+from cfglint.source.annotations import Any
 
 KIND = "swift"
 NAME = "train.yaml"

@@ -15,18 +15,12 @@ from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface, refuse_beyond
 from cfglint.generators.choices import Chosen
-from cfglint.generators.convert import of_trainer
+from cfglint.generators.convert import Existing, of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.huggingface import NAME, OUTPUT
-from cfglint.generators.job_spec import TRAINING, Contradiction, Unreachable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.generators.convert import Existing
-    from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec, Unreachable
+from cfglint.source.annotations import Any
 
 KIND = "trl"
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")

@@ -5,16 +5,11 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.generators import choices, refuse_beyond
+from cfglint.generators.convert import Existing
 from cfglint.generators.generated import Generated, GeneratedFile, Keys
 from cfglint.generators.generator import Generator
-from cfglint.generators.job_spec import Contradiction, Unreachable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.generators.convert import Existing
-    from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.source.annotations import Any
 
 KIND = "verl"
 NAME = "grpo.yaml"

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import Argument
+from cfglint.source.annotations import Iterable
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import ALL_OF_CALLER
-from cfglint.source.shell.placed_text import UNKNOWN, around_mark
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import UNKNOWN, Text, around_mark
 
 
 def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:

@@ -6,12 +6,9 @@ import os
 
 from cfglint.frameworks.launch_line import MACHINE, LaunchLine
 from cfglint.launch.arguments import read_arguments
+from cfglint.launch.reader import Reader
 from cfglint.source.project_files import ROOT
 from cfglint.source.shell.script import Script
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.reader import Reader
 
 NAME = "--args"  # the name in reports in place of a script
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from cfglint.source.annotations import Iterator
 from cfglint.source.python.notebook import cells_in, escaped, lines_of_cells
 from cfglint.source.shell.placed_text import Text, TextPart
 from cfglint.source.shell.script import Script
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    Line = tuple[int, int, str]  # start of its string in the file, characters of the string before it, the line
+Line = tuple[int, int, str]  # start of its string in the file, characters of the string before it, the line
 
 SHELLS = (["%%bash"], ["%%sh"], ["%%script", "bash"], ["%%script", "sh"])
 TRANSPARENT = ("%%time", "%%timeit", "%%capture")  # the rest of their cells is an ordinary one

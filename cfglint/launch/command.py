@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from cfglint.frameworks import framework, kinds
+from cfglint.frameworks.launch_line import Argument, LaunchLine
 from cfglint.launch.arguments import override_arguments, read_arguments
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
+from cfglint.source.annotations import Any
 from cfglint.source.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.entries import LaunchEntry
-    from cfglint.frameworks.launch_line import Argument, LaunchLine
 
 TRAINER_NAMES = names(
     "per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps num_train_epochs "

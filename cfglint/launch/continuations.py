@@ -11,15 +11,10 @@ from cfglint.findings.wording import counted
 from cfglint.frameworks import is_trainer
 from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.launch_line import LineProblem
-from cfglint.source.shell.command import ELLIPSES
+from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
+from cfglint.source.shell.command import ELLIPSES, CommandDocument
 from cfglint.source.shell.placed_text import Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import Launch
-    from cfglint.frameworks.launch_line import Argument, LaunchLine
-    from cfglint.source.shell.command import CommandDocument
 
 CODE = "LCH001"
 REMEDY = "end each line but the last with a backslash and nothing after it, and put no comments in between"

@@ -5,22 +5,16 @@ from __future__ import annotations
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
-from cfglint.frameworks.launch_line import HOSTFILE, LineProblem
+from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.launch_line import HOSTFILE, Argument, LaunchLine, LineProblem, NamedFile
 from cfglint.launch.command import readable
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import VISIBLE
+from cfglint.launch.slurm import Header
+from cfglint.source.annotations import Iterable, TypeGuard
 from cfglint.source.shell.command import SHOWN, is_placeholder
+from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import names
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TypeGuard
-
-    from cfglint.frameworks.launch_facts import Launch
-    from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
-    from cfglint.launch.slurm import Header
-    from cfglint.source.shell.started_command import StartedCall
 
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")

@@ -11,10 +11,7 @@ from functools import cache
 
 from cfglint.launch.launcher import PYTHON, launchers
 from cfglint.launch.training import ARGUMENTS, BACKWARD, TRAINER_CALL, TRAINS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from cfglint.source.annotations import Callable, Mapping
 
 PROGRAM = re.compile(r"[\w.+@-]*\.py\b")
 COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)

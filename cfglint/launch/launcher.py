@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from cfglint.frameworks.launch_line import LaunchLine, Option
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from cfglint.frameworks.launch_line import LaunchLine, Option
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text
 
 PYTHON = "python"
 SIZE_VARIABLE = "NPROC_PER_NODE"

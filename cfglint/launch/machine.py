@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import MACHINE
+from cfglint.frameworks.launch_line import MACHINE, LaunchLine
 from cfglint.source.record import Record
 from cfglint.source.shell.filters import MACHINE as COUNTED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
 from cfglint.source.shell.script import Script, root_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigValue
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
 

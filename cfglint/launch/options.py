@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import Option, Options
+from cfglint.source.annotations import Collection
 from cfglint.source.shell.placed_text import Text, after_mark
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 def read_options(words: list[Text], flags: Collection[str], short: dict[str, str]) -> Options:

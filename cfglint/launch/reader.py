@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile
+from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
 from cfglint.launch import continuations, findings
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
-from cfglint.launch.launcher import PYTHON, is_command, launcher_of, launchers, launchers_by, marks
+from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.machine import Machine
 from cfglint.launch.slurm import header
 from cfglint.launch.surroundings import Surroundings
 from cfglint.launch.training import prints_help, trains
 from cfglint.source import files
+from cfglint.source.annotations import Any, Callable, Sequence
 from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell import MARKDOWN
 from cfglint.source.shell.command import NOTEBOOK
 from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
+from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.placed_text import Text, TextPart, literal
 from cfglint.source.shell.script import Script
+from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed
 from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from cfglint.frameworks.launch_line import Argument
-    from cfglint.launch.launcher import Launcher
-    from cfglint.source.shell.interpreter import ShellInterpreter
-    from cfglint.source.shell.started_command import StartedCall
 
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 MAKEFILES = ("makefile", "gnumakefile")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_line import LaunchLine, Option
 from cfglint.launch.launcher import Size, SizePlace, device_list, launcher_of
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
+from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.launch_line import LaunchLine, Option
-    from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text
 
 DEVICES = (VISIBLE, "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 NODES = ("nnodes", "num_nodes", "num_machines")

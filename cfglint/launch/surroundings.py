@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 
-from cfglint.source.project_files import ROOT
+from cfglint.launch.machine import Machine
+from cfglint.source.annotations import Any
+from cfglint.source.project_files import ROOT, Project
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.machine import Machine
     from cfglint.source.document import Syntax
-    from cfglint.source.project_files import Project
 
 
 class Surroundings(Record):

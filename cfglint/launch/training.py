@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from cfglint.frameworks import framework, kinds
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import of_module
+from cfglint.source.annotations import Callable
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import listed, names
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.frameworks.launch_line import LaunchLine
 
 TRAINS = listed(
     "train finetune fine_tune fine-tune finetuning sft dpo grpo ppo orpo kto simpo rlhf rloo pretrain run_clm "

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import launcher_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
 
 # The beginning of a module's name, in lower case -> the name of the framework.
 MODULES = {

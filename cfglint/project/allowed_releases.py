@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import modelled_releases, released_since
 from cfglint.frameworks.versions import parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from cfglint.source.annotations import Iterable
 
 MONTHS = 18  # without a lower bound, releases that are older than this when the newest allowed one comes out are not expected
 

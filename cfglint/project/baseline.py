@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import BASELINE, INTERNAL
-from cfglint.findings.fingerprint import identity
+from cfglint.findings.diagnostic import BASELINE, INTERNAL, Diagnostic, Outcome
+from cfglint.findings.fingerprint import Identity, identity
 from cfglint.project.settings_file import ConfigurationError, quoted
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.version import __version__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.findings.fingerprint import Identity
 
 VERSION = 1
 MAX_SIZE = 50_000_000  # bytes of a baseline: a hundred thousand findings

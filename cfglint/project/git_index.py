@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.annotations import Iterator
 from cfglint.source.files import FileProblem, read_bytes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LARGEST = 50_000_000  # bytes of an index
 HEAD = 62  # bytes of an entry before its path, with 20 for a SHA-1 name

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.pinned_versions import with_statements
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source import files
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.root import leads_out, repository
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
 
 VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 OWN = ".venv"

@@ -6,12 +6,9 @@ import os
 
 from cfglint.project.installed import OWN, distributions, environments
 from cfglint.project.pinned_versions import Disk
+from cfglint.source.annotations import Iterator
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import repository
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PLACES = ("", "src")  # of a copy, in a folder
 

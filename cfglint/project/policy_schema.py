@@ -5,17 +5,11 @@ from __future__ import annotations
 import os
 
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Iterator
+from cfglint.source.document import Path
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.record import Record
 from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from cfglint.source.document import Path
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 EVERY_KIND = ""
 MESSAGE_KEYWORD = "x-message"  # a keyword of cfglint: the message to show instead of the validator's

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, UNUSED_IGNORE, WARNING, rank
+from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, UNUSED_IGNORE, WARNING, Diagnostic, Outcome, rank
 from cfglint.findings.rule import EXPECTATION
+from cfglint.project.settings_file import Configuration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.vocabulary import Severity
-    from cfglint.project.settings_file import Configuration
 
 
 class Selection:

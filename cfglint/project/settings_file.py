@@ -8,16 +8,15 @@ from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Callable, ConfigTable, ConfigValue, Iterable, Iterator
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
     from cfglint.project.policy_schema import PolicySchemas
-    from cfglint.source.values import ConfigTable, ConfigValue
 
     Word = TypeVar("Word", bound=str)
 

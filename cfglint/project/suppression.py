@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 
-from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE
+from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE, Diagnostic, Outcome
 from cfglint.findings.ignore import Ignore
 from cfglint.findings.rule import names_of
-from cfglint.source.document import SEQUENCE, child
+from cfglint.source.document import SEQUENCE, Document, child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.rules.engine import CheckableRun
-    from cfglint.source.document import Document
 
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
 ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Sequence
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cfglint.explanation.log_analysis import ExplainedLog
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.review.left_out import lines_of
-from cfglint.review.release_groups import grouped_by_release, listed_runs
+from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic, Outcome
+from cfglint.report.text import Segments
+from cfglint.review.compare import Comparison
+from cfglint.review.consequence import Consequence
+from cfglint.review.left_out import NotCompared, lines_of
+from cfglint.review.release_groups import Fact, ReleaseGroup, grouped_by_release, listed_runs
+from cfglint.review.settings import SettingChange, SettingState
+from cfglint.source.annotations import Sequence
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import ChangeEntry, ConsequenceEntry, SettingChangeEntry, StateEntry
-    from cfglint.report.text import Segments
-    from cfglint.review.compare import Comparison
-    from cfglint.review.consequence import Consequence
-    from cfglint.review.left_out import NotCompared
-    from cfglint.review.release_groups import Fact, ReleaseGroup
-    from cfglint.review.settings import SettingChange, SettingState
 
 NOTHING = "no effective change"
 NOTHING_COMPARED = "no effective change in what is compared"

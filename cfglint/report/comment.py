@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Outcome
 from cfglint.report.changes import NO_RUN, alike, block, nothing, release_block, title, urgency
 from cfglint.report.markdown import (
     LIMIT,
@@ -17,19 +18,12 @@ from cfglint.report.markdown import (
     size,
 )
 from cfglint.report.summary import sentence
+from cfglint.review.compare import Comparison
+from cfglint.review.consequence import Consequence
 from cfglint.review.effects import by_importance
-from cfglint.review.left_out import lines_of
-from cfglint.review.release_groups import grouped_by_release
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.findings.diagnostic import Outcome
-    from cfglint.review.compare import Comparison
-    from cfglint.review.consequence import Consequence
-    from cfglint.review.left_out import NotCompared
-    from cfglint.review.release_groups import ReleaseGroup
+from cfglint.review.left_out import NotCompared, lines_of
+from cfglint.review.release_groups import ReleaseGroup, grouped_by_release
+from cfglint.source.annotations import Sequence
 
 HEAD = "| run | starts | global batch | total steps | new findings | resolved |\n|---|---|---|---|---|--:|\n"
 MOST_HEADLINES = 5  # consequences in the folded title of a run

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Outcome
 from cfglint.report.escapes import shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Outcome
 
 
 def render(outcomes: list[Outcome]) -> str:

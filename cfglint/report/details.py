@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, Diagnostic, Fix, Outcome, Place
 from cfglint.findings.rule import ARGUMENT, CODE, LAUNCH
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
     from cfglint.findings.entries import LaunchEntry
 
-    Line = tuple[str, str]  # (label, text)
+Line = tuple[str, str]  # (label, text)
 
 NOTE = "note"
 HELP = "help"

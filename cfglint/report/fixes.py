@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
-from cfglint.rewrite.retarget import tuned
+from cfglint.rewrite.retarget import Need, Retarget, tuned
+from cfglint.rewrite.value_change import ValueChange
+from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import Alternatives, FixPlan, NeedEntry, ValueChangeEntry
-    from cfglint.rewrite.retarget import Need, Retarget
-    from cfglint.rewrite.value_change import ValueChange
-    from cfglint.source.document import Document
 
 
 def change_line(changed: ValueChange) -> str:

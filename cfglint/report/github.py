@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING, rank
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome, rank
 from cfglint.report.details import details
 from cfglint.report.escapes import shown
 from cfglint.report.links import rule_uri
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
 
 COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
 

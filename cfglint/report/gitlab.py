@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome
 from cfglint.findings.fingerprint import fingerprints
 from cfglint.report.details import details
 from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
 
 SEVERITIES = {ERROR: "critical", WARNING: "minor", INFO: "info"}
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import rank
+from cfglint.findings.diagnostic import Diagnostic, Outcome, rank
 from cfglint.report.details import NOTE, consequences, remedies
+from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
-
-    Key = tuple[object, ...]
+Key = tuple[object, ...]
 
 MOST_PLACES = 3  # maximum number of other places that are named
 

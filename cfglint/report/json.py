@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from math import isfinite
 
+from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
+from cfglint.source.annotations import ConfigValue, Iterable, Iterator, Mapping
 from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
     from cfglint.findings.entries import FindingEntry, FixEntry, PlaceEntry
-    from cfglint.source.values import ConfigValue
 
 
 def render(outcomes: list[Outcome]) -> str:

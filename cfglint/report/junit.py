@@ -5,13 +5,9 @@ Info is a passed test with a note, and a suppressed finding a skipped test.
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO
+from cfglint.findings.diagnostic import INFO, Diagnostic, Outcome
 from cfglint.report.details import details
 from cfglint.report.escapes import shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
 
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 CLEAN = "no findings"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import IGNORE_COMMENT
+from cfglint.findings.rule import IGNORE_COMMENT, Rule
 from cfglint.frameworks import framework, kinds
 from cfglint.report.links import anchor, rule_uri
 from cfglint.rules.engine import releases_of
@@ -10,7 +10,6 @@ from cfglint.rules.engine import releases_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import RuleEntry
-    from cfglint.findings.rule import Rule
 
 FAMILIES = {  # families of rules that belong to no single framework
     "SRC": "Reading a file",

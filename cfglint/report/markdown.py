@@ -6,16 +6,11 @@ fenced blocks whose fence is longer than any in them.
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
-from cfglint.report.grouping import grouped
+from cfglint.report.grouping import Group, grouped
 from cfglint.report.text import group_block
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.report.grouping import Group
 
 LIMIT = 65_000  # bytes; GitHub refuses comments of more than 65,536 characters
 MARK = "<!-- cfglint -->"  # with which a workflow finds its comment again

@@ -7,11 +7,10 @@ import textwrap
 from cfglint.report.escapes import shown
 from cfglint.report.markdown import code
 from cfglint.report.text import painted
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cfglint.findings.entries import MemoryEntry, PlanEntry, PlanTable
 
 HEADS = {  # the columns, with their heads of two lines on a terminal

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING, Diagnostic, Fix, Outcome, Place
 from cfglint.findings.fingerprint import fingerprints
+from cfglint.findings.rule import Rule
 from cfglint.report import manual
 from cfglint.report.details import HELP, consequences
 from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
 from cfglint.report.links import home, rule_uri
+from cfglint.source.annotations import ConfigTable
 from cfglint.version import __version__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
-    from cfglint.findings.rule import Rule
-    from cfglint.source.values import ConfigTable
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}

@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import textwrap
 
-from cfglint.explanation.log_analysis import ENDLESS
-from cfglint.explanation.summary import origin, value_or_auto
+from cfglint.explanation.failures import Failure
+from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
+from cfglint.explanation.summary import RunSummary, origin, value_or_auto
 from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.setting import DERIVED, NOT_KNOWN
+from cfglint.findings.setting import DERIVED, NOT_KNOWN, Setting
 from cfglint.frameworks import framework
-from cfglint.frameworks.summary import FILLED, GROUPS
+from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
+from cfglint.run.checked import CheckedRun
 from cfglint.source.shell.reasons import UNSET, Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.explanation.failures import Failure
-    from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
-    from cfglint.explanation.summary import RunSummary
     from cfglint.findings.entries import BannerEntry, FailureEntry
-    from cfglint.findings.setting import Setting
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.frameworks.summary import Item
-    from cfglint.run.checked import CheckedRun
 
-    Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
+Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 
 WIDTH = 80  # columns without a terminal
 LABEL = 20

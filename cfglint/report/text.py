@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.report.details import details
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome, Place
+from cfglint.report.details import Line, details
 from cfglint.report.escapes import shown, without_runner_command
-from cfglint.report.grouping import grouped
+from cfglint.report.grouping import Group, grouped
+from cfglint.source.annotations import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.findings.diagnostic import Diagnostic, Outcome, Place
-    from cfglint.report.details import Line
-    from cfglint.report.grouping import Group
-
-    Segments = list[tuple[str, str]]  # (style, text)
+Segments = list[tuple[str, str]]  # (style, text)
 
 STYLES = {ERROR: "bold red", WARNING: "bold yellow", INFO: "bold cyan"}
 ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}  # SGR codes of ECMA-48

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.source import CfglintError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.git import GitRepository
+from cfglint.source.git import GitRepository
 
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
 GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request branched off its target

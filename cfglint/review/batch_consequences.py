@@ -6,11 +6,8 @@ from math import isclose
 
 from cfglint.explanation.summary import origin
 from cfglint.review.consequence import NOTEWORTHY, Consequence, as_written, changed, number, quotient, ratio
+from cfglint.review.snapshot import Side
 from cfglint.rewrite.retarget import tuned
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.review.snapshot import Side
 
 PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys of the highest learning rate
 GIB = 1 << 30

@@ -6,36 +6,30 @@ import os
 import stat
 from itertools import zip_longest
 
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
+from cfglint.project.settings_file import Configuration
+from cfglint.project.statements.statement import Statement
 from cfglint.review import launches, renames
 from cfglint.review.compare import Comparison
-from cfglint.review.releases import changed_releases, stated_changes
+from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.run.program_scan import has_marks
 from cfglint.run.readers import is_in, marks_of
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.file_source import FileSource
-from cfglint.source.git import Snapshot
+from cfglint.source.git import GitRepository, Snapshot, TreeEntry
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import leads_out
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.settings_file import Configuration
-    from cfglint.project.statements.statement import Statement
-    from cfglint.review.releases import ReleaseChange
-    from cfglint.run.checked import CheckedRun
-    from cfglint.run.scan_stats import ScanStats
-    from cfglint.source.git import GitRepository, TreeEntry
-
-    Pair = tuple[CheckedRun | None, CheckedRun | None]
-    Folders = dict[str, dict[str, list[Statement]]]
+Pair = tuple[CheckedRun | None, CheckedRun | None]
+Folders = dict[str, dict[str, list[Statement]]]
 
 WORKING = "working"
 STAGED = "staged"

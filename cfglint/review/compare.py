@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, rank
+from cfglint.findings.diagnostic import ERROR, INFO, Diagnostic, Outcome, rank
 from cfglint.findings.fingerprint import identity
 from cfglint.review import consequences
+from cfglint.review.consequence import Consequence
 from cfglint.review.consequences import VERSION
-from cfglint.review.releases import release_changes
-from cfglint.review.settings import setting_changes
+from cfglint.review.releases import ReleaseChange, release_changes
+from cfglint.review.settings import SettingChange, setting_changes
 from cfglint.review.snapshot import Side
 from cfglint.rules.engine import internal_error
+from cfglint.run.checked import CheckedRun
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.review.consequence import Consequence
-    from cfglint.review.releases import ReleaseChange
-    from cfglint.review.settings import SettingChange
-    from cfglint.run.checked import CheckedRun
-
-    Mark = tuple[str, str, str, str]
+Mark = tuple[str, str, str, str]
 
 
 class Comparison:

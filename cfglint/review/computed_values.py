@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_facts import Launch
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import EFFECTS, LENGTHS, has_effect, length_key
+from cfglint.review.snapshot import Side
+from cfglint.source.annotations import Iterator
 from cfglint.source.python.call import CallDocument
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.launch_facts import Launch
-    from cfglint.review.snapshot import Side
 
 BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "train_batch_size", "micro_batch_size", "global_batch_size")
 SIZES = ("nproc_per_node", "nnodes", "num_processes", "num_machines", "num_gpus", "num_nodes", "include")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from math import isclose, isfinite
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.summary import Item
-    from cfglint.review.snapshot import Side
-    from cfglint.source.values import ConfigValue
+from cfglint.frameworks.summary import Item
+from cfglint.review.snapshot import Side
+from cfglint.source.annotations import ConfigValue
 
 NAMES = {  # label of a line -> name of its consequence, if it differs from the label
     "optimizer offload": "offload",

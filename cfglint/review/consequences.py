@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os.path import basename
 
+from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework, is_trainer
 from cfglint.review.batch_consequences import batch, growth
@@ -24,13 +25,8 @@ from cfglint.review.consequence import (
 from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, length_key
 from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
-from cfglint.review.settings import equal, missing_files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Outcome
-    from cfglint.review.settings import SettingChange
-    from cfglint.review.snapshot import Side
+from cfglint.review.settings import SettingChange, equal, missing_files
+from cfglint.review.snapshot import Side
 
 VERSION = "target"
 SHARDED = {

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.review.consequence import Consequence
+from cfglint.review.consequence import Consequence
+from cfglint.source.annotations import Iterable
 
 LENGTHS = "tokens_per_step"
 EFFECTS = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.run.checked import CheckedRun
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import LaunchEntry
-    from cfglint.run.checked import CheckedRun
 
-    Pair = tuple[CheckedRun | None, CheckedRun | None]
+Pair = tuple[CheckedRun | None, CheckedRun | None]
 
 MOST_PAIRS = 2_000  # beyond, launches are matched by their order
 

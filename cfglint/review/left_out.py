@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 
+from cfglint.review.branch import Branch
+from cfglint.review.releases import ReleaseChange
 from cfglint.run.paths import is_program, is_script
+from cfglint.source.annotations import Collection, Iterator, Sequence
 from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from cfglint.review.branch import Branch
-    from cfglint.review.releases import ReleaseChange
 
 NO_RUN = "no recognised run depends on it"
 NO_LAUNCH = "no launch line in it is recognised"

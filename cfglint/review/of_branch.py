@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import settings_file
-from cfglint.project.settings_file import ConfigurationError
+from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
+from cfglint.review.branch import Branch, Pair
+from cfglint.review.compare import Comparison
+from cfglint.review.releases import ReleaseChange
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.scan_stats import ScanStats
+from cfglint.source.annotations import Callable, Iterable
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.settings_file import Configuration, DeclaredRun
-    from cfglint.review.branch import Branch, Pair
-    from cfglint.review.compare import Comparison
-    from cfglint.review.releases import ReleaseChange
-    from cfglint.run.scan_stats import ScanStats
-
-    Count = Callable[[Iterable[Pair], str], Iterable[Pair]]
+Count = Callable[[Iterable[Pair], str], Iterable[Pair]]
 
 
 class Facts(Record):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import rank
+from cfglint.findings.diagnostic import Diagnostic, Outcome, rank
 from cfglint.findings.wording import counted
+from cfglint.review.compare import Comparison
 from cfglint.review.consequences import VERSION
+from cfglint.review.releases import ReleaseChange
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.review.compare import Comparison
-    from cfglint.review.releases import ReleaseChange
-
     Groups = dict[str, "Fact"]
 
 MOST_RUNS = 3  # that are named for one fact

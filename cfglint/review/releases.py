@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 
 from cfglint.project.pinned_versions import Repositories, is_side_group, may_name_versions
+from cfglint.project.statements.statement import Statement
+from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import Collection, Iterable
+from cfglint.source.file_source import FileSource
 from cfglint.source.record import Record, changed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from cfglint.project.statements.statement import Statement
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.file_source import FileSource
-
-    Texts = dict[str, str]  # package -> its release, for display
+Texts = dict[str, str]  # package -> its release, for display
 
 NOT_NAMED = "not named"
 ANY = "any release"

@@ -6,10 +6,7 @@ from math import isclose, sqrt
 
 from cfglint.review.batch_consequences import growth
 from cfglint.review.consequence import NOTEWORTHY, Consequence, approximate_ratio, as_written, changed, number, percent, quotient, ratio
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.review.snapshot import Side
+from cfglint.review.snapshot import Side
 
 SCHEDULES = (  # lines of a schedule that has steps of its own
     ("decay", "decay steps", "decay"),

@@ -6,24 +6,21 @@ import json
 from os.path import basename
 
 from cfglint.frameworks import framework
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_line import HOSTFILE
+from cfglint.frameworks.schema import Property
 from cfglint.frameworks.unknown import Unknown
 from cfglint.review.effects import has_effect
+from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Iterator
+from cfglint.source.document import Node
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from typing import Any
-
     from cfglint.findings.vocabulary import Kind
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.schema import Property
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.document import Node
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
-    Path = tuple[Any, ...]
+Path = tuple[Any, ...]
 
 AUTO = "auto"
 UNKNOWN = "(unknown)"

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from cfglint.explanation.summary import RunSummary, diagram_context
-from cfglint.frameworks.summary import FILLED
+from cfglint.frameworks.summary import FILLED, Item
 from cfglint.rules.engine import internal_error
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.summary import Item
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.values import ConfigValue
+from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import ConfigValue
 
 
 class Side:

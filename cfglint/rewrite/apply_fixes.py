@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, Diagnostic, Fix
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
-from cfglint.source.change import EditRefused
+from cfglint.source.annotations import Callable, TypeAlias
+from cfglint.source.change import Change, EditRefused
+from cfglint.source.document import Document
 from cfglint.source.record import Record
 from cfglint.source.sections import every_document, file_document, reread_all
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
-    from cfglint.findings.diagnostic import Diagnostic, Fix
-    from cfglint.source.change import Change
-    from cfglint.source.document import Document
-
-    FindingKey: TypeAlias = tuple[str, str, str]  # code, file, key
-    Span: TypeAlias = tuple[str, int, int]  # file, start, end
+FindingKey: TypeAlias = tuple[str, str, str]  # code, file, key
+Span: TypeAlias = tuple[str, int, int]  # file, start, end
 
 MOST_PASSES = 20
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic
 from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
 from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.resized import keep_targeted
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded
 from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import Callable
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all, reread_with
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.findings.diagnostic import Diagnostic
-
-    Recheck = Callable[[dict[str, str]], list[CheckedRun]]  # the same runs on the target's GPUs, with other contents of their files
+Recheck = Callable[[dict[str, str]], list[CheckedRun]]  # the same runs on the target's GPUs, with other contents of their files
 
 OF_SIZES = (BATCH, LAUNCH, ARGUMENT, LAUNCHER_CONFIG)  # subjects of rules about GPU counts and batch sizes
 

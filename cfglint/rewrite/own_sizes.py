@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from cfglint.batch import solver
-from cfglint.findings.setting import OVERRIDE
+from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.frameworks.base import imported
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rewrite.resized import Resized
 from cfglint.rewrite.retarget import MissingFactError, Retarget, final_changes, refuse_lost_arguments, refuse_unreadable, retarget
 from cfglint.rewrite.value_change import ValueChange
+from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import INSERT, REPLACE, Change, EditRefused
+from cfglint.source.document import Document
 from cfglint.source.sections import file_document
 from cfglint.source.spelling import spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.setting import Setting
     from cfglint.frameworks.chosen_sizes import ChosenSizes
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.document import Document
 
 
 def reach_target(

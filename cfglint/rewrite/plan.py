@@ -5,21 +5,20 @@ from __future__ import annotations
 from math import sqrt
 
 from cfglint.batch import steps
+from cfglint.batch.solver import Solution
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted
 from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.retarget import Retarget, current_gpus, tuned
+from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
+from cfglint.source.annotations import Sequence
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.batch.solver import Solution
     from cfglint.findings.entries import PlanEntry, PlanTable
-    from cfglint.findings.setting import Setting
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.run.checked import CheckedRun
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(

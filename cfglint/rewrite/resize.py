@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_facts import Launched
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.launcher import Size, launcher_of
+from cfglint.launch.launcher import Size, SizePlace, launcher_of
 from cfglint.launch.resizing import size_places
 from cfglint.rewrite.resized import Resized, device_changes, keep_targeted, on, take, without_line
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import REPLACE, Change, Edit, EditRefused
+from cfglint.source.document import Document
 from cfglint.source.sections import reread_all
+from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.edits import protect_siblings
 from cfglint.source.spelling import spell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import Launched
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.launcher import SizePlace
-    from cfglint.source.document import Document
-    from cfglint.source.shell.command import CommandDocument
 
 
 def resize(run: CheckedRun, gpus: int) -> Resized:

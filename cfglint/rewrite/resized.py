@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import REPLACE, Change
+from cfglint.source.document import Document
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
 from cfglint.source.spelling import spell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-    from cfglint.source.document import Document
 
 ACCELERATE = "accelerate"
 

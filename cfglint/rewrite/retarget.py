@@ -5,13 +5,16 @@ from __future__ import annotations
 from cfglint.batch import equation, solver
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import takes_arguments
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rewrite.resized import Resized, documents_on, without_line
 from cfglint.rewrite.terms import Term, by_cost, sources_of, texts_of
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
+from cfglint.source.document import Path
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
@@ -19,13 +22,9 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.source.document import Path
 
 AUTO = "auto"
 BY_HAND = "cfglint does not change the batch of a {title} run: `cfglint explain` shows the keys that set it"

@@ -5,20 +5,16 @@ from __future__ import annotations
 from itertools import combinations, product
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
+from cfglint.frameworks.base import Config
 from cfglint.rewrite.value_change import ValueChange, value_at
 from cfglint.run.loaded import integer
 from cfglint.source import edit
+from cfglint.source.annotations import Iterator
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change
+from cfglint.source.document import Document, Path, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.sections import file_document, in_file
 from cfglint.source.spelling import spell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.base import Config
-    from cfglint.source.document import Document, Path, Written
 
 
 class Term:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE
-from cfglint.source.document import SCALAR, pointer
+from cfglint.source.annotations import ConfigValue
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change
+from cfglint.source.document import SCALAR, Document, Path, pointer
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.change import Change
-    from cfglint.source.document import Document, Path
-    from cfglint.source.values import ConfigValue
 
 
 class ValueChange(Record):

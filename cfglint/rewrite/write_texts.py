@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from cfglint.source import writing
+from cfglint.source.document import Document
 from cfglint.source.files import BYTE_ORDER_MARK, Identity
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Document
 
 
 def edited(documents: list[Document], texts: dict[str, str]) -> list[writing.Edited]:

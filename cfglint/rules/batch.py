@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Fix
 from cfglint.findings.rule import SKIP, Example, Finding, batch_rule
-from cfglint.findings.setting import AUTO
+from cfglint.findings.setting import AUTO, Setting
 from cfglint.findings.wording import counted
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.resolved_batch import Batch, BatchProblem
+from cfglint.source.annotations import Iterator
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import BatchReason, Kind
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.resolved_batch import Batch, BatchProblem
 
 DEEPSPEED: Kind = "deepspeed"
 NEOX: Kind = "neox"

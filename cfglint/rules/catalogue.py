@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import Rule
 from cfglint.frameworks import kinds
 from cfglint.rules.engine import rules_for
 from cfglint.rules.project import project_rules
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import Rule
 
 
 def every_rule() -> list[Rule]:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
-from cfglint.findings.rule import BATCH, CODE, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN
-from cfglint.findings.setting import DEFAULT
+from cfglint.findings.rule import BATCH, CODE, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN, Finding, Rule
+from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
 from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.base import Config, Framework
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.document import MAPPING, SEQUENCE
+from cfglint.source.annotations import Any
+from cfglint.source.document import MAPPING, SEQUENCE, Document, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Protocol
 
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.releases import Releases
-    from cfglint.findings.rule import Finding, Rule
-    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.base import Config, Framework
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document, Node
 
     class CheckableRun(Protocol):
         """The properties of a run that rules about a whole run use; `cfglint.run.loaded.LoadedRun` has them."""

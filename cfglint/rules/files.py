@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import FILE, WARN, Finding, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.base import Config
-    from cfglint.source.document import Path
+from cfglint.frameworks.base import Config
+from cfglint.source.annotations import Iterator
+from cfglint.source.document import Path
 
 NULL_WORDS = ("none", "null")
 

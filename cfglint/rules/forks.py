@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, value_rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.base import Config
+from cfglint.frameworks.base import Config
+from cfglint.source.annotations import Iterator
 
 MOST_NAMED = 5
 

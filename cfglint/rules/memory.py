@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import WARNING, Diagnostic
 from cfglint.findings.rule import MEMORY, RULES, RUN, Finding, rule
+from cfglint.findings.setting import Setting
+from cfglint.frameworks.base import Config
 from cfglint.rules.engine import apply
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Diagnostic
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Config
     from cfglint.frameworks.memory import RunMemory
     from cfglint.rules.engine import CheckableRun
 

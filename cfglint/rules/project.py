@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, WARNING
-from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Example, Finding, rule
+from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, WARNING, Diagnostic
+from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Example, Finding, Rule, rule
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.base import Config
 from cfglint.rules.engine import apply
+from cfglint.source.annotations import Iterator
 from cfglint.source.document import SCALAR, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Diagnostic
-    from cfglint.findings.rule import Rule
-    from cfglint.frameworks.base import Config
     from cfglint.rules.engine import CheckableRun
 
 NAMES = {"global_batch": "global batch size", "total_steps": "number of total steps", "tokens_per_step": "number of tokens per step"}

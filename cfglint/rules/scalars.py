@@ -5,15 +5,10 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, value_rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.source.document import SCALAR
+from cfglint.frameworks.base import Config
+from cfglint.source.annotations import Iterator
+from cfglint.source.document import SCALAR, Node
 from cfglint.source.numbers import DIGITS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.base import Config
-    from cfglint.source.document import Node
 
 FIRST = "+-N" + DIGITS  # the first characters of such a scalar
 

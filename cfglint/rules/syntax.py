@@ -5,14 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule, value_rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Node
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.frameworks.base import Config
-    from cfglint.source.document import Document, Path, Problem
+from cfglint.frameworks.base import Config
+from cfglint.source.annotations import Callable, Iterator
+from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Document, Node, Path, Problem
 
 UNREADABLE = ("unreadable", "encoding", "control")
 

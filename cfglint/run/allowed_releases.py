@@ -8,23 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING
+from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic
 from cfglint.findings.rule import BY_CODE, CODE
 from cfglint.frameworks import changes, import_changes
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import Version, parse_version
 from cfglint.rules.engine import releases_of
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
-
-    from cfglint.findings.diagnostic import Diagnostic
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.versions import Version
-
-    Target = dict[str, str]
-    Open = dict[str, list[str]]  # package -> its allowed releases, oldest first, up to the one that was asked
 
     class Run(Protocol):
         """The properties of a run that are needed here; `cfglint.run.checked.CheckedRun` has them."""
@@ -45,6 +39,9 @@ if TYPE_CHECKING:
         def at(self, target: dict[str, str]) -> Run:
             """The same run with other releases of some packages."""
 
+
+Target = dict[str, str]
+Open = dict[str, list[str]]  # package -> its allowed releases, oldest first, up to the one that was asked
 
 OTHER_PROBES = 2  # releases between the ends at which an error is looked for, beside those that change its field or its check
 

@@ -6,12 +6,11 @@ import re
 
 from cfglint.frameworks import detect, framework, kinds
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
+from cfglint.source.annotations import Iterator
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cfglint.source.document import Syntax
 
 LONGEST = 200_000  # characters that are examined

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, OTHER, STAGES, Outcome
+from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, OTHER, STAGES, Diagnostic, Outcome, Place
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Place
     from cfglint.findings.entries import AlternativeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
-    from cfglint.frameworks.launch_facts import LaunchFacts
 
-    Causes = dict[tuple[str, int], list[Diagnostic]]
+Causes = dict[tuple[str, int], list[Diagnostic]]
 
 EARLY: tuple[Stage, ...] = ("load", "config")  # before the files of a run are compared with each other
 COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding

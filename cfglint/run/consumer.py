@@ -5,18 +5,15 @@ from __future__ import annotations
 from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
+from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
+from cfglint.source.document import Document
+from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import listed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import Launch
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.source.document import Document
-    from cfglint.source.shell.command import CommandDocument
 
 # Names that programs with an argument parser of their own do not have in this form.
 TRAINERS_OWN = frozenset(

@@ -7,6 +7,7 @@ import os
 from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH
@@ -14,15 +15,13 @@ from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SCRIPTS, SECT
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
+from cfglint.source.annotations import Iterator
 from cfglint.source.document import MAPPING, SCALAR, Document
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.git_index import TrackedFiles
     from cfglint.project.pinned_versions import Repositories
     from cfglint.project.statements.statement import Statement

@@ -8,9 +8,10 @@ from functools import cache, partial
 from cfglint.frameworks import detect, fields_of_class, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.launch_facts import Launch, Launched
-from cfglint.frameworks.launch_line import HOSTFILE, MACHINE
+from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
+from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
+from cfglint.frameworks.program import ProgramFacts
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
@@ -23,29 +24,22 @@ from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_fil
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
+from cfglint.source.annotations import Any, ConfigTable, Container, Mapping, Sequence
 from cfglint.source.change import EditRefused
-from cfglint.source.document import SCALAR, Node
+from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.edited_source import EditedSource
 from cfglint.source.file_source import FileSource
 from cfglint.source.project_files import Project
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
+from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-    from typing import Any
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-    from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
-    from cfglint.source.document import Document
-    from cfglint.source.shell.command import CommandDocument
-    from cfglint.source.values import ConfigTable
 
 CONFIG_OPTION = "--config"
 ENGINE = "deepspeed"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.source.annotations import Callable
+from cfglint.source.document import Document
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeVar
 
     from cfglint.findings.ignore import Ignore
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch, Layout
-    from cfglint.source.document import Document
 
     Result = TypeVar("Result")
 

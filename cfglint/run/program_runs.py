@@ -4,38 +4,33 @@ from __future__ import annotations
 
 from cfglint.frameworks import kind_of_class, trainer_of_class
 from cfglint.frameworks.launch import KIND as LAUNCH
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.program import HF_PARSERS
+from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.built_call import AcceleratorCall
 from cfglint.launch.programs.classes import known_fields
 from cfglint.launch.programs.constructors import Constructor
-from cfglint.launch.programs.context import with_texts
+from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.programs.documents import call_document, place_of_literal
 from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
 from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions
+from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.tracing import trace
 from cfglint.launch.programs.trainer_calls import trainer_calls
+from cfglint.source.annotations import Callable, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from cfglint.findings.entries import AlternativeEntry
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.program import Field, ProgramFacts
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.runs_of_program import Evaluated
 
-    Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
-
+Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
 
 BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
 PASSED = ("optimizer", "lr_scheduler", "mpu")

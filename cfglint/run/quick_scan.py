@@ -5,11 +5,10 @@ from __future__ import annotations
 from cfglint.frameworks import detect, file_kinds, framework, related_tool
 from cfglint.frameworks.base import Framework
 from cfglint.source import outline
+from cfglint.source.annotations import Iterable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from cfglint.source.document import Syntax
 
 ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # escapes with which a key may be spelled, so that it cannot be found literally

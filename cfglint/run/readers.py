@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 
+from cfglint.run.checked import CheckedRun
 from cfglint.source import files
+from cfglint.source.annotations import Iterable
+from cfglint.source.file_source import FileSource
 from cfglint.source.shell import is_markdown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from re import Pattern
-
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.file_source import FileSource
 
 LARGEST = 1 << 20  # bytes; a config or script that names another file is smaller
 ROUNDS = 3  # a script calls another one, which names a trainer file, which names a DeepSpeed file

@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import framework, takes_arguments
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document, Path
-    from cfglint.source.file_source import FileSource
+from cfglint.source.document import Document, Path
+from cfglint.source.file_source import FileSource
 
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
 WRITES = (".dump(", ".write(", ".write_text(", "%%writefile")  # what a program or notebook calls to write a file

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 
+from cfglint.run.checked import CheckedRun
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.run.checked import CheckedRun
 
 ONLY_KEYS = " only the keys are known"
 OWN_FILES = ": its own config files and checks are read"

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import re
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, Diagnostic
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
-from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Node, pointer
+from cfglint.source.annotations import Iterable
+from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Path, pointer
 from cfglint.source.parse import parse
 from cfglint.source.sections import reread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.vocabulary import Verdict
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.schema import Property
-    from cfglint.source.document import Document, Path
 
-    Fillings = list[str | None]  # the content of a scalar, None for a key that is left out
+Fillings = list[str | None]  # the content of a scalar, None for a key that is left out
 
 PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|\{%.*%\}", re.DOTALL)
 # CONFIG_BATCH_SIZE or QuantW_FORWARD without quotes in JSON, where hjson includes the comma; TRUE is a misspelt value.

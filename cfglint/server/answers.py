@@ -5,27 +5,25 @@ from __future__ import annotations
 import os
 
 from cfglint.explanation.summary import RunSummary, origin
-from cfglint.findings.setting import AUTO
+from cfglint.findings.diagnostic import Diagnostic
+from cfglint.findings.rule import Rule
+from cfglint.findings.setting import AUTO, Setting
 from cfglint.frameworks import framework, schema
+from cfglint.frameworks.schema import Property, Schema
 from cfglint.frameworks.versions import parse_version
 from cfglint.rules.catalogue import every_rule
+from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.server import cursor
-from cfglint.source.document import ALIAS, MAPPING, SCALAR
+from cfglint.source.annotations import Any, TypeAlias
+from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Path
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from cfglint.source.document import Syntax
 
-    from cfglint.findings.diagnostic import Diagnostic
-    from cfglint.findings.rule import Rule
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.schema import Property, Schema
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.document import Document, Node, Path, Syntax
-
-    Span: TypeAlias = tuple[str, int, int]  # path, first and last offset
+Span: TypeAlias = tuple[str, int, int]  # path, first and last offset
 
 _rules: dict[str, Rule] = {}
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from cfglint.source.document import Syntax
 
-    Section: TypeAlias = tuple[str, ...]
+Section: TypeAlias = tuple[str, ...]
 
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 

@@ -13,24 +13,24 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from cfglint.findings import diagnostic as findings
+from cfglint.findings.diagnostic import Diagnostic, Fix
 from cfglint.report.links import PAGES, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
+from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
 from cfglint.server.notebook_cells import NotebookCells
-from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
+from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines
+from cfglint.source.document import Document
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
 from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic, Fix
-    from cfglint.run.checked import CheckedRun
-    from cfglint.server.open_files import Facts
-    from cfglint.source.document import Document, Syntax
+    from cfglint.source.document import Syntax
 
 SHORTEST_DELAY, LONGEST_DELAY = 0.02, 1.0  # seconds without a key press before the files are checked again
 CHECKS = 2  # the delay is this many times the duration of a check, so that slow checks run less often

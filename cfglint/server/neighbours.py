@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.run.discovery import Discovery
 from cfglint.run.readers import Readers
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.run.discovery import Discovery
-    from cfglint.source.file_source import FileSource
+from cfglint.source.file_source import FileSource
 
 
 class Neighbours(Readers):

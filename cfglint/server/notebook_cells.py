@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 
+from cfglint.source.annotations import Iterable
 from cfglint.source.python.literals import unescaped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class NotebookCells:

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import os
 
+from cfglint.findings.diagnostic import Diagnostic, Outcome
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import settings_file
 from cfglint.project.selection import Selection, suppress
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_one_of, line_of
 from cfglint.run.program_scan import has_marks
 from cfglint.server.neighbours import Neighbours
+from cfglint.source.annotations import Callable, TypeAlias
+from cfglint.source.document import Document
 from cfglint.source.file_source import FileSource
 from cfglint.source.files import FileProblem
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
-    from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.run.checked import CheckedRun
-    from cfglint.source.document import Document
-
-    Facts: TypeAlias = Callable[[Configuration, DeclaredRun | None], LaunchFacts]
+Facts: TypeAlias = Callable[[Configuration, DeclaredRun | None], LaunchFacts]
 
 LARGEST = 1_000_000  # characters of an open file that is checked while it is edited
 SETTINGS_FILES = ("cfglint.toml", "pyproject.toml")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cfglint.source import CfglintError
+from cfglint.source.annotations import TypeAlias
+from cfglint.source.document import Path
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, TypeAlias
-
-    from cfglint.source.document import Path
+    from typing import Literal
 
     ChangeKind: TypeAlias = Literal["replace", "insert", "delete", "rename"]
 

@@ -7,13 +7,8 @@ import os
 import warnings
 
 from cfglint.source import files
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.root import leads_out, root_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.source.values import ConfigValue
 
 MOST_FILES = 3000
 LARGEST = 400_000  # bytes of a Python file

@@ -6,21 +6,19 @@ keys stay, aliases are not expanded. `cfglint.source.loaders` converts it to val
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Any, Callable, Collection, ConfigValue, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from typing import Any, Literal, TypeAlias
-
-    from cfglint.source.values import ConfigValue
+    from typing import Literal
 
     Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
-
-    Path = tuple[str | int, ...]
     NodeKind: TypeAlias = Literal["scalar", "mapping", "sequence", "alias"]
     FileProblemKind: TypeAlias = Literal["unreadable", "limit", "encoding", "control", "unwritable"]
     ProblemKind: TypeAlias = FileProblemKind | Literal["syntax", "documents", "duplicate", "value", "not-strict-json"]
+
+Path = tuple[str | int, ...]
 
 SCALAR: NodeKind = "scalar"
 MAPPING: NodeKind = "mapping"

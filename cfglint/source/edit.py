@@ -9,17 +9,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
+from cfglint.source.annotations import ConfigValue, Iterable
 from cfglint.source.change import INSERT, RENAME, Change, Edit, EditRefused
 from cfglint.source.document import MAPPING, Document
 from cfglint.source.parse import parse
-from cfglint.source.tree_edits import Step, shape
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.source.tree_edits import Shape
-    from cfglint.source.values import ConfigValue
+from cfglint.source.tree_edits import Shape, Step, shape
 
 
 def apply(document: Document, changes: list[Change]) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Container, Mapping
 from cfglint.source.file_source import FileSource
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
 
 
 class EditedSource(FileSource):

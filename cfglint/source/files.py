@@ -6,17 +6,14 @@ import os
 import stat
 
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
     from cfglint.source.document import FileProblemKind, Syntax
-    from cfglint.source.values import ConfigValue
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))

@@ -11,12 +11,8 @@ from __future__ import annotations
 import sys
 
 from cfglint import source
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.document import NOTHING, SCALAR, Node
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 ERRORS = {
     "reader": "ReaderError",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import LIMIT, Node, Problem
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record
@@ -9,7 +10,6 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.source.document import ProblemKind
-    from cfglint.source.values import ConfigValue
 
 
 class LoadResult(Record):

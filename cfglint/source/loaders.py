@@ -6,17 +6,12 @@ clean file imports nothing; for unusual input the library itself decides.
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue
 from cfglint.source.document import ALIAS, LIMIT, MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
 from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, copied, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 NUMERIC = "+-." + DIGITS
 SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of unquoted YAML scalars that may not be strings

@@ -5,15 +5,12 @@ Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466.
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.document import MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.load_results import LoadResult, constructor_error, refused
 from cfglint.source.loaders import Loader, YamlLoader, is_merge
 from cfglint.source.numbers import is_omegaconf_float, is_yaml_float, is_yaml_int
 from cfglint.source.yaml import PURE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 KEY_TYPES = (str, int, float, bool, bytes)
 VALUE_TYPES = (str, int, float, bool, bytes, type(None))

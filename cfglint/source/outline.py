@@ -6,14 +6,13 @@ A span tree takes ten times as long. A content that these parsers refuse, or who
 from __future__ import annotations
 
 from cfglint.source import libyaml
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node
 from cfglint.source.limits import MAX_DEPTH, MOST_PARTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from json import JSONDecoder
-
-    from cfglint.source.values import ConfigValue
 
 LEVELS = 2  # of mappings in an outline: the root and its sections
 PLAIN = Node(SCALAR, 0, 0)  # every scalar value

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from cfglint.source.annotations import Callable
 
 ROOT = "%root%"  # the project's top in paths that a script computes
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from os.path import normpath
 
-from cfglint.source.document import Document
+from cfglint.source.annotations import Mapping
+from cfglint.source.document import Document, Path
 from cfglint.source.parse import parse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.source.document import Path
 
 
 class Section(Document):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.loaders import HJSON, YAML11
 from cfglint.source.numbers import is_omegaconf_float, unsigned
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigValue
 
 MANNERS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("yes", "no"), ("Yes", "No"), ("on", "off"), ("On", "Off"))
 NULLS = ("null", "~", "Null", "NULL")
@@ -121,7 +118,7 @@ def first_key(document: Document) -> Node | None:
 def spell_text(value: str, document: Document, node: Node | None) -> str:
     """A string with the author's quotes."""
     style = node.style if node is not None and node.kind == SCALAR else ""
-    if document.syntax == "json":
+    if document.syntax in ("json", "python"):
         return quoted(value, "'" if style == "'" and not needs_escape(value, "'") else '"')
     if style not in ("'", '"') and (node is None or style):
         like = first_key(document)

@@ -5,6 +5,7 @@ Rare in configs, so imported only if one occurs.
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
 from cfglint.source.load_results import constructor_error, refused, too_long
 from cfglint.source.numbers import TooLong, yaml_float, yaml_int
@@ -12,8 +13,6 @@ from cfglint.source.numbers import TooLong, yaml_float, yaml_int
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
-
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
     class TagLoader(Protocol):
         """The loader that meets a tag."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue
 
 
 class TimeLimitExceeded(Exception):

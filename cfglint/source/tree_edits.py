@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.change import DELETE, INSERT, REPLACE, Change, Edit, EditRefused
-from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
+from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Path, merged
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell_key
 from cfglint.source.whitespace import Whitespace, deepest, line_start
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.source.document import Path
-
-    Shape = list[Any]
+Shape = list[Any]
 
 SIGNS = {ord(sign): None for sign in "_.+-/"}
 

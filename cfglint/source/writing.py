@@ -16,11 +16,8 @@ import os
 import stat
 from contextlib import ExitStack, contextmanager, suppress
 
+from cfglint.source.annotations import Callable, Iterable, Iterator, Sequence
 from cfglint.source.files import FileProblem, Identity, read_bytes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 PREFIX, SUFFIX = ".cfglint-", ".tmp"
 OPEN_FILES = "/proc/self/fd"

@@ -10,14 +10,12 @@ from bisect import bisect_right
 from itertools import islice
 
 from cfglint.source import libyaml
+from cfglint.source.annotations import Any, Callable, Iterator
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
 from cfglint.source.limits import MAX_DEPTH, MOST_FOR_PYTHON, MOST_PARTS, TooDeep, too_deep, too_many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
     from cfglint.source.document import NodeKind
 
 TAB = "tab"

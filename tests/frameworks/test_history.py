@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cfglint.frameworks.history import DEFAULT, History
-
-if TYPE_CHECKING:
-    from cfglint.frameworks.history import Row
+from cfglint.frameworks.history import DEFAULT, History, Row
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "sft": (

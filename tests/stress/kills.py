@@ -23,15 +23,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from statistics import median
 
 from cfglint.cli import main
 from cfglint.source import writing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PADDING = 50_000  # bytes of comments, so that a write has several blocks
 TARGET = ("--gpus", "8", "--global-batch", "512")

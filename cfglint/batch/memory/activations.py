@@ -7,14 +7,9 @@ operator.
 
 from __future__ import annotations
 
-from cfglint.batch.memory.settings import ALL_LINEAR, EAGER, FUSED
-from cfglint.batch.memory.shape import GATED, GPT2, NEOX, PHI
+from cfglint.batch.memory.settings import ALL_LINEAR, EAGER, FUSED, Lora, Settings
+from cfglint.batch.memory.shape import GATED, GPT2, NEOX, PHI, Matrix, Shape
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.memory.settings import Lora, Settings
-    from cfglint.batch.memory.shape import Matrix, Shape
 
 FP32_STREAM = 4
 

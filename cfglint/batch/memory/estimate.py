@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from cfglint.batch.memory.moments import TERMS, Moment, TrainingStep
-from cfglint.batch.memory.settings import FSDP, LOSS_NONE, NONE, ZERO
+from cfglint.batch.memory.settings import FSDP, LOSS_NONE, NONE, ZERO, Settings
+from cfglint.batch.memory.shape import Shape
+from cfglint.source.annotations import Callable, Sequence, TypeAlias
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal, TypeAlias
-
-    from cfglint.batch.memory.settings import Settings
-    from cfglint.batch.memory.shape import Shape
+    from typing import Literal
 
     Fit: TypeAlias = Literal["fits", "close", "does-not-fit"]
     Certainty: TypeAlias = Literal["A", "B", "C"]  # how well an estimate is known

@@ -16,12 +16,9 @@ from cfglint.batch.memory.settings import (
     LOSS_MEGATRON,
     LOSS_NONE,
     LOSS_PADDED,
+    Settings,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.memory.settings import Settings
-    from cfglint.batch.memory.shape import Shape
+from cfglint.batch.memory.shape import Shape
 
 LOSS_FUNCTION = (4, 46)  # before: `logits.float()` in the model, then a shifted copy
 LABELS_SHIFTED = (4, 49)  # before: a shifted copy of the fp32 logits (4.48.1 measured, 4.57.6 read; the change lies between)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from cfglint.batch.memory.activations import Layer, Widths
 from cfglint.batch.memory.loss import bytes_of_loss
-from cfglint.batch.memory.settings import FSDP, LOSS_CHUNKED, LOSS_FUSED, LOSS_NONE, MASKED, NONE, WIDTH
-from cfglint.batch.memory.shape import GATED, ceiling
+from cfglint.batch.memory.settings import FSDP, LOSS_CHUNKED, LOSS_FUSED, LOSS_NONE, MASKED, NONE, WIDTH, Settings
+from cfglint.batch.memory.shape import GATED, Shape, ceiling
 from cfglint.batch.memory.sharding import held
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.memory.settings import Settings
-    from cfglint.batch.memory.shape import Shape
 
 TERMS = ("weights", "gradients", "optimizer", "activations", "logits", "buffers")
 FORWARD_END, LOSS_BACKWARD, HEAD_GRADIENT = "forward end", "loss backward", "head weight gradient"

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from cfglint.batch.memory.estimate import FITS, estimate, largest_micro_batch, verdict
-from cfglint.batch.memory.settings import ADAM_8BIT, ADAM_FOREACH, ADAM_FUSED, EAGER, FSDP, FUSED, LOSS_FUSED, MASKED, NONE, ZERO, Zero
+from cfglint.batch.memory.estimate import FITS, Estimate, estimate, largest_micro_batch, verdict
+from cfglint.batch.memory.settings import (
+    ADAM_8BIT,
+    ADAM_FOREACH,
+    ADAM_FUSED,
+    EAGER,
+    FSDP,
+    FUSED,
+    LOSS_FUSED,
+    MASKED,
+    NONE,
+    ZERO,
+    Settings,
+    Zero,
+)
+from cfglint.batch.memory.shape import Shape
+from cfglint.source.annotations import Callable, Iterator, Sequence
 from cfglint.source.record import Record, changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from cfglint.batch.memory.estimate import Estimate
-    from cfglint.batch.memory.settings import Settings
-    from cfglint.batch.memory.shape import Shape
 
 CHECKPOINTING, ATTENTION, LOSS = "gradient checkpointing", "flash or sdpa attention", "a fused loss (Liger)"
 MICRO_BATCH, EIGHT_BIT, FUSED_ADAM, PARTITIONED = "micro batch", "an 8-bit optimizer", "the fused AdamW", "ZeRO stage 3 or FSDP"

@@ -7,13 +7,8 @@ them only. The others, and a model type that is not among them, which is taken f
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigValue, Mapping
 from cfglint.source.record import Record, changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.source.values import ConfigValue
 
 GATED = "gated"  # Llama: RMSNorm, separate q, k and v, a gated feed-forward part
 NEOX = "gpt_neox"

@@ -11,13 +11,9 @@ from __future__ import annotations
 
 from cfglint.batch.memory.activations import Widths, adapted
 from cfglint.batch.memory.optimizer import state_bytes, step_bytes
-from cfglint.batch.memory.settings import DDP, FP16, FSDP, INT8, NF4, NF4_DOUBLE, NONE, ZERO, Zero
+from cfglint.batch.memory.settings import DDP, FP16, FSDP, INT8, NF4, NF4_DOUBLE, NONE, ZERO, Settings, Zero
+from cfglint.batch.memory.shape import Shape
 from cfglint.source.record import Record, changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.memory.settings import Settings
-    from cfglint.batch.memory.shape import Shape
 
 QUANTIZED = {NF4: 0.5 + 4 / 64, NF4_DOUBLE: 0.5 + 1 / 64 + 4 / 16384, INT8: 1.0}  # bytes of a weight
 FP32_GRADIENT = 4

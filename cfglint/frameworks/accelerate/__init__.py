@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.source.document import Document, Path
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document, Path
 
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]

@@ -9,16 +9,14 @@ from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.resolved_batch import Batch, Layout
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
+from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
-    from cfglint.source.document import Document
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
 TPU = ("XLA", "TPU")  # the present and the former name

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from cfglint.frameworks.accelerate._tables import BACKENDS, FIELDS, SPANS, SPAWNING, TYPES
 from cfglint.frameworks.history import History, holds
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Callable, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
-
-    from cfglint.frameworks.versions import Version
 
 HISTORY = History(FIELDS, SPANS)  # "" is the top level of a file for this machine
 REQUIRED = 5  # column of a row: whether the file must have the key

@@ -10,16 +10,15 @@ from __future__ import annotations
 import ast
 import contextlib
 
+from cfglint.source.annotations import Any, Callable, Iterable
 from cfglint.source.python.package import Module, SourceError, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from pathlib import Path
-    from typing import Any
 
-    Raw = dict[str, Any]
-    Fact = tuple[Any, ...]
+Raw = dict[str, Any]
+Fact = tuple[Any, ...]
 
 FILE = "commands/config/config_args.py"
 LAUNCH = "commands/launch.py"

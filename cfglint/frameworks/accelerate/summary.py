@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.summary import LAUNCH, PRECISION, Summary
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
 
 
 def account(config: AccelerateConfig) -> Summary:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document, Path
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document, Path
 
 KIND: Final = "axolotl"
 PACKAGE = "axolotl"
@@ -52,7 +48,6 @@ class Axolotl(Framework):
     rule_families = {"AXL": title}
     rules = "fields no_effect start validation"
     file_match = ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml")
-    estimates_memory = True
     only_syntax = "yaml"
     telling_keys = OWN | SHARED | {MODEL}
     # Rules of Trainer configs that rules of this kind replace: about keys, their types and their names, which its parser checks.

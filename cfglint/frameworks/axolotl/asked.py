@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl.refusals import renamed
 from cfglint.frameworks.axolotl.releases import ever
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Iterator, Mapping, TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
-    from typing import Any, TypeAlias
+    from collections.abc import KeysView
 
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
-
-    Check: TypeAlias = Callable[[Any], None]
+Check: TypeAlias = Callable[[Any], None]
 
 
 class NoKeys:

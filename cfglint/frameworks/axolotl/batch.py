@@ -17,12 +17,12 @@ from cfglint.frameworks.axolotl.normalization import (
     sequence_parallel,
     shared_by,
 )
+from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import OWN_STEPS
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.refusals import AxolotlModel
     from cfglint.frameworks.axolotl.values import AxolotlValues
 
 OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves

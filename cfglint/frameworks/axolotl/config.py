@@ -6,13 +6,13 @@ from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigTable, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.refusal import Refusal
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.

@@ -7,20 +7,13 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_required, of_model, of_plugin, top
-from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.history import DEFAULT, Row
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, taken_as_they_are, value_error, within
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.frameworks.history import Row
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
-
-    Path = tuple[str | int, ...]
+Path = tuple[str | int, ...]
 
 DATASET = "SFTDataset"
 
@@ -98,7 +91,7 @@ class FieldReading(Reading):
             found = self.read(row[READS], value, path)
             return within(found, row[LIMITS]) if len(row) > LIMITS else found
         except Invalid as refusal:
-            self.faults.append(Fault(path, refusal))
+            self.faults.append(Fault(path, refusal.with_traceback(None)))
             return None
 
     def trial(self) -> FieldReading:

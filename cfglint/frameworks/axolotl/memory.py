@@ -7,16 +7,26 @@ cut_cross_entropy. Its runs have not been measured: class C.
 
 from __future__ import annotations
 
-from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, FUSED, INT8, LOSS_CHUNKED, LOSS_FUSED, NF4_DOUBLE, NONE, Lora
+from cfglint.batch.memory.settings import (
+    ALL_LINEAR,
+    BF16,
+    EAGER,
+    FP16,
+    FP32,
+    FUSED,
+    INT8,
+    LOSS_CHUNKED,
+    LOSS_FUSED,
+    NF4_DOUBLE,
+    NONE,
+    Lora,
+    Settings,
+)
+from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.huggingface.memory import DEFAULT_TARGETS, RANK, TrainerMemory
+from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.memory.settings import Settings
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.memory_inputs import Inputs, Model
-    from cfglint.source.values import ConfigValue
 
 ADAPTERS = ("lora", "qlora")
 

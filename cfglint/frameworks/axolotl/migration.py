@@ -6,16 +6,12 @@ utils/schemas/validation.py:1437-1478, utils/schemas/deprecated.py, docs/multi-g
 
 from __future__ import annotations
 
-from cfglint.findings.fix_builders import removed, renamed, replaced, several
+from cfglint.findings.diagnostic import Fix
+from cfglint.findings.fix_builders import Part, removed, renamed, replaced, several
 from cfglint.frameworks.axolotl.checks_before.parallel import FSDP1_REFUSED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.fix_builders import Part
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.refusal import Refusal
-    from cfglint.source.values import ConfigMapping
+from cfglint.frameworks.axolotl.config import AxolotlConfig
+from cfglint.frameworks.refusal import Refusal
+from cfglint.source.annotations import ConfigMapping
 
 SECTION = "fsdp_config"
 PREFIX = "fsdp_"

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, refuses, requires
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.refusals import AxolotlModel
-    from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, AxolotlModel, refuses, requires
+from cfglint.frameworks.refusal import Refusal
 
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"

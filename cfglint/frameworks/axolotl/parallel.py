@@ -8,12 +8,8 @@ the file gives to accelerate, in the environment (utils/trainer.py:672-726); the
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import PARALLEL, refuses
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.refusals import AxolotlModel
-    from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.axolotl.refusals import PARALLEL, AxolotlModel, refuses
+from cfglint.frameworks.refusal import Refusal
 
 TENSOR = "tensor_parallel_size"
 CONTEXT = "context_parallel_size"

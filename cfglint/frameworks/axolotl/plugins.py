@@ -24,13 +24,9 @@ from cfglint.frameworks.axolotl.refusals import (
     requires,
 )
 from cfglint.frameworks.axolotl.releases import BUILT_IN_PLUGINS, REQUIRED_PLUGINS
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Callable
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.frameworks.versions import Version
 
 PREFIX = "axolotl.integrations."
 CONTEXT_PARALLEL, EXPERT_PARALLEL = "context_parallel", "expert_parallel"

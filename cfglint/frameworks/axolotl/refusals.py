@@ -6,14 +6,8 @@ from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.axolotl import PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.refusal import Refusal, Removal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Iterable, Sequence
 
 MODEL = "AxolotlConfigWCapabilities"
 

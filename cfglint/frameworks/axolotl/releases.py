@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl._tables import FIELDS, LIBRARIES, RELEASES, SPANS, VALIDATORS
-from cfglint.frameworks.history import UNTIL, History, holds
-from cfglint.frameworks.versions import dotted, parse_version
+from cfglint.frameworks.history import UNTIL, Fields, History, Row, holds
+from cfglint.frameworks.versions import Version, dotted, parse_version
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-
-    from cfglint.frameworks.history import Fields, Row
-    from cfglint.frameworks.versions import Version
 
 TOP = ""
 PLUGIN = "plugin "

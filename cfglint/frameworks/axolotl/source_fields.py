@@ -11,20 +11,17 @@ import ast
 import json
 
 from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue
 from cfglint.source.python.package import Module, SourceError, Tree, finder
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-    from typing import Any
 
-    from cfglint.source.values import ConfigTable, ConfigValue
-
-    Raw = dict[str, Any]
-    Fact = tuple[Any, ...]
-    Sections = dict[str, dict[str, Fact]]
+Raw = dict[str, Any]
+Fact = tuple[Any, ...]
+Sections = dict[str, dict[str, Fact]]
 
 MODULE = "utils/schemas/config.py"
 OLD_MODULE = "utils/config/models/input/v0_4_1/__init__.py"  # up to 0.7.0

@@ -6,13 +6,10 @@ from __future__ import annotations
 
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.batch import counted, numbers, planned, streams
+from cfglint.frameworks.axolotl.config import AxolotlConfig
+from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.huggingface.summary import filled
 from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.axolotl.refusals import AxolotlModel
 
 COUNT = "samples x num_epochs / batch size, rounded up"
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.batch import passes_steps, planned, total_steps, warmup_steps
 from cfglint.frameworks.axolotl.normalization import evaluates
+from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import NEW_FSDP
+from cfglint.source.annotations import ConfigTable, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.refusals import AxolotlModel
     from cfglint.frameworks.axolotl.values import AxolotlValues
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 # Fields that are passed on under the same name if they are not null.
 SAME = tuple(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
-from cfglint.source.document import MAPPING, SCALAR
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.source.document import MAPPING, SCALAR, Document, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document, Node
     from cfglint.source.loaders import Loader
 
 NEWEST = RELEASES["deepspeed"]
@@ -56,7 +55,6 @@ class DeepSpeed(Framework):
 
     kind = "deepspeed"
     title = "DeepSpeed"
-    estimates_memory = True
     package = "deepspeed"
     newest = NEWEST
     repository_owners = ("deepspeedai", "microsoft")

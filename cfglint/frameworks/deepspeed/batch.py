@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
+from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import BatchReason
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 TRAIN = "train_batch_size"
 MICRO = "train_micro_batch_size_per_gpu"

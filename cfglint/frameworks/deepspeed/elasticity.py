@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from math import floor, lcm
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable, ConfigValue
 
 # Highly composite numbers: each has more divisors than any smaller number.
 COMPOSITES = (

@@ -5,15 +5,10 @@ auto_ep_folding.py:75-258).
 from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import CHOICES
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.source.annotations import ConfigMapping, Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.source.values import ConfigMapping
-
-    Refusals = Iterator[tuple[str, str]]
+Refusals = Iterator[tuple[str, str]]
 
 FOLDED = (0, 19, 3)  # experts can be folded into tensor parallelism
 FIRST_CHOICES = {

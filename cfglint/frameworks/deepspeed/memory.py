@@ -15,16 +15,15 @@ from cfglint.batch.memory.settings import (
     Settings,
     Zero,
 )
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.memory import ROW_KEYS
-from cfglint.frameworks.memory_inputs import Inputs
+from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.named_models import MODEL_KEYS, published_model
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.megatron.config import MegatronConfig
-    from cfglint.frameworks.memory_inputs import Model
 
 # The states of each optimizer name; the step works on the fp32 partition and makes no copy of all states.
 OPTIMIZERS = {

@@ -6,28 +6,22 @@ before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 
 from __future__ import annotations
 
-from cfglint.findings.setting import NoSuchField
+from cfglint.findings.setting import NoSuchField, Setting
 from cfglint.frameworks import pydantic
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
 from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
-from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, holds
+from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, Row, holds
 from cfglint.frameworks.history import TYPE as TYPE_OF
-from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Reading, expected, value_error, within
+from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Path, Reading, expected, value_error, within
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
 from cfglint.source.load_results import copied
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path as Folder
-    from typing import Any
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.history import Row
-    from cfglint.frameworks.pydantic import Path
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 EARLY = "early"  # only a later release has the key
 TWICE = "twice"  # also set under its other name
@@ -268,7 +262,7 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
     try:
         found = field.read(value, section.version, reading)
     except Invalid as invalid:
-        section.refuse((key,), invalid)
+        section.refuse((key,), invalid.with_traceback(None))
         return None
     section.faults += [fault.under(key, section.title) for fault in reading.faults]
     return None if reading.faults else found
@@ -286,7 +280,7 @@ def read_nested(section: ModelSection, field: ModelField, key: str, value: objec
         try:
             value = pydantic1.mapping(value)
         except Invalid as invalid:
-            section.refuse((key,), pydantic1.null() if value is None else invalid)
+            section.refuse((key,), pydantic1.null() if value is None else invalid.with_traceback(None))
             return None
     if not isinstance(value, dict):
         if model is LEAF_MODULE:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import OPTIMIZERS
 from cfglint.frameworks.history import holds
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 MUP = ("muadam", "muadamw", "musgd")
 ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, SPANS, VALIDATORS
 from cfglint.frameworks.history import DEFAULT, History
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigValue
 
 MODEL_HISTORY = History(FIELDS, SPANS)
 KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level

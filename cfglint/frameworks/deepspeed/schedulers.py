@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import SCHEDULERS
 from cfglint.frameworks.history import holds
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
 
 OWN = {
     "LRRangeTest": (

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import OVERRIDE
+from cfglint.findings.rule import Rule
+from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK
-from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, ModelSection, read_section
+from cfglint.frameworks.deepspeed.models import (
+    BF16,
+    FP16,
+    MONITOR,
+    MONITORS,
+    SECTIONS,
+    THROUGHPUT,
+    ModelSection,
+    PydanticModel,
+    read_section,
+)
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, looks_up
 from cfglint.frameworks.history import DEFAULT
-from cfglint.source.document import NOT_STRICT_JSON
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from cfglint.findings.rule import Rule
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.deepspeed.models import PydanticModel
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Problem
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Sequence
+from cfglint.source.document import NOT_STRICT_JSON, Document, Problem
 
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
 AS_OWN = "DeepSpeed rejects this, the Hugging Face Trainer does not (json.load)"

@@ -8,18 +8,15 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.deepspeed._tables import MODELS
+from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Iterator
 from cfglint.source.python.package import Module, SourceError, Tree, pairs
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
-    from typing import Any
 
-    from cfglint.source.values import ConfigTable, ConfigValue
-
-    Raw = dict[str, Any]
+Raw = dict[str, Any]
 
 MODEL_FILE = "runtime/config_utils.py"
 CONFIG_FILE = "runtime/config.py"

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from cfglint.batch import steps
 from cfglint.frameworks.deepspeed import schedulers
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 
 def account(config: DeepSpeedConfig) -> Summary:

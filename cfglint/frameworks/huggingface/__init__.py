@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework, imported
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
 KIND: Final = "huggingface"
@@ -66,7 +65,6 @@ class Trainer(Framework):
 
     kind = KIND
     title = "Hugging Face trainer"
-    estimates_memory = True
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("huggingface",)

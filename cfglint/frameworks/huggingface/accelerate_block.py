@@ -8,17 +8,15 @@ arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1
 from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
+from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
+from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 BLOCK = "deepspeed_config"
 # Keys of the configuration that have another name in the accelerate config.

@@ -11,11 +11,8 @@ from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 
 # transformers 5.23.0 training_args.py:761
 DICT_FIELDS = (

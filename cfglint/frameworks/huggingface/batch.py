@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.source.values import ConfigValue
 
 TENSOR_DIVIDES = (4, 53)
 ALL_DIVIDE = (5,)  # from here on context and sequence parallelism divide the processes, too

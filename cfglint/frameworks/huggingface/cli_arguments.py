@@ -7,19 +7,18 @@ from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.history import SINCE, TYPE, UNTIL
 from cfglint.frameworks.huggingface import FRAMEWORK, PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, HISTORY, PARSED, SECTION, defaults, type_of
-from cfglint.frameworks.program import HF_PARSER
+from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.program import HF_PARSER, Field, ProgramFacts
 from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.program import Field, ProgramFacts
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 NUMERIC = ("int", "float", "bool")
 REFUSED = ("a value that the parser refuses",)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
+from cfglint.source.annotations import Collection, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
-    from cfglint.source.values import ConfigValue
 
 
 class TrainerConfig(TrainerFiles):

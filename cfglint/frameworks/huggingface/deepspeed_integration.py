@@ -10,22 +10,19 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
+from cfglint.source.document import Document, Path
 from cfglint.source.load_results import copied
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-    from cfglint.source.document import Document, Path
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 HIDDEN_SIZE = 4096  # the assumed hidden size of an unknown model, for `auto` sizes
 FROM_HIDDEN_SIZE = "the model's hidden size"

@@ -10,19 +10,16 @@ from __future__ import annotations
 from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.source.values import ConfigValue
 
-    Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
+Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
 
 CONFIG: Stage = "config"
 INIT: Stage = "init"
@@ -395,5 +392,5 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
         except Exception as error:
             if operation.fails_at != STEP or takes_steps(config):
                 fails_at = config.seeded_at if operation.act is seed else operation.fails_at
-                found[operation.field] = TypeFailure(operation.field, fails_at, error)
+                found[operation.field] = TypeFailure(operation.field, fails_at, error.with_traceback(None))
     return list(found.values())

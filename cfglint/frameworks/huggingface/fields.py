@@ -9,14 +9,12 @@ from __future__ import annotations
 from cfglint.frameworks.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History
 from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES
 from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Callable, ConfigTable, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 __all__ = ["CHOICES", "DTYPE_KEYS", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
 

@@ -32,21 +32,15 @@ from cfglint.batch.memory.settings import (
     Lora,
     Settings,
 )
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.huggingface.trained_part import doubts
 from cfglint.frameworks.memory import GPUS_FLAG, ROW_KEYS
-from cfglint.frameworks.memory_inputs import Inputs
+from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.program import MISSING
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.record import Record, changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.memory_inputs import Model
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
 
 NEWEST_TORCH = "2.13.0"
 NEWEST_PEFT = "0.21.2"

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import ast
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.program import ProgramFacts
-    from cfglint.source.values import ConfigValue
+from cfglint.frameworks.program import ProgramFacts
+from cfglint.source.annotations import ConfigValue, Iterator
 
 LOADERS = ("Model", "ForCausalLM", "ForConditionalGeneration", "ForSequenceClassification", "ForSeq2SeqLM", "ForMaskedLM", "LMHeadModel")
 MODEL_NAMES = ("model", "model_name", "pretrained_model_name_or_path")

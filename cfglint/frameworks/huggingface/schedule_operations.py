@@ -9,17 +9,16 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.diagnostic import STAGES
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping
 from cfglint.source.record import Record
+
+Multiplier = Callable[[int], Any]
+
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.source.values import ConfigValue
 
-    Multiplier = Callable[[int], Any]
     Build = Callable[["ScheduleRun", Mapping[str, Any]], Multiplier]
 
 FIRST_STEP = -1  # of LambdaLR: an optimizer that has not been trained has no other

@@ -5,18 +5,15 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.python.package import Module, SourceError, Tree, finder, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-    from typing import Any
 
-    from cfglint.source.values import ConfigValue
-
-    Raw = dict[str, Any]
-    Fact = tuple[Any, ...]
+Raw = dict[str, Any]
+Fact = tuple[Any, ...]
 
 COMPUTED = "the source of the package computes it"  # why a default is unknown
 PLAIN = {

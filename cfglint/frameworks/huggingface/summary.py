@@ -6,15 +6,11 @@ from math import inf, isfinite
 
 from cfglint.batch import steps as arithmetic
 from cfglint.findings.setting import AUTO, Setting
-from cfglint.frameworks.huggingface.batch import of, steps
+from cfglint.frameworks.huggingface.batch import Steps, of, steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.huggingface.batch import Steps
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue
 
 STEPS = "steps"
 EPOCH = "epoch"

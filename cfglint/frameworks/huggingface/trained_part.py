@@ -5,14 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from cfglint.frameworks.program import ProgramFacts
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from cfglint.frameworks.program import ProgramFacts
-    from cfglint.source.values import ConfigMapping
+from cfglint.source.annotations import Collection, ConfigMapping, Iterator
 
 NAMED = re.compile(
     r"lora|peft|tuner|(?:^|_)tune_|tunable|trainable|adapter|quant|freeze|frozen|unfreez|finetuning_type|train_type|sft_type|dora|ia3|(?:^|_)bits?(?:_|$)|[48]_?bit"

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import Config
+from cfglint.findings.setting import Setting
+from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Sequence
+from cfglint.source.document import Document, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from cfglint.findings.setting import Setting
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Framework
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Path
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
 

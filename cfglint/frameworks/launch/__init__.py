@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import LineFramework
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.source.document import Document
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document
 
 KIND: Final = "launch"
 

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Setting
 from cfglint.frameworks.launch import KIND
-from cfglint.frameworks.launch.config import passed
+from cfglint.frameworks.launch.config import LaunchConfig, passed
+from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.frameworks.summary import PRECISION, launched
+from cfglint.frameworks.summary import PRECISION, Summary, launched
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch.config import LaunchConfig
-    from cfglint.frameworks.program import OwnLoop
-    from cfglint.frameworks.summary import Summary
-    from cfglint.source.python.call import CallDocument
+from cfglint.source.python.call import CallDocument
 
 ACCUMULATION, MICRO = "gradient_accumulation_steps", "batch_size"
 ACCUMULATION_PLUGIN, DEEPSPEED_PLUGIN, LOADER_PLUGIN = "GradientAccumulationPlugin", "DeepSpeedPlugin", "DataLoaderConfiguration"

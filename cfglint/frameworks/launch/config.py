@@ -5,17 +5,13 @@ from __future__ import annotations
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND
+from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.overrides import Override
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.document import Written
+from cfglint.source.annotations import ConfigValue
+from cfglint.source.document import Document, Node, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-    from cfglint.frameworks.overrides import Override
-    from cfglint.source.document import Document, Node
-    from cfglint.source.values import ConfigValue
 
 ACCELERATOR = "Accelerator"
 ACCUMULATION = "gradient_accumulation_steps"

@@ -6,14 +6,13 @@ from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import parse_version
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
 KIND: Final = "llamafactory"
@@ -49,7 +48,6 @@ class LlamaFactory(Framework):
     oldest = OLDEST["llamafactory"]
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
-    estimates_memory = True
     telling_keys = OWN
     replaced_rules = REPLACED
     reads_arguments = True

@@ -6,11 +6,8 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.llamafactory.releases import default, ever
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigValue
 
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
 SCHEDULE_FILLED = Releases((0, 9, 3))

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.annotations import Iterator
 from cfglint.source.root import leads_out
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PLACES = (os.path.join("src", "llamafactory"), "llamafactory", os.path.join("src", "llmtuner"))
 ARGUMENTS = "hparams"

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import FILE
+from cfglint.findings.rule import FILE, Finding, Rule
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.accepted_releases import within
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import PACKAGE
+from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory import FRAMEWORK
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, default_of
 from cfglint.frameworks.llamafactory.releases import arguments, ever, library
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
+from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.findings.rule import Finding, Rule
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.huggingface.arguments import Arguments
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
 PACKING_STAGES = ("pt", "sft")

@@ -12,15 +12,12 @@ from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
 from cfglint.frameworks.huggingface.field_operations import Operation, TypeFailure
 from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.source.annotations import Any, Callable, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.source.values import ConfigValue
 
     Act = Callable[[Any, LlamaFactoryConfig], object]
 
@@ -214,7 +211,7 @@ def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
         except NoSuchField:
             raise
         except Exception as error:
-            found[field] = TypeFailure(field, fails_at, error)
+            found[field] = TypeFailure(field, fails_at, error.with_traceback(None))
     return list(found.values())
 
 

@@ -7,13 +7,10 @@ Source: llamafactory 0.9.5 hparams/parser.py:85-99 (read_args), 0.9.3 :65-79, 0.
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import Document, Problem
 from cfglint.source.loaders import Loader, YamlLoader
 from cfglint.source.omegaconf import container
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigValue
 
 OMEGACONF_LOADS = Releases((0, 9, 4))
 OMEGACONF_MERGES = Releases((0, 9, 3), (0, 9, 4))

@@ -11,13 +11,10 @@ from __future__ import annotations
 from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, FUSED, INT8, NF4, NF4_DOUBLE, NONE, Lora, Settings
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.frameworks.memory_inputs import Inputs, Model
-    from cfglint.source.values import ConfigValue
 
 STAGES = ("pt", "sft")
 PAIRS = ("dpo", "rm")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
+from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, Fields, History
 from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES, RELEASES
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, Callable, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-    from typing import Any
-
-    from cfglint.frameworks.history import Fields
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
 
 ARGUMENTS, TEMPLATES = "arguments", "templates"
 CHOICES, REQUIRED = UNTIL + 1, UNTIL + 2

@@ -8,18 +8,15 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.source_fields import PLAIN, SEQ2SEQ, alternatives, constant, enum_of, field_options, json_type
+from cfglint.source.annotations import Any, Callable, ConfigValue, Mapping
 from cfglint.source.python.package import Module, SourceError, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
-    from typing import Any
 
-    from cfglint.source.values import ConfigValue
-
-    Raw = dict[str, Any]
-    Fact = tuple[Any, ...]
+Raw = dict[str, Any]
+Fact = tuple[Any, ...]
 
 PACKAGE = "hparams/parser.py"
 CLASSES = (  # in the order in which they are built

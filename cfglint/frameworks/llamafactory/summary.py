@@ -5,11 +5,8 @@ from __future__ import annotations
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.huggingface.batch import steps
 from cfglint.frameworks.huggingface.summary import account as trainer_account
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, Item, Summary
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 
 def account(config: LlamaFactoryConfig) -> Summary:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import LineFramework
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.launch_facts import Launch
+from cfglint.source.annotations import Final
 
 KIND: Final = "megatron"
 REQUIRED = ("micro_batch_size", "num_layers", "hidden_size", "num_attention_heads")  # without these, Megatron-LM does not start
@@ -19,7 +15,6 @@ class Megatron(LineFramework):
 
     kind = KIND
     title = "Megatron-LM"
-    estimates_memory = True
     no_generator = "Megatron-LM has no config files: its settings are the arguments of the launch line"
     parts = {
         "config": "megatron.config.MegatronConfig",

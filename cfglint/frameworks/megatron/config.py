@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron import FRAMEWORK
+from cfglint.source.annotations import Sequence
+from cfglint.source.document import Document
 from cfglint.source.shell.words import WORDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document
 
 
 class MegatronConfig(Config):

@@ -5,12 +5,8 @@ from __future__ import annotations
 from cfglint.frameworks.base import CERTAIN, NO_MATCH
 from cfglint.frameworks.huggingface import relative_of, top_keys
 from cfglint.frameworks.swift import MEGATRON, RELATIVE, WRITTEN, SwiftCommands
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.source.document import Document
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document
 
 KIND: Final = "megatron_swift"
 

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.megatron_swift.batch import data_parallel
+from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.refusal import Refusal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
+from cfglint.source.annotations import Iterator
 
 INPUT, SIZES, OPTIONS = "SWM001", "SWM002", "SWM003"
 MODEL_NAMED = Releases((4, 5, 3))

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron_swift import FRAMEWORK
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import megatron_arguments
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.frameworks.swift.parser import INVALID
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.refusal import Refusal
-    from cfglint.source.document import Document
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Sequence
+from cfglint.source.document import Document
 
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
-from cfglint.source.document import MAPPING
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.source.annotations import Final
+from cfglint.source.document import MAPPING, Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.source.document import Document
     from cfglint.source.loaders import Loader
 
 KIND: Final = "neox"
@@ -56,7 +54,6 @@ class NeoX(Framework):
 
     kind = KIND
     title = "GPT-NeoX"
-    estimates_memory = True
     package = "gpt-neox"
     newest = NEWEST
     rule_families = {"NEO": title}

@@ -8,16 +8,14 @@ from __future__ import annotations
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.neox.python_errors import describe, hollow, is_integer, raised
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
+from cfglint.source.annotations import Any, ConfigValue
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.values import ConfigValue
 
-    Terms = tuple[Any, Any, Any]
+Terms = tuple[Any, Any, Any]
 
 TOTAL = "train_batch_size"
 MICRO = "train_micro_batch_size_per_gpu"

@@ -7,13 +7,13 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.numbers import is_number
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.neox.merge import MergedFiles
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 COPIES = {
     "zero_reduce_scatter": "reduce_scatter",
@@ -40,10 +40,10 @@ class Attention(Record):
 
 
 class Derived(Record):
-    """The derived values of a config, each computed on first use."""
+    """The derived values of a config. `expanded` has the attention list after its expansion, or the exception, once it was asked for."""
 
     config: MergedFiles
-    _attention: Attention | str | None = None
+    expanded: list[Attention | str]
 
     @property
     def pipe(self) -> int | None:
@@ -142,14 +142,14 @@ class Derived(Record):
         return expanded if isinstance(expanded, str) else None
 
     def _expanded(self) -> Attention | str:
-        if self._attention is None:
+        if not self.expanded:
             written = self.config.argument("attention_config")
             layers = self.config.argument("num_layers")
             try:
-                self._attention = expand([[["global"], layers]] if written is None else written, layers)
+                self.expanded.append(expand([[["global"], layers]] if written is None else written, layers))
             except Exception as error:
-                self._attention = f"{type(error).__name__}: {error}"
-        return self._attention
+                self.expanded.append(f"{type(error).__name__}: {error}")
+        return self.expanded[0]
 
     def held(self, name: str) -> ConfigValue:
         """The value of a field as the type check sees it."""

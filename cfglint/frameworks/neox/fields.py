@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.neox._tables import CHOICES, FIELDS, MEMBERS, REMOVED, SINCE
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
 
 PLAIN_TYPES = ("int", "float", "str", "bool", "list", "dict")
 FIRST_WITHOUT_TAGS = (3,)

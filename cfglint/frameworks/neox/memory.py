@@ -23,11 +23,8 @@ from cfglint.batch.memory.settings import (
 )
 from cfglint.batch.memory.shape import Shape, ceiling
 from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.sizes import GATED, widths
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.neox.config import NeoXConfig
 
 VOCABULARY = 50257  # of the GPT-2 tokenizer; the real one comes from the tokenizer's files
 PRECISIONS = {"fp16": FP16, "bfloat16": BF16, "fp32": FP32}

@@ -7,21 +7,13 @@ import os
 from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox._tables import FIELDS
-from cfglint.frameworks.neox.fields import check_of, default, fields_of_release, known
-from cfglint.source.document import Problem
+from cfglint.frameworks.neox.fields import Check, check_of, default, fields_of_release, known
+from cfglint.source.annotations import ConfigValue, Sequence
+from cfglint.source.document import Document, Path, Problem
 from cfglint.source.loaders import YAML11_FULL
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.neox.fields import Check
-    from cfglint.source.document import Document, Path
-    from cfglint.source.values import ConfigValue
-
 
 ATTENTION_TYPES = "ATTENTION_TYPE_CHOICES"  # the constant of neox_args.py
 ARGUMENT_CLASSES = ("megatron", "neox_arguments")  # the folder of these classes in a copy of GPT-NeoX

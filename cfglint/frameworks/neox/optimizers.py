@@ -6,17 +6,12 @@ deepspeed/ops/adam/fused_adam.py:87.
 
 from __future__ import annotations
 
+from cfglint.frameworks.neox.derive import Derived
 from cfglint.frameworks.neox.python_errors import describe
+from cfglint.source.annotations import Any, Callable, Iterator
 from cfglint.source.numbers import is_number
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from cfglint.frameworks.neox.derive import Derived
-
-    Range = tuple[str, Callable[[Any], bool], str]
+Range = tuple[str, Callable[[Any], bool], str]
 
 SM3: list[Range] = [
     ("lr", lambda value: value >= 0, "Invalid learning rate: {}"),

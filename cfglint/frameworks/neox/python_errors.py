@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import Any, Callable, ConfigValue
 
 
 def raised(operation: Callable[[], Any]) -> str | None:

@@ -10,16 +10,14 @@ import math
 
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.python_errors import raised
+from cfglint.source.annotations import Callable, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.values import ConfigValue
 
-    Unbuildable = tuple[str, str, str]  # argument, message, exception
+Unbuildable = tuple[str, str, str]  # argument, message, exception
 
 GATED = ("geglu", "reglu", "bilinear", "swiglu", "glu")
 NEGATIVE = "RuntimeError: Trying to create tensor with negative dimension {}"

@@ -5,16 +5,12 @@ from __future__ import annotations
 from math import inf, log
 
 from cfglint.batch import steps as arithmetic
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox import steps
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import is_integer
 from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Summary, nodes
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.neox.config import NeoXConfig
-
 
 LONGEST = 10**18  # steps of a run
 MOST_POINTS = 1_000_000  # checkpoints

@@ -6,14 +6,10 @@ from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
+from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.versions import parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import Launch
-    from cfglint.source.document import Document, Path
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document, Path
 
 KIND: Final = "swift"
 PACKAGE = "ms-swift"
@@ -47,7 +43,6 @@ class Swift(SwiftCommands):
     title = "ms-swift"
     repository_owners = ("modelscope",)
     base = TRAINER.kind
-    estimates_memory = True
     parses_command = True
     rule_families = {"SWF": title}
     rules = "arguments checks no_effect"

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.fields import defaults, has_field
+from cfglint.frameworks.swift.fields import Arguments as OfCommand
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.frameworks.swift.fields import Arguments as OfCommand
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Mapping
 
 GLOBAL = 16  # samples of a step, at least, where the accumulation is not set
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4

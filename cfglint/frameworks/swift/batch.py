@@ -9,13 +9,13 @@ from __future__ import annotations
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.resolved_batch import Batch, Layout
+from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
-    from cfglint.frameworks.swift.config import SwiftConfig
-    from cfglint.source.values import ConfigValue
 
 GENERATING = ("grpo", "gkd")
 GRPO, KTO = "grpo", "kto"

@@ -11,14 +11,10 @@ from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift import preference_checks
 from cfglint.frameworks.swift.arguments import PLUGINS
 from cfglint.frameworks.swift.batch import GRPO
+from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.source.annotations import Iterator
 
 MODEL, DATA, DEVICES, JSON = "SWF010", "SWF011", "SWF012", "SWF013"
 FSDP, ATTENTION, QUANTIZATION, CONFLICT = "SWF014", "SWF015", "SWF016", "SWF017"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.swift import COMMANDS
 from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigValue
+from cfglint.source.document import Document
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
+from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document
-    from cfglint.source.shell.placed_text import Text
-    from cfglint.source.values import ConfigValue
 
 FILE_WINS: Version = (4,)  # before, `--config` names a file, which overrides the line
 CONFIG = "config"  # the option that names a file before 4.0

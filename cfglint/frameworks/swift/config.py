@@ -5,24 +5,18 @@ from __future__ import annotations
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift import FRAMEWORK
 from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.command_line import command_of, devices_per_process
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.frameworks.swift.parser import INVALID
+from cfglint.frameworks.swift.parser import INVALID, RefusedWords
 from cfglint.frameworks.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.refusal import Refusal
-    from cfglint.frameworks.swift.parser import RefusedWords
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document
-    from cfglint.source.values import ConfigValue
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Collection, ConfigValue, Mapping, Sequence
+from cfglint.source.document import Document
 
 OWN_LOADER = ("sft", "pt")  # commands whose batches are those of ms-swift's own loader,
 OWN_LOADER_TYPES = ("dpo",)  # and kinds of preference training

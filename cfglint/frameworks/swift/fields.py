@@ -7,15 +7,9 @@ from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults, type_of
 from cfglint.frameworks.swift._tables import FIELDS, LIBRARIES, SPANS
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, ConfigValue, Mapping
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
 
 HISTORY = History(FIELDS, SPANS)
 CHOICES = UNTIL + 1

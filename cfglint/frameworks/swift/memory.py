@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.batch.memory.settings import Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.memory.settings import Settings
-    from cfglint.frameworks.memory_inputs import Inputs, Model
-    from cfglint.frameworks.swift.config import SwiftConfig
-    from cfglint.source.values import ConfigValue
 
 MODELLED = ("sft", "pt", "dpo", "kto", "orpo", "cpo", "simpo", "rm")
 PAIRS = ("dpo", "orpo", "cpo", "simpo", "rm")  # a micro batch consists of chosen and rejected rows

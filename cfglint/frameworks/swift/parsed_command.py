@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.command_line import CONFIG, FILE_WINS, VISIBLE, has_known_options, named_by_option, named_file, shown_devices
-from cfglint.frameworks.swift.fields import exists
+from cfglint.frameworks.swift.fields import Arguments, exists
 from cfglint.frameworks.swift.parser import LEFT, RefusedWords, as_words, parse
 from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.refusal import Refusal
-    from cfglint.frameworks.swift.fields import Arguments
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 ENVIRONMENT = "ENV"  # a key of a file, for variables
 

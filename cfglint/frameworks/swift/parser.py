@@ -6,17 +6,12 @@ Source: ms-swift 4.6.0 pipelines/base.py:35-44, utils/utils.py:178-190; transfor
 from __future__ import annotations
 
 from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
+from cfglint.frameworks.swift.fields import Arguments, SwiftArgument
 from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import ConfigTable, ConfigValue, Mapping
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.frameworks.swift.fields import Arguments, SwiftArgument
-    from cfglint.source.values import ConfigTable, ConfigValue
-
-    Words = list[str] | Unknown
+Words = list[str] | Unknown
 
 NO = "no_"  # before the name of a flag that is true by default
 LEFT = "left over"  # words that no argument takes: ms-swift refuses them after everything else

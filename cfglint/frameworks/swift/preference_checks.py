@@ -9,14 +9,9 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.batch import GENERATING, GRPO, SIZE, STEPS, generation
+from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.source.annotations import Any, Callable, Iterator, Mapping
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from cfglint.frameworks.swift.config import SwiftConfig
 
 METHOD, ROLLOUT, GENERATIONS = "SWF018", "SWF019", "SWF020"
 

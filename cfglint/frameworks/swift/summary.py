@@ -5,13 +5,9 @@ from __future__ import annotations
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
-from cfglint.frameworks.summary import BATCH, GPUS, LAUNCH, LENGTH, Item
+from cfglint.frameworks.summary import BATCH, GPUS, LAUNCH, LENGTH, Item, Summary
 from cfglint.frameworks.swift.batch import SIZE, STEPS, generation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.frameworks.swift.config import SwiftConfig
 
 
 def account(config: SwiftConfig) -> Summary:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Path
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Collection, Final
+from cfglint.source.document import Document, Path
 
 KIND: Final = "trl"
 PACKAGE = "trl"
@@ -69,7 +64,6 @@ class Trl(Framework):
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED
-    estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     history_tables = ("trl.releases.ENTRY", "trl.releases.HISTORY")
     parts = {

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.arguments import DICT_FIELDS, Arguments
+from cfglint.frameworks.trl.fields import Fields
 from cfglint.frameworks.trl.releases import HISTORY
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.trl.fields import Fields
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigTable
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigTable
 
 # Fields that take inline JSON in addition to those of TrainingArguments, and the first release in which they do
 # (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).

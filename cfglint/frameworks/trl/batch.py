@@ -14,19 +14,18 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.batch import as_integer, steps
-from cfglint.frameworks.trl.config import REPEATS
+from cfglint.frameworks.trl.arguments import TrlArguments
+from cfglint.frameworks.trl.config import REPEATS, TrlConfig
 from cfglint.frameworks.trl.fields import SAME_LOOP
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
-    from cfglint.frameworks.trl.arguments import TrlArguments
-    from cfglint.frameworks.trl.config import TrlConfig
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
 
-    Number = int | float | None
+Number = int | float | None
 
 GENERATING = tuple(REPEATS)
 ACCUMULATES: Version = (0, 17, 0)  # from here on one generation supplies all micro batches of an accumulation

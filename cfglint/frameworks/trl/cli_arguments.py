@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import Words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Document
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 
 class TrlWords(Words):

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from cfglint.frameworks.accelerate.launcher_options import is_option
+from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigValue, Sequence
+from cfglint.source.document import Document, Path
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.frameworks.base import Framework
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Path
-    from cfglint.source.values import ConfigValue
 
 PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the command passes the key
 # From here on TRL's command reads the file (before, it passes the line to its script, or refuses `--config`), and passes unknown

@@ -10,11 +10,8 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operation
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.trl.config import TrlConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.frameworks.trl.config import TrlConfig
+from cfglint.source.annotations import ConfigValue
 
 DIVIDES_FIRST = (0, 20, 0)  # from here on GRPO divides by the number of generations before it compares it with 2
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow

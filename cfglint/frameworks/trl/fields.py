@@ -13,14 +13,14 @@ from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.trl.classes import CLASSES
 from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from cfglint.frameworks.program import ProgramFacts
-    from cfglint.frameworks.versions import Version
 
 CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer

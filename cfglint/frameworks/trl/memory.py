@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import LOSS_CHUNKED, NONE, ZERO, Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.trl import PACKAGE
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.record import changed
 from cfglint.source.shell.tables import names
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.memory_inputs import Inputs, Model
-    from cfglint.frameworks.trl.config import TrlConfig
 
 FUSED_HEAD = (1, 16)  # SFT's loss without complete logits; the releases between 1.0 and this one were not examined
 READ_BEFORE = (1,)

@@ -10,14 +10,9 @@ from __future__ import annotations
 from cfglint.frameworks import argparse_types
 from cfglint.frameworks.argparse_types import invalid_value, spellings
 from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 NULL_WORDS = ("none", "null")
 NULL_WORDS_READ = (1, 6, 0)  # from here on TRL's own parser treats `none` as null for an optional field (scripts/_hf_argparser.py)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.history import History, holds
 from cfglint.frameworks.trl._tables import ENTRIES, FIELDS, RELEASES, SPANS, STABLE, TRANSFORMERS_NEEDED, TRANSFORMERS_OF_THE_DAY
-from cfglint.frameworks.versions import dotted, parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.versions import Version
+from cfglint.frameworks.versions import Version, dotted, parse_version
 
 HISTORY = History(FIELDS, SPANS)
 ENTRY = History(ENTRIES)  # of an entry of `datasets`

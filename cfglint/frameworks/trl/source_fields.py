@@ -10,17 +10,14 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.source_fields import constant, listed, made
+from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.python.package import Module, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-    from typing import Any
 
-    from cfglint.source.values import ConfigValue
-
-    Raw = dict[str, Any]
+Raw = dict[str, Any]
 
 CONFIGS = {
     "sft": "SFTConfig",

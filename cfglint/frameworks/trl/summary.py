@@ -5,14 +5,10 @@ from __future__ import annotations
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.batch import as_integer, of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
-from cfglint.frameworks.summary import BATCH, GPUS, LENGTH
+from cfglint.frameworks.summary import BATCH, GPUS, LENGTH, Summary
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generation
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.document import Written
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.trl.config import TrlConfig
 
 
 def account(config: TrlConfig) -> Summary:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import LineFramework
+from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.source.annotations import Final
+from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-    from cfglint.source.document import Document
     from cfglint.source.loaders import Loader
 
 KIND: Final = "verl"

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.frameworks.verl.sizes import ACTOR, BATCH, GLOBAL_MICRO, MICRO
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.verl.config import VerlConfig
-    from cfglint.frameworks.verl.sizes import Sizes
+from cfglint.frameworks.verl.config import VerlConfig
+from cfglint.frameworks.verl.sizes import ACTOR, BATCH, GLOBAL_MICRO, MICRO, Sizes
 
 
 def batch(config: VerlConfig) -> Batch:

@@ -26,14 +26,12 @@ from cfglint.frameworks.verl.sizes import (
     uses_critic,
     uses_reference,
 )
+from cfglint.frameworks.verl.values import ComposedConfig
+from cfglint.source.annotations import ConfigValue, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.verl.values import ComposedConfig
-    from cfglint.source.values import ConfigValue
 
 CONFIG: Stage = "config"
 INIT: Stage = "init"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 
-from cfglint.findings.rule import KEY, LAUNCH
+from cfglint.findings.rule import KEY, LAUNCH, Finding, Rule
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import FORK_KEYS, Config
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import (
+    Location,
     UnknownFolder,
     lacks_program,
     located,
@@ -23,6 +26,8 @@ from cfglint.frameworks.verl.search_path import (
 )
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import ComposedConfig, unknown
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Sequence
+from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError
@@ -31,21 +36,11 @@ from cfglint.source.hydra.values import Sweep
 from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
 from cfglint.source.shell.command import CommandDocument, stands_for_more
-from cfglint.source.shell.placed_text import UNKNOWN
+from cfglint.source.shell.placed_text import UNKNOWN, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from cfglint.findings.rule import Finding, Rule
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.refusal import Refusal
-    from cfglint.frameworks.verl.search_path import Location
-    from cfglint.source.document import Document, Node
     from cfglint.source.hydra.defaults_list import Repository
-    from cfglint.source.shell.placed_text import Text
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one

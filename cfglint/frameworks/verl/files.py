@@ -6,12 +6,9 @@ import posixpath
 
 from cfglint.frameworks.history import DEFAULT, History
 from cfglint.frameworks.verl._tables import FIELDS, SPANS
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.hydra.defaults_list import Source
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 HISTORY = History(FIELDS, SPANS)
 DEFAULTS, HEADER, CLASS = "@defaults", "@package", "class "

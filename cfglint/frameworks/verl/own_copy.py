@@ -5,13 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from cfglint.frameworks.versions import is_version, parse_version
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.frameworks.versions import Version
+from cfglint.frameworks.versions import Version, is_version, parse_version
+from cfglint.source.annotations import Callable
 
 VERSION_FILE = "version/version"
 ENGINE_WORKERS = "workers/engine_workers.py"

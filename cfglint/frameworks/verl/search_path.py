@@ -7,25 +7,21 @@ import posixpath
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.verl.files import ReleaseFiles
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import Version, parse_version
+from cfglint.source.annotations import Any, Sequence
+from cfglint.source.document import Document
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.defaults_list import CompositionError, DefaultsList
 from cfglint.source.hydra.folders import FILE, PACKAGE, ConfigFolder, SearchPath, further_folders
-from cfglint.source.project_files import ROOT
+from cfglint.source.project_files import ROOT, Project
 from cfglint.source.record import Record
+from cfglint.source.shell.placed_text import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from cfglint.frameworks.launch_facts import Launch
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document
     from cfglint.source.hydra.defaults_list import Repository
-    from cfglint.source.project_files import Project
-    from cfglint.source.shell.placed_text import Text
 
 PACKAGE_NAME = "verl"
 PPO = "verl.trainer.main_ppo"

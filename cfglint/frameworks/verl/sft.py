@@ -7,6 +7,7 @@ Source: verl 0.3.0 to 0.7.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz, 
 from __future__ import annotations
 
 from cfglint.frameworks.chosen_sizes import ChosenSizes
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
@@ -16,14 +17,9 @@ from cfglint.frameworks.verl.checks import INIT, STEP
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import primary_of
 from cfglint.frameworks.verl.sizes import BATCH
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.verl.values import ComposedConfig
-    from cfglint.source.document import Document
+from cfglint.frameworks.verl.values import ComposedConfig
+from cfglint.source.annotations import Iterator, Sequence
+from cfglint.source.document import Document
 
 MICRO = "data.micro_batch_size_per_gpu"
 SETTINGS = (

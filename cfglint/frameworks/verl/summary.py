@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
+from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.sizes import ACTOR, MINI, ROLLOUT, SAMPLES, STRATEGY, uses_critic, uses_reference
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.verl.config import VerlConfig
 
 SETTINGS = (
     (LAUNCH, "nodes", "trainer.nnodes"),

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from cfglint.batch.equation import divisors
 from cfglint.frameworks.chosen_sizes import ChosenSizes
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.verl.checks import LOG_PROB, failed
+from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.sizes import BATCH, CRITIC, GLOBAL_MICRO, MICRO, MINI, REF, ROLLOUT, SAMPLES, Sizes, uses_critic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.refusal import Refusal
-    from cfglint.frameworks.verl.config import VerlConfig
+from cfglint.source.annotations import Iterator
 
 NODES, PER_NODE = "trainer.nnodes", "trainer.n_gpus_per_node"
 CRITIC_MINI, CRITIC_MICRO = f"{CRITIC}.ppo_mini_batch_size", f"{CRITIC}.ppo_micro_batch_size_per_gpu"

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl.files import fields_of_class
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Mapping
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 
 class ComposedConfig:

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.accelerate.launcher_options import FLAGS
-from cfglint.frameworks.launch_line import NamedFile, Option
-from cfglint.launch.launcher import Launcher, integer, not_an_integer
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile, Option
+from cfglint.launch.launcher import Launcher, Size, integer, not_an_integer
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.annotations import Any
+from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import derived
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.launcher import Size
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
 
 SHORT = {"-m": "module", "-q": "quiet", "-h": "help", "-t": "tee"}
 TYPES = ("multi_gpu", "tpu", "tpu_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")

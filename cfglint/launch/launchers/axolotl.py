@@ -5,15 +5,10 @@ Source: axolotl 067b021c8 src/axolotl/cli/utils/train.py.
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import NamedFile
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile
 from cfglint.launch.launchers import accelerate, torchrun
-from cfglint.source.shell.placed_text import literal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text, literal
 
 
 class AxolotlLauncher(accelerate.OfAccelerate):

@@ -5,19 +5,13 @@ Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfil
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, NamedFile
-from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
+from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
+from cfglint.launch.launcher import Launcher, Size, SizePlace, device_list, not_an_integer
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.options import read_options
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.launcher import Size
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.annotations import Iterator
+from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(
     (

@@ -5,15 +5,10 @@ Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_ar
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import MACHINE, NamedFile
+from cfglint.frameworks.launch_line import MACHINE, LaunchLine, NamedFile
 from cfglint.launch.launcher import Launcher
-from cfglint.source.shell.placed_text import after_mark, literal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text, after_mark, literal
 
 
 class Deepy(Launcher):

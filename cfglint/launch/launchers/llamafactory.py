@@ -5,18 +5,11 @@ Source: LLaMA-Factory ff6d4d12e src/llamafactory/launcher.py.
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import NamedFile
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile
 from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables
-from cfglint.launch.machine import VISIBLE, number, visible
-from cfglint.source.shell.placed_text import literal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.machine import Machine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
-
+from cfglint.launch.machine import VISIBLE, Machine, number, visible
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text, literal
 
 ON = ("true", "y", "1")
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.launch.launcher import PYTHON, Launcher
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.launcher import Size
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.launch.launcher import PYTHON, Launcher, Size
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text
 
 
 class Python(Launcher):

@@ -5,17 +5,11 @@ Source: ms-swift 4.6.0 swift/cli/main.py.
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import NamedFile
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile
 from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables
 from cfglint.launch.machine import number, visible
-from cfglint.source.shell.placed_text import literal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
-
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text, literal
 
 TRAINERS = ("sft", "pt", "rlhf")
 FILES = (".yaml", ".yml", ".json")

@@ -5,17 +5,12 @@ Source: torch 2.13.0 torch/distributed/run.py (get_args_parser, parse_min_max_nn
 
 from __future__ import annotations
 
-from cfglint.launch.launcher import Launcher, integer
-from cfglint.launch.machine import number, visible
+from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.launch.launcher import Launcher, Size, integer
+from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.launcher import Size
-    from cfglint.launch.machine import Machine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(("help", "standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env"))
 SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}

@@ -5,14 +5,11 @@ Source: torchtune 0.6.1 torchtune/_cli/run.py (Run._run_cmd): torchrun's options
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import Launcher
 from cfglint.launch.launchers import torchrun
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text
 
 TRAINS = ("finetune", "dpo", "ppo", "grpo", "knowledge_distillation", "qat")
 

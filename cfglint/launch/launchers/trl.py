@@ -8,19 +8,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.frameworks.accelerate.launcher_options import FLAGS, PACKAGED, PACKAGED_PROCESSES
-from cfglint.frameworks.launch_line import NamedFile, Option, Options
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile, Option, Options
 from cfglint.launch.launchers import accelerate
 from cfglint.launch.options import is_option
-from cfglint.source.shell.placed_text import after_mark, literal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
-
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.annotations import Any
+from cfglint.source.shell.placed_text import Text, after_mark, literal
 
 TRAINERS = ("sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "bco", "cpo", "orpo", "ppo")
 

@@ -5,13 +5,10 @@ Source: xtuner b934f4620 xtuner/entry_point.py.
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import Launcher
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.surroundings import Surroundings
-    from cfglint.source.shell.placed_text import Text
+from cfglint.launch.surroundings import Surroundings
+from cfglint.source.shell.placed_text import Text
 
 
 class XTuner(Launcher):

@@ -9,10 +9,7 @@ import ast
 from functools import lru_cache
 
 from cfglint.launch.programs.objects import NONE, Opaque, Sequence, Value, unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from cfglint.source.annotations import Iterator
 
 LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLUGINS = ("DataLoaderConfiguration", "DeepSpeedPlugin", "GradientAccumulationPlugin")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from cfglint.frameworks import fields_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS, PARSED
+from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.frameworks.program import HF_PARSERS, TRL_PARSER, ProgramFacts
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.programs.checks import Known, problems
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.command import CommandDocument
 
 
 def match_arguments(line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> None:

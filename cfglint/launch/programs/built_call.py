@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.launch.programs.scopes import Scope
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
     from collections.abc import Set as AbstractSet
-
-    from cfglint.launch.programs.scopes import Scope
 
 
 class BuiltCall:

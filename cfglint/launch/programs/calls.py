@@ -9,8 +9,9 @@ import ast
 
 from cfglint.frameworks import kind_of_class
 from cfglint.launch.programs import accelerators, library, line_parsers, object_methods
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import STARRED, Interpreter
-from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.modules import External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
     OPEN,
     Built,
@@ -26,19 +27,11 @@ from cfglint.launch.programs.objects import (
     same,
     unknown,
 )
-from cfglint.launch.programs.scopes import FUNCTIONS, dotted
-from cfglint.source.budget import Exhausted
+from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.source.annotations import Any
+from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.modules import Modules, ProgramModule
-    from cfglint.launch.programs.scopes import Scope
-    from cfglint.source.budget import Budget
 
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 ENGINE = "deepspeed.initialize"

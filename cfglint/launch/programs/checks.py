@@ -12,21 +12,15 @@ from itertools import pairwise
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, refusals
-from cfglint.frameworks.launch_line import LineProblem
-from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER
+from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
+from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.launcher import launcher_of
+from cfglint.source.annotations import Container, Iterator
 from cfglint.source.shell.command import is_placeholder, stands_for_more
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from cfglint.frameworks.launch_line import Argument, LaunchLine
-    from cfglint.frameworks.program import Field, ProgramFacts
-    from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
 TAKES_ONE = {"report_to": Releases((4, 40, 0), package="transformers")}  # options that took several words before

@@ -12,6 +12,7 @@ from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS, PARSED
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.classes import known_fields, text_annotation, type_of
+from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     NONE,
@@ -22,20 +23,19 @@ from cfglint.launch.programs.objects import (
     OpenFile,
     Sequence,
     Value,
+    Words,
     plain,
     unknown,
     wrapped,
 )
 from cfglint.launch.programs.scopes import Scope
+from cfglint.source.annotations import Any
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.programs.interpreter import Interpreter
-    from cfglint.launch.programs.objects import Given, Named, Words
+    from cfglint.launch.programs.objects import Given, Named
 
 OPEN_LINE = "the launch line may give it"
 

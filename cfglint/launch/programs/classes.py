@@ -12,16 +12,11 @@ from cfglint.frameworks import fields_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import MISSING, Field
 from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
-from cfglint.launch.programs.modules import Definition, External
+from cfglint.launch.programs.modules import Definition, External, Modules
 from cfglint.launch.programs.scopes import Scope, dotted
+from cfglint.source.annotations import Any
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.programs.modules import Modules
 
 SEQ2SEQ_PATH = "transformers/training_args_seq2seq.py"
 SEQ2SEQ = {  # transformers 5.23.0 training_args_seq2seq.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.objects import (
     OPEN,
     UNCLEAR,
@@ -16,12 +17,10 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
+from cfglint.source.annotations import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.programs.interpreter import Interpreter
     from cfglint.launch.programs.objects import Given
 
 

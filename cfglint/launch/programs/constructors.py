@@ -12,25 +12,22 @@ from cfglint.frameworks import kind_of_class, trainer_of_class
 from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.built_call import AcceleratorCall, BuiltCall, EngineConfig
-from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, linearized, read_class
+from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, known_fields, linearized, read_class
 from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.flags import engine_values
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Definition, External, targets_of
 from cfglint.launch.programs.objects import UNCLEAR, plain
-from cfglint.launch.programs.scopes import FUNCTIONS, dotted
+from cfglint.launch.programs.parsers import Construction
+from cfglint.launch.programs.runs_of_program import Evaluated
+from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
 from cfglint.launch.programs.trainers import is_arguments
+from cfglint.source.annotations import Iterator
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
-
-    from cfglint.launch.programs.classes import Dataclass
-    from cfglint.launch.programs.parsers import Construction
-    from cfglint.launch.programs.runs_of_program import Evaluated
-    from cfglint.launch.programs.scopes import Scope
 
 MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments

@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.launch.programs.objects import PROJECT
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+from cfglint.source.annotations import Any, Callable, Mapping
 
 PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "main", "spelled")
 UNCOMPARED = ("read", "files")  # the files of a project are the same for all evaluations of its programs

@@ -5,9 +5,15 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from cfglint.frameworks.program import ProgramFacts
 from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.programs.built_call import BuiltCall
+from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.literals import literal
+from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import OPEN, UNCLEAR, Mapping, Value, plain, same, unknown
+from cfglint.launch.programs.runs_of_program import Evaluated
+from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
@@ -15,13 +21,6 @@ from cfglint.source.python.literals import Offsets, node_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
-    from typing import Any
-
-    from cfglint.frameworks.program import ProgramFacts
-    from cfglint.launch.programs.built_call import BuiltCall
-    from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.modules import ProgramModule
-    from cfglint.launch.programs.runs_of_program import Evaluated
 
 NO_REASON = "the program computes it"
 MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries to edit each

@@ -7,7 +7,7 @@ import operator
 
 from cfglint.frameworks import fields_of_class, kind_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
     ITEMS,
     NONE,
@@ -29,6 +29,7 @@ from cfglint.launch.programs.objects import (
     Opaque,
     OpenFile,
     Sequence,
+    Slots,
     Value,
     computed,
     same,
@@ -37,15 +38,8 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.scopes import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from cfglint.launch.programs.modules import Modules
-    from cfglint.launch.programs.objects import Slots
-    from cfglint.source.budget import Budget
+from cfglint.source.annotations import Any, Callable, Iterable, Iterator
+from cfglint.source.budget import Budget
 
 LONGEST = 10_000  # characters of a string, items of a list
 LARGEST = 10**15

@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 from itertools import chain
 
+from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.source.annotations import Callable, Iterable, Iterator
+from cfglint.source.project_files import Project
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.source.project_files import Project
 
 
 class Found(Record):

@@ -11,16 +11,10 @@ from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.program import MISSING, Field
 from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
 from cfglint.launch.programs.modules import Definition, External, assigned_names
-from cfglint.launch.programs.parsers import called, changes_words, in_try
+from cfglint.launch.programs.parsers import Construction, called, changes_words, in_try
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.source.annotations import Any, Iterator
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from cfglint.launch.programs.parsers import Construction
 
 DEEPEST = 5  # depth of functions that pass the parser on
 DEEPSPEED = "deepspeed/__init__.py"

@@ -6,22 +6,17 @@ import posixpath
 from functools import lru_cache
 
 from cfglint.launch.programs import config_files
+from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.interpreter import Interpreter
+from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import PROJECT, Mapping, Value, unknown, wrapped
+from cfglint.source.annotations import ConfigValue, Iterable
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
 from cfglint.source.hydra.defaults_list import GLOBAL, CompositionError, Source
 from cfglint.source.hydra.overrides import ADD, CHANGE, FORCE, HydraOverride, OverrideError, parse_override
 from cfglint.source.record import changed
 from cfglint.source.shell.placed_text import UNKNOWN
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.interpreter import Interpreter
-    from cfglint.launch.programs.modules import ProgramModule
-    from cfglint.source.values import ConfigValue
 
 MOST_FILES = 256  # whose values are kept
 PACKAGES = {"_root_": GLOBAL, "_group_": None}  # words of older files in a package comment; None is the group's own

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.program import ImportedNames
+from cfglint.frameworks.program import ImportedNames, ProgramFacts
+from cfglint.launch.programs.interpreter import Import
+from cfglint.launch.programs.modules import Modules
+from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.python.call import CallDocument
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.program import ProgramFacts
-    from cfglint.launch.programs.interpreter import Import
-    from cfglint.launch.programs.modules import Modules
-    from cfglint.launch.programs.runs_of_program import Evaluated
-    from cfglint.source.python.literals import Offsets
+from cfglint.source.python.literals import Offsets
 
 PACKAGES = ("transformers", "trl")
 

@@ -11,8 +11,9 @@ import builtins
 import contextlib
 from functools import lru_cache
 
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.expressions import Expressions
-from cfglint.launch.programs.modules import FRAMEWORKS, External, ProgramModule, external, imported
+from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     COUNT,
     ITEMS,
@@ -27,26 +28,18 @@ from cfglint.launch.programs.objects import (
     ModuleObject,
     Opaque,
     Sequence,
+    Slots,
     Value,
     same,
     slots_of,
     unknown,
 )
 from cfglint.launch.programs.scopes import dotted
-from cfglint.source.budget import Exhausted
+from cfglint.source.annotations import Any, Callable, NoReturn
+from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, NoReturn
-
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.modules import Modules
-    from cfglint.launch.programs.objects import Slots
-    from cfglint.source.budget import Budget
-
-    Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
+Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
 
 NOWHERE = ast.Pass()
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop

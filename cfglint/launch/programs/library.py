@@ -11,6 +11,7 @@ import posixpath
 
 from cfglint.launch.programs import config_files, line_parsers
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
+from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     NONE,
@@ -36,14 +37,11 @@ from cfglint.launch.programs.objects import (
     unknown_from,
     wrapped,
 )
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.dataclass_fields import annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.launch.programs.interpreter import Interpreter
     from cfglint.launch.programs.objects import Given, Named
 
 

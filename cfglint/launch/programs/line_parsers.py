@@ -19,15 +19,15 @@ from cfglint.launch.programs.class_parsers import (
     words_of,
 )
 from cfglint.launch.programs.classes import text_annotation, type_of
+from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
-from cfglint.launch.programs.objects import NONE, OPEN, Class, Function, Instance, Mapping, Sequence, Value, plain, unknown, wrapped
+from cfglint.launch.programs.objects import NONE, OPEN, Class, Function, Instance, Mapping, Sequence, Value, Words, plain, unknown, wrapped
 from cfglint.launch.programs.parser_arguments import LineParser, ParserArgument
 from cfglint.launch.programs.scopes import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.programs.interpreter import Interpreter
-    from cfglint.launch.programs.objects import Given, Named, Words
+    from cfglint.launch.programs.objects import Given, Named
 
 FLAGS = {"store_true": True, "store_false": False}
 FIRE = "fire.Fire"

@@ -6,12 +6,8 @@ import ast
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs.modules import Definition
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.launch.programs.scopes import Scope
+from cfglint.launch.programs.scopes import Scope
+from cfglint.source.annotations import Any
 
 COMPUTED = Unknown(("the program computes it",))
 LONGEST = 10_000  # characters of the source of a literal

@@ -5,14 +5,9 @@ from __future__ import annotations
 import ast
 
 from cfglint.launch.programs.classes import linearized
-from cfglint.launch.programs.modules import Definition
+from cfglint.launch.programs.modules import Definition, Modules
 from cfglint.launch.programs.scopes import FUNCTIONS, MOST_SCOPES, Scope, code_of, named_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.launch.programs.modules import Modules
+from cfglint.source.annotations import Iterator
 
 UNASKED = ("__init__", "__post_init__", "__new__")  # run for each object that is made
 

@@ -6,16 +6,11 @@ import ast
 import os
 from functools import cached_property
 
+from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets
-from cfglint.source.python.notebook import read_notebook
+from cfglint.source.python.notebook import Notebook, read_notebook
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.source.python.notebook import Notebook
 
 MOST_MODULES = 60  # modules of a project that are parsed for one program
 DEEPEST = 8  # depth of re-exported names that is followed

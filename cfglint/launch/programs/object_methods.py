@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.launch.programs import accelerators, config_files, line_parsers
 from cfglint.launch.programs.class_parsers import ClassParser
+from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.library import LONGEST, anchored, copied, path_of
 from cfglint.launch.programs.objects import (
     CALLBACKS,
@@ -32,7 +33,6 @@ from cfglint.launch.programs.parser_arguments import LineParser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.programs.interpreter import Interpreter
     from cfglint.launch.programs.objects import Given, Named
 
 

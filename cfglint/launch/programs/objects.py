@@ -6,21 +6,20 @@ import ast
 import itertools
 from functools import cached_property
 
-from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.modules import External, ProgramModule
+from cfglint.source.annotations import Any, Iterable
+from cfglint.source.document import Document, Path
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from cfglint.source.document import Syntax
 
-    from cfglint.launch.programs.modules import ProgramModule
-    from cfglint.source.document import Document, Path, Syntax
-
-    Reason = str | ast.AST
     Given = list["Value"]  # the positional arguments of a call
     Named = dict[Any, "Value"]  # its keywords; None for further, unknown ones
-    Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
+
+Reason = str | ast.AST
+Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
 
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.program import OwnLoop
+from cfglint.frameworks.program import OwnLoop, ProgramFacts
+from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.documents import document_of_call
 from cfglint.launch.programs.objects import DataLoader
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.program import ProgramFacts
-    from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.runs_of_program import Evaluated
+from cfglint.launch.programs.runs_of_program import Evaluated
+from cfglint.source.annotations import Iterator
 
 STEP = "step"
 

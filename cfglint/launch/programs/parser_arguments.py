@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import NONE, Value
+from cfglint.source.annotations import Any
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class ParserArgument:

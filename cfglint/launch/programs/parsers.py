@@ -12,14 +12,9 @@ from cfglint.frameworks.program import HF_PARSERS
 from cfglint.launch.programs.classes import linearized
 from cfglint.launch.programs.literals import keyword, literal, value_of
 from cfglint.launch.programs.modules import Definition, External, assigned_names
-from cfglint.launch.programs.scopes import dotted
+from cfglint.launch.programs.scopes import Scope, dotted
+from cfglint.source.annotations import Iterator
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.launch.programs.scopes import Scope
 
 OTHER_PARSERS = frozenset(
     ("fire", "typer", "click", "absl", "hydra", "simple_parsing", "jsonargparse", "tyro", "docopt", "plac", "omegaconf", "dargparser")

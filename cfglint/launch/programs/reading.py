@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import framework, kind_of_class, kinds
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, read_class
 from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
 from cfglint.launch.programs.context import Context
@@ -12,21 +13,13 @@ from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.methods import with_methods
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.parsers import FROM_FILE, added_arguments, constructions, is_strict, result_names
-from cfglint.launch.programs.runs_of_program import Evaluations, scope_around
-from cfglint.launch.programs.scopes import reachable
+from cfglint.launch.programs.parsers import FROM_FILE, Construction, added_arguments, constructions, is_strict, result_names
+from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
+from cfglint.launch.programs.scopes import Scope, reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
 from cfglint.launch.training import argument_classes
+from cfglint.source.annotations import Callable
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.launch.programs.built_call import BuiltCall
-    from cfglint.launch.programs.parsers import Construction
-    from cfglint.launch.programs.runs_of_program import Evaluated
-    from cfglint.launch.programs.scopes import Scope
 
 
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.launch.programs.calls import ProgramEvaluation
-from cfglint.launch.programs.context import Watched
+from cfglint.launch.programs.built_call import BuiltCall
+from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
+from cfglint.launch.programs.context import Context, Watched
+from cfglint.launch.programs.modules import Modules, ProgramModule
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope
+from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import STEPS, Budget, Exhausted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from cfglint.launch.programs.built_call import BuiltCall
-    from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.modules import Modules, ProgramModule
 
 MOST = 32  # evaluations of one program that are remembered
 MOST_COMMANDS = 8  # subcommands of a program whose line is not known

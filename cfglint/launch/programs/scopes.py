@@ -5,13 +5,8 @@ from __future__ import annotations
 import ast
 from itertools import takewhile
 
-from cfglint.launch.programs.modules import Definition, External, imported
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from cfglint.launch.programs.modules import Modules, ProgramModule
+from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported
+from cfglint.source.annotations import Iterable, Iterator
 
 MOST_SCOPES = 300
 CAUGHT = (["Exception"], ["BaseException"], ["TypeError"], ["ValueError"])

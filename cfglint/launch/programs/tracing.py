@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.launch.programs.modules import Definition
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.launch.programs.modules import Modules, ProgramModule
+from cfglint.launch.programs.modules import Definition, Modules, ProgramModule
+from cfglint.source.annotations import Iterator
 
 MOST = 200  # expressions that are followed
 

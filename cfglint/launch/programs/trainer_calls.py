@@ -6,25 +6,18 @@ import ast
 import re
 
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.program import TrainerCall
+from cfglint.frameworks.program import ProgramFacts, TrainerCall
 from cfglint.launch.programs import unsloth
-from cfglint.launch.programs.calls import field_names
+from cfglint.launch.programs.calls import MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ
 from cfglint.launch.programs.documents import add
 from cfglint.launch.programs.imports import is_copied
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import CALLBACKS, IS_TRAINED, STREAMED, Built, Class, Opaque, Sequence
-from cfglint.launch.programs.runs_of_program import scope_around
+from cfglint.launch.programs.runs_of_program import Evaluated, scope_around
 from cfglint.launch.programs.scopes import is_caught
+from cfglint.source.annotations import Iterator
 from cfglint.source.python.call import CallDocument
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.program import ProgramFacts
-    from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.runs_of_program import Evaluated
 
 PACKAGES = ("transformers", "trl")
 SEQ2SEQ_CLASS = "Seq2SeqTrainingArguments"

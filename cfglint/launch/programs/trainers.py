@@ -6,13 +6,8 @@ import ast
 
 from cfglint.launch.programs.classes import linearized
 from cfglint.launch.programs.modules import Definition, External
-from cfglint.launch.programs.scopes import FUNCTIONS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from cfglint.launch.programs.scopes import Scope
+from cfglint.launch.programs.scopes import FUNCTIONS, Scope
+from cfglint.source.annotations import Container, Iterator
 
 # Methods of the Trainer that checks of its first step, or of its batch, rely on.
 REPLACED = frozenset(

@@ -6,15 +6,10 @@ accept `tokenizer` and the parameters that TRL has moved to its configs; release
 
 from __future__ import annotations
 
+from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.source.annotations import Any, Mapping
 from cfglint.source.shell.tables import names
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from cfglint.launch.programs.modules import Modules
 
 PACKAGE = "unsloth"
 # Fields with another default in some release, or filled from the model where the code does not set them.

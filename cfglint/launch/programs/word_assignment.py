@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, NoReturn
-
-    from cfglint.launch.programs.parser_arguments import LineParser, ParserArgument
+from cfglint.launch.programs.parser_arguments import LineParser, ParserArgument
+from cfglint.source.annotations import Any, NoReturn
 
 UNKNOWN = "\0"  # stands for a word that is unknown
 COMMAND = "\0command"

@@ -8,10 +8,7 @@ from cfglint.frameworks import of_package
 from cfglint.frameworks.versions import is_version
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from cfglint.source.annotations import Callable
 
 # In the package's folder, and next to it: a file that has the version.
 INSIDE = ("version.py", "__version__.py", "_version.py", "VERSION", "__init__.py", "extras/env.py", "version/version")

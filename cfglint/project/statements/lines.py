@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from cfglint.project.statements.requirement import stated
+from cfglint.source.annotations import Collection, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from cfglint.project.statements.statement import Stated
 
 

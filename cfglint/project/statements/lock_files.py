@@ -5,11 +5,10 @@ from __future__ import annotations
 from cfglint.frameworks.versions import is_version, parse_version
 from cfglint.project.statements.requirement import at_ref, exact, is_commit, nightly
 from cfglint.project.statements.statement import Statement, within
+from cfglint.source.annotations import Collection, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from cfglint.project.statements.statement import Stated
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from cfglint.frameworks import repository_owners
 from cfglint.frameworks.versions import is_version
 from cfglint.project.statements.statement import Statement, normalised
+from cfglint.source.annotations import Collection
 from cfglint.source.numbers import DIGITS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 NAME_ENDS = " \t[(<>=!~;@^"
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<")

@@ -6,11 +6,10 @@ import ast
 
 from cfglint.project.statements.requirement import stated
 from cfglint.project.statements.statement import is_side_group
+from cfglint.source.annotations import Collection, Iterable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
     from cfglint.project.statements.statement import Stated
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.source.values import ConfigTable, ConfigValue
-
     Stated = tuple[str, "Statement"]  # a package, and what a file states about it
 
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names

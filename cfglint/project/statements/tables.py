@@ -6,13 +6,11 @@ from cfglint.project.settings_file import ConfigurationError
 from cfglint.project.settings_file import parse as parse_toml
 from cfglint.project.statements.requirement import at_ref, from_specifier, stated
 from cfglint.project.statements.statement import Statement, is_side_group, listed, normalised, within
+from cfglint.source.annotations import Collection, ConfigTable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from cfglint.project.statements.statement import Stated
-    from cfglint.source.values import ConfigTable
 
 
 def parsed(text: str, file: str) -> ConfigTable:

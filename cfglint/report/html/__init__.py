@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.explanation.log_analysis import ENDLESS
+from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
+from cfglint.findings.diagnostic import Outcome
 from cfglint.frameworks import framework
 from cfglint.report.changes import nothing, place, title, urgency
 from cfglint.report.html import chart, pictures, views
@@ -15,21 +16,15 @@ from cfglint.report.html.figures import Numbers
 from cfglint.report.html.page import fragment, page, signs
 from cfglint.report.plans import COLUMNS, format_number, remark, row
 from cfglint.report.summary import LOG_LABELS, sentence
-from cfglint.review.left_out import lines_of
-from cfglint.review.release_groups import grouped_by_release
+from cfglint.review.compare import Comparison
+from cfglint.review.left_out import NotCompared, lines_of
+from cfglint.review.release_groups import ReleaseGroup, grouped_by_release
+from cfglint.review.settings import SettingChange
+from cfglint.source.annotations import ConfigTable, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
-    from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import PlanEntry, PlanTable
-    from cfglint.review.compare import Comparison
-    from cfglint.review.left_out import NotCompared
-    from cfglint.review.release_groups import ReleaseGroup
-    from cfglint.review.settings import SettingChange
-    from cfglint.source.values import ConfigTable
 
 MOST_PLANS = 8  # maximum number of plans with diagrams
 MOST_TRAININGS = 2  # of a log, in the headline

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from cfglint.findings.diagnostic import FileEdit, Fix, Place
+from cfglint.findings.diagnostic import FileEdit, Fix, Place
+from cfglint.source.annotations import Iterable, Sequence
 
 WIDEST = 160  # characters of a line that are shown
 AROUND = 1  # lines shown before and after a finding

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
+from cfglint.findings.diagnostic import Outcome, ReportContext
 from cfglint.frameworks.summary import GPUS
+from cfglint.source.annotations import ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Outcome, ReportContext
     from cfglint.findings.entries import SettingEntry
-    from cfglint.source.values import ConfigValue
 
 AXES = (
     ("tensor parallel", "tensor_parallel"),

@@ -11,12 +11,9 @@ from markupsafe import Markup
 
 from cfglint.report.escapes import shown
 from cfglint.report.html.rules import pages
+from cfglint.report.html.views import FindingView
+from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.version import __version__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.report.html.views import FindingView
-    from cfglint.source.values import ConfigTable, ConfigValue
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to their severity

@@ -7,15 +7,13 @@ from math import inf
 
 from cfglint.frameworks.summary import GPUS
 from cfglint.report.html import layout, step, timeline
+from cfglint.report.html.figures import Numbers
 from cfglint.report.summary import spelled
+from cfglint.source.annotations import Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from markupsafe import Markup
-
-    from cfglint.report.html.figures import Numbers
 
 MOST = 10**15  # the largest number in a diagram
 

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from cfglint.findings.rule import Rule
 from cfglint.report.escapes import shown as harmless
 from cfglint.report.manual import examples, summary
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cfglint.findings.rule import Rule
+from cfglint.source.annotations import Iterable
 
 MOST_WITH_EXAMPLES = 12  # up to this many rules are shown with their examples; with more the page would be too long
 

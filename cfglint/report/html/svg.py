@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from markupsafe import Markup, escape
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from cfglint.source.annotations import Iterable
 
-    Number = float | int
+Number = float | int
 
 
 def number(value: Number) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import cos, pi
 
 from cfglint.report.html import svg
+from cfglint.source.annotations import Callable, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from markupsafe import Markup
 
 SCALE = 1000  # units for the whole run

@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfglint.batch.memory.estimate import PROBABLY_FITS, PROBABLY_NOT
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.explanation.log_analysis import Difference
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome, Place, ReportContext
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 from cfglint.report.details import HELP, NOTE, raises
 from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
+from cfglint.report.html.excerpt import Changed, Listed, Marked
 from cfglint.report.html.figures import Numbers, numbers
+from cfglint.report.html.memory import Bars
+from cfglint.report.html.pictures import Pictures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.explanation.log_analysis import Difference
-    from cfglint.findings.diagnostic import Diagnostic, Outcome, Place, ReportContext
     from cfglint.findings.entries import SettingEntry
-    from cfglint.report.html.excerpt import Changed, Listed, Marked
-    from cfglint.report.html.memory import Bars
-    from cfglint.report.html.pictures import Pictures
 
 SEVERITIES = (ERROR, WARNING, INFO)
 MOST_SOURCE = 40_000  # up to this many characters of files are shown completely; of more, only lines with findings

@@ -5,9 +5,7 @@ Source: hydra-core 1.3.8 _internal/utils.py (get_args_parser).
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from cfglint.source.annotations import Sequence
 
 NAMES = ("--config-name", "-cn")
 FOLDERS = ("--config-path", "-cp")

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Mapping
 from cfglint.source.hydra.defaults_list import COMPOSITION, CompositionError, DefaultsList
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
-from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, sweep_error
+from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, HydraOverride, sweep_error
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     from cfglint.source.hydra.defaults_list import Repository
-    from cfglint.source.hydra.overrides import HydraOverride
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 HYDRA = "hydra"  # Hydra's own settings, which are not part of the program's config
 

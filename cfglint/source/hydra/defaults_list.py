@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import posixpath
 
+from cfglint.source.annotations import ConfigTable, ConfigValue, Mapping
 from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, HydraOverride
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Protocol
-
-    from cfglint.source.values import ConfigTable, ConfigValue
 
     class Repository(Protocol):
         """The config files that a composition may load, by their path below a search folder, without suffix."""

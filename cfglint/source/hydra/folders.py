@@ -6,15 +6,13 @@ import os
 import posixpath
 from functools import lru_cache
 
+from cfglint.source.annotations import Callable, ConfigValue, Sequence
+from cfglint.source.document import Document
 from cfglint.source.hydra.defaults_list import CompositionError, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from cfglint.source.document import Document
     from cfglint.source.hydra.defaults_list import Repository
-    from cfglint.source.values import ConfigValue
 
 SUFFIX = ".yaml"
 DEFAULTS, HYDRA, SEARCH_PATH = "defaults", "hydra", "searchpath"

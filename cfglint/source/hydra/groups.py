@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import posixpath
 
+from cfglint.source.annotations import Callable, ConfigValue
 from cfglint.source.hydra.folders import parsed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.source.values import ConfigValue
 
 DEEPEST = 3  # folders between an option and the config that names its group
 MOST_FILES = 30  # of a folder, in which a defaults list is looked for

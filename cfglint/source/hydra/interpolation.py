@@ -7,14 +7,8 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue
 from cfglint.source.hydra.values import GrammarError, ValueParser, tokens
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 MISSING = "???"
 RELATIVE = re.compile(r"\.*")

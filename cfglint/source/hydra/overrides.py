@@ -7,14 +7,9 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import ConfigValue, Final
 from cfglint.source.hydra.values import GrammarError, Sweep, parse_value
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from cfglint.source.values import ConfigValue
 
 CHANGE: Final = ""
 ADD: Final = "+"

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 INTEGER = r"(?:0|[1-9](?:_?[0-9])*)"
 POINT = rf"(?:{INTEGER}?\.[0-9](?:_?[0-9])*|{INTEGER}\.)"

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import MAPPING, SCALAR, Document, Node, Written
+from cfglint.source.annotations import Any, Callable, Collection, ConfigMapping, ConfigTable, ConfigValue, Mapping
+from cfglint.source.document import MAPPING, SCALAR, Document, Node, Path, Problem, Written
 from cfglint.source.loaders import Loader
 from cfglint.source.python import SYNTAX
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from typing import Any
-
-    from cfglint.source.document import Path, Problem
-    from cfglint.source.values import ConfigMapping, ConfigTable, ConfigValue
 
 
 class CallDocument(Document):

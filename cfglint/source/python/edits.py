@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 
+from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Node
-    from cfglint.source.python.call import CallDocument
-    from cfglint.source.values import ConfigMapping, ConfigValue
+from cfglint.source.document import Node
+from cfglint.source.python.call import CallDocument
 
 NOTEBOOK = ".ipynb"
 WORDS = {"true": "True", "false": "False", "null": "None"}

@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 import json
 
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, line_starts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.python.notebook import Notebook
-    from cfglint.source.values import ConfigValue
+from cfglint.source.python.notebook import Notebook
 
 
 class Offsets:

@@ -8,11 +8,7 @@ from __future__ import annotations
 import ast
 import json
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 
 STRINGS = json.JSONDecoder(strict=False)
 LARGEST = 20_000_000  # characters of a notebook, whose outputs may have images

@@ -12,11 +12,10 @@ import operator
 import sys
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+from cfglint.source.annotations import Callable, ConfigValue, Iterator
 
-    from cfglint.source.values import ConfigValue
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OPERATORS: dict[type, ConfigValue] = {
     ast.Mult: operator.mul,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Callable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Read = Callable[[str], "int"]
-    Write = Callable[[str, int], None]
+
+Write = Callable[[str, int], None]
 
 OPERATORS = ("**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=")
 LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.source.budget import Budget
 from cfglint.source.shell.delimiters import closing, closing_quote
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.budget import Budget
-
-    Segment = tuple[int, int] | str  # a span of the script, or a computed string
-    Word = list[Segment]
+Segment = tuple[int, int] | str  # a span of the script, or a computed string
+Word = list[Segment]
 
 MOST_WORDS = 200
 SEARCHED = 64  # characters that are searched for the end of a brace in one step

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Any
 from cfglint.source.shell.conditions import Condition, tokens_of
-from cfglint.source.shell.execution import NOTHING, EarlyEnd, Leave, ShellReturn, Stop
+from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop
+from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import part_of
+from cfglint.source.shell.state import State
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.source.shell.execution import Execution
-    from cfglint.source.shell.expansion import Expander
-    from cfglint.source.shell.state import State
-
-    Clause = tuple[list[Any], list[Any]]  # condition or patterns, body
-
+Clause = tuple[list[Any], list[Any]]  # condition or patterns, body
 
 EQUAL = ("=", "==", "-eq")
 VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match

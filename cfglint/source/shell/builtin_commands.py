@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.annotations import Callable
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
-from cfglint.source.shell.execution import Leave, ShellReturn, Stop
+from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
 from cfglint.source.shell.placed_text import EMPTY, Text, joined, literal, split, unknown
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.source.shell.execution import Execution
-
-    Builtin = Callable[[Execution, list[Text]], bool | None]
+Builtin = Callable[[Execution, list[Text]], bool | None]
 
 
 def cd(shell: Execution, words: list[Text]) -> bool | None:

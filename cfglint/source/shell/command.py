@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Callable, Collection, ConfigTable
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
-from cfglint.source.shell.placed_text import unknown
+from cfglint.source.shell.placed_text import Place, Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from cfglint.source.shell.placed_text import Place, Text
     from cfglint.source.shell.started_command import StartedCall
-    from cfglint.source.values import ConfigTable
 
 
 OPENING = (".", "…", "<", "{")  # first characters of a placeholder

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.matching import SPECIAL
 from cfglint.source.shell.patterns import contains, fits
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.source.shell.placed_text import Text
-    from cfglint.source.values import ConfigValue
+from cfglint.source.shell.placed_text import Text
 
 COMPARISONS = {
     "-eq": lambda a, b: a == b,

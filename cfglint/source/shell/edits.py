@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Mapping
 from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cfglint.source.document import Node
-    from cfglint.source.shell.command import CommandDocument
-    from cfglint.source.shell.started_command import StartedCall
+from cfglint.source.document import Node
+from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.started_command import StartedCall
 
 OF_CALLER = re.compile(r"[ \t]+\"?\$(?:[@*]|\{@\})\"?\Z")
 PLAIN = "_./:=,+-@%^"

@@ -10,25 +10,19 @@ import os
 import re
 from contextlib import suppress
 
+from cfglint.source.annotations import Any, Callable, ConfigValue, Mapping
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.shell import filters
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import Text, literal, unknown
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.started_command import StartedCall, begins, cut_by, from_caller, second_word
-from cfglint.source.shell.state import State
+from cfglint.source.shell.started_command import Runner, StartedCall, begins, cut_by, from_caller, second_word
+from cfglint.source.shell.state import Saved, State
 from cfglint.source.shell.word_spans import whole_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from cfglint.source.shell.started_command import Runner
-    from cfglint.source.shell.state import Saved
-    from cfglint.source.values import ConfigValue
-
     Handler = Callable[["Execution", Any], bool | None]
 
 MOST_CALLS = 2_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
@@ -24,15 +25,10 @@ from cfglint.source.shell.placed_text import (
     unknown,
 )
 from cfglint.source.shell.reasons import from_caller, parameter, unset
+from cfglint.source.shell.script import Script
+from cfglint.source.shell.state import State, Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from cfglint.source.shell.script import Script
-    from cfglint.source.shell.state import State, Value
-
-    Run = Callable[[Script], Text]
+Run = Callable[[Script], Text]
 
 SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # characters that make a word special
 SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search

@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import re
 
+from cfglint.source.annotations import Callable
 from cfglint.source.shell.placed_text import Text, joined, literal, unknown
 from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
 from cfglint.source.shell.reasons import Reason
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MACHINE = Reason("the number of GPUs of the machine (nvidia-smi or device count)", OF_MACHINE)
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"

@@ -5,21 +5,15 @@ from __future__ import annotations
 import os
 
 from cfglint.source import files
-from cfglint.source.project_files import ROOT
+from cfglint.source.annotations import Sequence
+from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell.filters import TOOLS
 from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.nested_scripts import call_script, run_inner
-from cfglint.source.shell.placed_text import EMPTY
+from cfglint.source.shell.placed_text import EMPTY, Text
 from cfglint.source.shell.script import Script
+from cfglint.source.shell.state import State
 from cfglint.source.shell.wrappers import called_script, script_of, unwrapped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cfglint.source.project_files import Project
-    from cfglint.source.shell.placed_text import Text
-    from cfglint.source.shell.state import State
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.shell.arithmetic import NotArithmetic
-from cfglint.source.shell.execution import COMPARED, UNDECIDED, Leave
+from cfglint.source.shell.execution import COMPARED, UNDECIDED, Execution, Leave
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.script import part_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.source.shell.execution import Execution
 
 MOST_ROUNDS = 100
 

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from cfglint.source.annotations import Any, Iterable
+from cfglint.source.budget import Budget
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from cfglint.source.budget import Budget
-
-    # ("set", negated, characters, whether some are of a range or class), ("any",), ("start",), ("end",), ("all", nodes),
-    # ("either", nodes), ("repeat", node, least, most)
-    Node = tuple[Any, ...]
+# ("set", negated, characters, whether some are of a range or class), ("any",), ("start",), ("end",), ("all", nodes),
+# ("either", nodes), ("repeat", node, least, most)
+Node = tuple[Any, ...]
 
 MOST_STATES = 2_000
 DEEPEST = 50

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from cfglint.source.budget import Exhausted
 from cfglint.source.shell.command import is_placeholder
-from cfglint.source.shell.execution import DEEPEST_CALL, ShellReturn
-from cfglint.source.shell.placed_text import joined
+from cfglint.source.shell.execution import DEEPEST_CALL, Execution, ShellReturn
+from cfglint.source.shell.placed_text import Text, joined
 from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.started_command import Runner, second_word
 from cfglint.source.shell.state import Saved, State
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.shell.execution import Execution
-    from cfglint.source.shell.placed_text import Text
 
 MOST_SCRIPTS = 4  # maximum depth of scripts that call one another
 FILE = 10  # steps for opening another script

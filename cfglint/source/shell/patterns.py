@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.shell import matching
+from cfglint.source.shell.placed_text import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeVar
-
-    from cfglint.source.shell.placed_text import Text
 
     Result = TypeVar("Result")
 

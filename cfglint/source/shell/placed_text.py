@@ -6,13 +6,10 @@ import re
 from functools import cache
 from zlib import crc32
 
+from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    Place = tuple[str, int, int]  # path, start and end offset in its text
+Place = tuple[str, int, int]  # path, start and end offset in its text
 
 BLANKS = " \t\n"
 UNKNOWN = "<?>"  # how an unknown part is shown

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.shell.placed_text import EMPTY, literal
+from cfglint.source.annotations import Any
+from cfglint.source.shell.execution import Execution
+from cfglint.source.shell.placed_text import EMPTY, Text, literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.source.shell.execution import Execution
-    from cfglint.source.shell.placed_text import Text
-
-    Span = tuple[int, int]
+Span = tuple[int, int]
 
 WORD_TYPES = frozenset(
     (

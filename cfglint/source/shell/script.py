@@ -8,14 +8,8 @@ from functools import cache, lru_cache
 from itertools import count
 
 from cfglint import source
-from cfglint.source.shell.placed_text import EMPTY, Text, TextPart
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.source.shell.placed_text import Place
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import Any, ConfigValue
+from cfglint.source.shell.placed_text import EMPTY, Place, Text, TextPart
 
 LONGEST = 1_000_000  # maximum number of characters of a script
 HELD = "\x7f"  # placeholder of a character that the grammar parses differently from bash: a carriage return is part of a word

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.annotations import Any, Sequence
 from cfglint.source.shell.builtin_commands import BUILTINS
+from cfglint.source.shell.execution import Execution
 from cfglint.source.shell.nested_scripts import call_function, evaluated
+from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.redirections import (
     PLACEHOLDER,
     WORD_TYPES,
+    Span,
     arguments,
     here_document,
     here_string,
@@ -19,15 +23,6 @@ from cfglint.source.shell.redirections import (
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
 from cfglint.source.shell.word_spans import blank_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from cfglint.source.shell.execution import Execution
-    from cfglint.source.shell.placed_text import Text
-    from cfglint.source.shell.redirections import Span
 
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Any
 from cfglint.source.record import Record
 from cfglint.source.shell import reasons
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.source.shell.placed_text import Place, Text
-    from cfglint.source.shell.script import Script
-
+from cfglint.source.shell.placed_text import Place, Text
+from cfglint.source.shell.script import Script
 
 BLANKS = (" ", "\t", "\r")
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record, changed
 from cfglint.source.shell.placed_text import BLANKS, Text, unknown
+from cfglint.source.shell.script import Script
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.shell.script import Script
-    from cfglint.source.values import ConfigValue
-
-    Value = Text | list[Text] | dict[str, Text]
-
+Value = Text | list[Text] | dict[str, Text]
 
 MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an array
 LONGEST_VALUE = 200_000  # characters

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.shell.arithmetic import is_name
-from cfglint.source.shell.execution import PER_STEP
+from cfglint.source.shell.execution import PER_STEP, Execution
 from cfglint.source.shell.placed_text import EMPTY, GAP, Text, unknown
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.started_command import begins
 from cfglint.source.shell.state import Saved
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from cfglint.source.shell.execution import Execution
-    from cfglint.source.values import ConfigValue
 
 
 def assignments(shell: Execution, node: Any) -> bool | None:

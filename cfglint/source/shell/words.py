@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import ConfigValue
+from cfglint.source.document import Document, Node, Problem
 from cfglint.source.loaders import Loader
 from cfglint.source.shell.command import CommandDocument
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Document, Node, Problem
-    from cfglint.source.values import ConfigValue
 
 
 class Words(Loader):

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cfglint.source.shell.placed_text import after_mark
+from cfglint.source.shell.placed_text import Text, after_mark
 from cfglint.source.shell.tables import names
-
-if TYPE_CHECKING:
-    from cfglint.source.shell.placed_text import Text
 
 # Options of srun that take a value in a word of their own (srun(1), 22.05).
 SRUN = names(

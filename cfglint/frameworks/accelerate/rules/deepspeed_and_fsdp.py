@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, launcher_rule
-from cfglint.findings.setting import OVERRIDE
+from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
+from cfglint.source.annotations import Iterator
 
 # Keys that must be in the DeepSpeed file if the launcher's block names one.
 DEEPSPEED_FILE_KEYS = tuple(

@@ -5,18 +5,16 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, launcher_rule
 from cfglint.findings.wording import listed, spelled
+from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cfglint.findings.vocabulary import Severity
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.schema import Schema
-    from cfglint.frameworks.versions import Version
 
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
 OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded

@@ -5,14 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, launcher_rule
-from cfglint.frameworks.accelerate.config import AXES
+from cfglint.frameworks.accelerate.config import AXES, AccelerateConfig
 from cfglint.frameworks.accelerate.rules import FSDP
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
+from cfglint.source.annotations import Iterator
 
 CHECKS_BOTH = Releases((1, 13, 0))  # context and sequence parallelism together are refused
 CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is refused

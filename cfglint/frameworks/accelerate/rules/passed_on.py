@@ -6,14 +6,10 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, launcher_rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.rules import FSDP, GPUS, SAGEMAKER
 from cfglint.frameworks.remedies import choice, mistyped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
+from cfglint.source.annotations import Iterator
 
 WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
 ANY_CASE = (0, 34)  # before, the name of a policy is compared as it is written (utils/dataclasses.py)

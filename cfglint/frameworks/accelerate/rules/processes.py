@@ -6,14 +6,10 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import SKIP, Example, Finding, launcher_rule
 from cfglint.findings.wording import counted
+from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED, spawning
 from cfglint.frameworks.accelerate.rules import GPUS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
+from cfglint.source.annotations import Iterator
 
 ONE_ON = (1, 15)  # from here on the message has a word once that stood there twice
 

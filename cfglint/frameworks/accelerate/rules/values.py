@@ -5,15 +5,11 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, launcher_rule
 from cfglint.findings.wording import described, spelled
+from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import backends, types
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, GPUS, KEYS_COMPARED, SAGEMAKER
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
+from cfglint.source.annotations import Iterator
 
 BACKEND_WITHOUT_PREFIX = (1, 14)  # from here on `backend` in `dynamo_config` is `dynamo_backend`; before, nothing reads it
 UNSET_IS_ONE = (1, 11)  # from here on a missing `num_processes` means 1 without several GPUs; 1.6.0 compares null with 1

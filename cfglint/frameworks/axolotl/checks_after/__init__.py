@@ -17,15 +17,11 @@ from cfglint.frameworks.axolotl.checks_after import (
     quantization,
     schedule,
 )
+from cfglint.frameworks.axolotl.refusals import AxolotlModel
+from cfglint.source.annotations import Callable
 
 # Those of releases before the newest.
 OLDER = older.CHECKS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.frameworks.axolotl.refusals import AxolotlModel
 
 CHECKS_FIRST: tuple[tuple[str, Callable[[AxolotlModel], None]], ...] = (
     ("check_vllm_mode_set", preference.vllm_mode),

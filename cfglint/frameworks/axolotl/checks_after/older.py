@@ -9,10 +9,7 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_after.parallel import ring_attention
 from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, FSDP, OPTIMIZER, PARALLEL, RL, AxolotlModel, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import NEW_FSDP
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from cfglint.source.annotations import Callable
 
 DEGREE = "sequence_parallel_degree"
 ONE_SAMPLE = Releases((0, 8, 1), (0, 9, 0))  # sequence parallelism requires a micro batch of 1, packed or not

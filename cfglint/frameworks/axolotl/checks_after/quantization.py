@@ -5,12 +5,9 @@ from __future__ import annotations
 from cfglint.frameworks.axolotl.checks_after.adapters import INDEPENDENT_INIT
 from cfglint.frameworks.axolotl.refusals import FSDP, QUANTIZATION, AxolotlModel, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
+from cfglint.source.annotations import Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    Constraint = tuple[bool, str, str]  # whether it is violated, the key, axolotl's message
+Constraint = tuple[bool, str, str]  # whether it is violated, the key, axolotl's message
 
 BNB_8BIT = ("adamw_8bit", "adamw_bnb_8bit")
 

@@ -21,15 +21,11 @@ from cfglint.frameworks.axolotl.checks_before import (
     removed,
     streaming,
 )
+from cfglint.frameworks.axolotl.refusals import Data
+from cfglint.source.annotations import Callable
 
 # Those of releases before the newest.
 OLDER = older.CHECKS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.frameworks.axolotl.refusals import Data
 
 CHECKS_FIRST: tuple[tuple[str, Callable[[Data], None]], ...] = (
     ("check_deduplication_with_skip_prepare", data.deduplication_without_preparation),

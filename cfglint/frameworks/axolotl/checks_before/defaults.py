@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.refusals import Data
+from cfglint.frameworks.axolotl.refusals import Data
 
 
 def collection_steps(data: Data) -> None:

@@ -9,10 +9,7 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_before.adapters import LORA_KERNELS, UNSLOTH_LORA, uses_fsdp1
 from cfglint.frameworks.axolotl.refusals import ADAPTER, ATTENTION, COMPILE, FSDP, LOSS, RL, Data, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import EMBEDDINGS, NEW_FSDP, ONE_ATTENTION
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from cfglint.source.annotations import Callable
 
 SAGE = Releases((0, 15, 0))
 UNSLOTH_AND = Releases((0, 7, 0))  # 8-bit loading is refused with LoRA only

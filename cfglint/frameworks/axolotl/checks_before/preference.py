@@ -5,11 +5,7 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import RL, Data, differs, excludes, refuses, requires
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.values import ConfigValue
-
+from cfglint.source.annotations import ConfigValue
 
 OF_ALL_PROCESSES = Releases((0, 21, 0))  # the generation batch is that of all processes
 REENTRANT_KTO = Releases((), (0, 8, 0))

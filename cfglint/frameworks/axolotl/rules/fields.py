@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl import KIND
+from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
 from cfglint.frameworks.axolotl.rules import BASE
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.pydantic import MISSING
-from cfglint.frameworks.versions import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.versions import Version
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Iterator
 
 # Names in other releases and common mistakes -> the current name.
 OTHERS = {

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
+from cfglint.findings.diagnostic import INFO, WARNING, Fix
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl import KIND
+from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.normalization import evaluates
 from cfglint.frameworks.axolotl.rules import BASE
 from cfglint.frameworks.remedies import either
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
+from cfglint.source.annotations import Iterator
 
 RENAMED = {
     "evaluation_strategy": "eval_strategy",

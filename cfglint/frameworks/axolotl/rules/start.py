@@ -7,15 +7,11 @@ import math
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.axolotl import KIND
+from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.parallel import problem
 from cfglint.frameworks.axolotl.rules import BASE
 from cfglint.frameworks.axolotl.trainer_arguments import BUILT, DION, DION_RATE, UNHANDLED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
+from cfglint.source.annotations import Iterator
 
 COSINE_MIN, COSINE_CONSTANT = "cosine_min_lr_ratio", "cosine_constant_lr_ratio"
 ONE_CYCLE = tuple(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule_of
 from cfglint.frameworks.axolotl import KIND
+from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.refusals import (
     ADAPTER,
     ATTENTION,
@@ -32,13 +33,11 @@ from cfglint.frameworks.axolotl.refusals import (
     TYPE,
 )
 from cfglint.frameworks.axolotl.rules import BASE
+from cfglint.source.annotations import Callable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from cfglint.findings.rule import ExampleFacts
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
 
 NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the launch line may supply if the file is not the complete run
 

@@ -5,14 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule, value_rule
 from cfglint.findings.wording import described
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.remedies import mistyped, not_attribute
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 
 SECTIONS = (
     ("data_efficiency", "data_sampling"),

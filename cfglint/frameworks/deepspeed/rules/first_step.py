@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
 from cfglint.frameworks.remedies import mistyped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.source.annotations import Iterator
 
 NUMBERS = ("lr", "eps", "weight_decay")
 

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Fix
 from cfglint.findings.rule import Example, Finding, rule, value_rule
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, known_names, model_of, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
 from cfglint.frameworks.history import SINCE
-from cfglint.frameworks.pydantic import UNKNOWN
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.pydantic import UNKNOWN, Fault
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.pydantic import Fault
     from cfglint.frameworks.schema import Schema
     from cfglint.frameworks.similar_keys import Candidate
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use with another meaning

@@ -6,13 +6,9 @@ from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ZERO
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.source.annotations import Iterator
 
 ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'
 STAGE_3_ONLY = tuple(

@@ -6,15 +6,10 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
 from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 
 # The first parameter of SuperOffload that an optimizer does not have.
 LACKING = {"FusedAdam": "amsgrad", "FusedLamb": "amsgrad", "FusedLion": "eps", "DeepSpeedCPULion": "eps"}

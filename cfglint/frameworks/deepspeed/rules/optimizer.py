@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, Fix
 from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS, Optimizer
 from cfglint.frameworks.versions import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.deepspeed.optimizers import Optimizer
-    from cfglint.source.values import ConfigMapping
+from cfglint.source.annotations import ConfigMapping, Iterator
 
 FILLED = ("DeepSpeedCPUAdam", "ZenFlowCPUAdam")  # DeepSpeed passes these arguments itself
 SHARED_WITH_ADAMW = ("lr", "betas", "eps", "weight_decay", "bias_correction", "amsgrad")

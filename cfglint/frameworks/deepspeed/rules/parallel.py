@@ -7,14 +7,9 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 
 LEVELS = CHOICES["log_level",]
 SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.source.annotations import Iterator
 
 SECTIONS = {"optimizer": "optimizer", "scheduler": "lr_scheduler"}
 LINE = "deepspeed --num_gpus 8 train.py\n"

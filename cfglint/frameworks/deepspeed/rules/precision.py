@@ -5,15 +5,10 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules.values import dtype
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 
 CHECKED_WITHOUT_OPTIMIZER = (0, 12, 5)  # first release whose BF16_Optimizer checks the type in which it accumulates
 OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's

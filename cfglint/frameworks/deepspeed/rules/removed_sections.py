@@ -5,14 +5,10 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, batch_rule, value_rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.source.annotations import Iterator
 
 NEED_ENABLED = ("amp", "progressive_layer_drop", "curriculum_learning")  # DeepSpeed removes `enabled` from a copy of these with pop()
 READ = (*NEED_ENABLED, "nebula", "sparse_attention")

@@ -5,18 +5,11 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, Scheduler, chosen, has_own
 from cfglint.frameworks.remedies import choice, mistyped
-from cfglint.frameworks.versions import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.deepspeed.schedulers import Scheduler
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 STEPS_CHECKED_SINCE = (0, 19, 3)
 CYCLE_CHECKED_SINCE = (0, 19, 4)

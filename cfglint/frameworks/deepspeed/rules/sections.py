@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ESCAPED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
 from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
 from cfglint.frameworks.remedies import mistyped, not_attribute
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.source.annotations import Iterator
 
 # The other sections, each with the attribute that DeepSpeed first accesses on it.
 LOOKED_UP = {

@@ -6,14 +6,9 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, value_rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.source.values import ConfigMapping
+from cfglint.source.annotations import ConfigMapping, Iterator
 
 COMMUNICATION = CHOICES["communication_data_type",]
 COMMUNICATION_EARLIER = ("fp16", "bfp16", "fp32")  # before BF16_SINCE

@@ -5,14 +5,10 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.source.annotations import Iterator
 
 STAGE_1_EXEMPT = (0, 13, 0)  # first release that scales gradients before reduce-scatter with stage 1
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.findings.setting import DEFAULT
+from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import shown
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
     from cfglint.frameworks.refusal import Refusal
 

@@ -6,21 +6,16 @@ from math import inf
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.setting import Setting
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules import OLD, article, certainty, lost_strategy, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
 NO_EMPTYING = "remove `torch_empty_cache_steps` to keep the cache"
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.source.values import ConfigValue
 
 RATIOS_COMPARED = (4, 53)
 BEST_SAVES_NAMED = (5, 4)

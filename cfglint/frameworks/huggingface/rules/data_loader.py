@@ -6,15 +6,11 @@ from cfglint.batch.steps import ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import batches_of_rank
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
 from cfglint.frameworks.remedies import choice
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
 
 
 @rule(

@@ -5,19 +5,17 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule, value_rule
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.remedies import choice, either, excludes, mistyped, not_attribute
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 NULL_IS_OFF = (4, 57)  # from here on null is treated as an empty string
 ZERO_IS_OFF = (5, 0)  # from here on so is every false value

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.rule import KEY, Example, Finding, rule, value_rule
+from cfglint.findings.setting import Setting
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.remedies import listed
-from cfglint.frameworks.versions import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigValue
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import ConfigValue, Iterator
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.rule import KEY, Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
 from cfglint.frameworks.versions import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
 

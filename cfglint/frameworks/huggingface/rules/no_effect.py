@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules import of, shown, strategy
 from cfglint.frameworks.remedies import choice
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
 
 SAMPLING = ("random", "sequential", "group_by_length", "batch_rebalance")
 COUNTED = ("all", "no", "non_padding")

@@ -6,17 +6,13 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
+from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.numbers import is_number
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-
-    Conversions = dict[str, Callable[[str], float]]
+Conversions = dict[str, Callable[[str], float]]
 
 LOW_RANK = ("galore", "apollo")
 APOLLO = (4, 49)  # from here on the exceptions name the optimizer, not only GaLore

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of
 from cfglint.frameworks.remedies import excludes, one_off
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.source.annotations import Iterator
 
 APEX_UNTIL = (5,)
 

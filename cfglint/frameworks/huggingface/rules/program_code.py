@@ -7,19 +7,16 @@ from cfglint.findings.rule import CODE, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import fields_of_class, of_package
 from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks.history import NAME, SINCE, UNTIL, holds
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.base import Framework
+from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
+from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Iterator
+from cfglint.source.document import Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.base import Framework
-    from cfglint.frameworks.history import Row, Span
-    from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.program import ImportedNames, TrainerCall
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Node
 
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on

@@ -8,15 +8,11 @@ from cfglint.batch.steps import LAST_EVALUATED, ONE_STEP_TAKEN, RATIO_TAKEN, ZER
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
 
 NAMED_REFUSAL = (4, 42)
 SAYS_VALUE = (5, 23)

@@ -5,20 +5,15 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 from cfglint.frameworks.huggingface.schedule_operations import BUILDS, STABLE_STEPS_OPTIONAL, certain_failure, possible_runs
+from cfglint.source.annotations import Callable, ConfigMapping, Iterator
 from cfglint.source.numbers import is_number
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.source.values import ConfigMapping
-
-    Requirements = Iterator[tuple[str, str]]  # our message, the exception
+Requirements = Iterator[tuple[str, str]]  # our message, the exception
 
 MIN_RATE = "set `lr_scheduler_kwargs: {min_lr_rate: 0.1}`, or a `min_lr`"
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on

@@ -5,13 +5,12 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import CODE, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.program import TrainerCall
 
 LINE = "torchrun --nproc_per_node 8 train.py\n"

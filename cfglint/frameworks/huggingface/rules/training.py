@@ -5,18 +5,13 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import takes_steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_choice
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.versions import Version
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 CHECKPOINTED = "output_dir: out\ngradient_checkpointing: true\n"
 CHECKPOINT_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop")

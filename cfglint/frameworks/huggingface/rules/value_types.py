@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.rule import Finding, value_rule
+from cfglint.findings.setting import Setting
+from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.sections import Section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.source.values import ConfigValue
 
 NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")

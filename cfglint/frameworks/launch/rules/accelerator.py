@@ -6,15 +6,11 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import CODE, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.versions import parse_version
+from cfglint.source.annotations import Iterator
 from cfglint.source.shell.tables import names
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.launch.config import LaunchConfig
 
 PACKAGE = "accelerate"
 STEPS, PLUGIN = "gradient_accumulation_steps", "gradient_accumulation_plugin"

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import ARGUMENT, rule
+from cfglint.findings.rule import ARGUMENT, Finding, rule
+from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.launch.rules.lines import problems
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.rule import Finding
-    from cfglint.frameworks.launch.config import LaunchConfig
+from cfglint.source.annotations import Iterator
 
 PROGRAM = """\
 from dataclasses import dataclass

@@ -5,12 +5,12 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Severity
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 KIND: ExampleFacts = {"kind": "llamafactory"}
 BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # common keys of examples

@@ -8,18 +8,13 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import templates
 from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
 from cfglint.frameworks.remedies import excludes, one_off
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.frameworks.versions import Version
 
 PIXELS_COMPARED = Releases((0, 9, 3))
 DESCRIPTIONS_READ = Releases((0, 9, 4))

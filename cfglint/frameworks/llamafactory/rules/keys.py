@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.frameworks.versions import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.source.values import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
 MEGATRON = frozenset(

@@ -5,14 +5,10 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, FROM_083, FROM_090, KIND, conflict
 from cfglint.frameworks.remedies import excludes, one_off
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.source.annotations import Iterator
 
 FULL = BASE + "finetuning_type: full\n"
 ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n'

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, Fix
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import choices
 from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, KIND, certainty, conflict
 from cfglint.frameworks.remedies import choice, excludes, one_off
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.source.annotations import Iterator
 
 STAGE_NAMED = Releases((0, 8, 3))  # in the message about an unknown stage
 BADAM_WITHOUT_LORA = Releases((0, 8, 0))

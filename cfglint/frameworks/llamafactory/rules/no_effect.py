@@ -6,17 +6,13 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.frameworks.versions import dotted
+from cfglint.source.annotations import Callable, Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-
-    Condition = Callable[[LlamaFactoryConfig], bool]
+Condition = Callable[[LlamaFactoryConfig], bool]
 
 OLD_TRL_REFUSED = Releases((0, 9, 4))
 PREFERENCE_STAGES = ("dpo", "kto")

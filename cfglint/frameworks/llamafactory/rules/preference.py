@@ -5,15 +5,11 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
 from cfglint.frameworks.remedies import choice
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 PPO = BASE.replace("sft", "ppo") + "reward_model: org/reward\n"
 DPO = BASE.replace("sft", "dpo")

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.rules import BASE, KIND, certainty
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.source.annotations import Iterator
 
 
 @rule(

@@ -5,17 +5,12 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.releases import choices, types
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.frameworks.remedies import choice
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.source.annotations import Any, Iterator
 
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f")
 OUTCOMES = {  # of a value that is none of the choices: llamafactory 0.9.5 model/model_utils/attention.py:86, rope.py:67

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import rule
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.swift.rules import (
     arguments,  # noqa: F401
     failing,
 )
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.rule import ExampleFacts, Finding
-    from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
+    from cfglint.findings.rule import ExampleFacts
 
 LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}
 BASE = "megatron sft --model org/model --dataset data.jsonl"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Fix
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox import KIND
+from cfglint.frameworks.neox.config import NeoXConfig
+from cfglint.source.annotations import ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Fix
     from cfglint.findings.rule import ExampleFacts
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.values import ConfigValue
 
 RUN: ExampleFacts = {"kind": KIND, "gpus": 8}  # the facts of the examples
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, rename, replace
+from cfglint.frameworks.pydantic import Fault
 from cfglint.frameworks.remedies import choice
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.pydantic import Fault
-    from cfglint.source.values import ConfigMapping, ConfigValue
 
 TYPES = ("fp32", "fp16", "bf16")
 DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed

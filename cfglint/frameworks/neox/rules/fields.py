@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.rule import KEY, Finding, rule, value_rule
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
+from cfglint.frameworks.neox.fields import Check
 from cfglint.frameworks.neox.python_errors import describe, hollow, raised
 from cfglint.frameworks.neox.rules import RUN, remove, rename, replace
 from cfglint.frameworks.remedies import choice
+from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.document import Path
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.neox.fields import Check
-    from cfglint.source.document import Path
-    from cfglint.source.values import ConfigValue
 
 # Former names of arguments.
 RENAMED = {

@@ -7,14 +7,10 @@ import os
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule, value_rule
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.rules import RUN, remove
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.document import Document
+from cfglint.source.annotations import Iterator
+from cfglint.source.document import Document
 
 
 def written(document: Document, text: str) -> Setting:

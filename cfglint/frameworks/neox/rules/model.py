@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, elsewhere, replace
 from cfglint.frameworks.neox.sizes import dense, own_attention, transformer, unbuildable, widths
 from cfglint.frameworks.remedies import excludes
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
 SECONDS_TO_MATCH = 1.0  # of processor time for a regular expression of the file
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.values import ConfigValue
 
 SPARSE = ("local", "sparse_fixed", "sparse_variable", "bigbird", "bslongformer")
 # Arguments that the type check compares case-insensitively, while the code that uses them is case-sensitive and raises.

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import UNUSED
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import choices, default, known
 from cfglint.frameworks.neox.rules import RUN, insert, remove, rename, replace
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.values import ConfigValue
 
 # Common spellings of a precision, with the one that works.
 PRECISIONS = {

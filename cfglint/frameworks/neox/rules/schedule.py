@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, remove, replace
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
 
 # Arguments that the workers divide by, and when; the launcher accepts null and 0.
 DIVISORS = {

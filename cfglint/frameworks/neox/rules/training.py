@@ -7,16 +7,12 @@ from math import inf
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, elsewhere, remove
 from cfglint.frameworks.remedies import excludes, one_off
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
 
 # The files that each tokenizer requires.
 FILES = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import Finding
+from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
+from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.source.annotations import Iterator
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.rule import ExampleFacts, Finding
+    from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Kind
-    from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
-    from cfglint.frameworks.swift.config import SwiftConfig
 
 EVERY: tuple[Kind, ...] = ("swift", "megatron_swift")
 LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}

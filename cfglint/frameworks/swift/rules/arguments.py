@@ -7,16 +7,11 @@ from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
 from cfglint.frameworks.similar_keys import near, spelled
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
-from cfglint.frameworks.swift.parser import INVALID, LEFT
+from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parser import INVALID, LEFT, RefusedWords
 from cfglint.frameworks.swift.rules import BASE, EVERY, LINE, OLDER
 from cfglint.frameworks.versions import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.swift.parsed_command import CommandConfig
-    from cfglint.frameworks.swift.parser import RefusedWords
+from cfglint.source.annotations import Iterator
 
 # Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
 RENAMED = {

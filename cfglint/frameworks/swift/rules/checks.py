@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, rule_of
+from cfglint.findings.rule import Example, Text, rule_of
 from cfglint.frameworks.swift.rules import BASE, GRPO, LINE, OLDER, RLHF, failing
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cfglint.findings.rule import ExampleFacts, Text
+    from cfglint.findings.rule import ExampleFacts
 
 
 def check_of(

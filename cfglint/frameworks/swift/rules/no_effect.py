@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.rules import BASE, LINE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.source.annotations import Iterator
 
 EVALUATION = ("eval_strategy", "eval_steps", "load_best_model_at_end")
 

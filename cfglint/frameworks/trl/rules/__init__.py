@@ -6,11 +6,11 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.trl import PACKAGE
+from cfglint.frameworks.trl.config import TrlConfig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
-    from cfglint.frameworks.trl.config import TrlConfig
 
 OLD: dict[str, str] = {PACKAGE: "0.17.0"}  # for the examples of checks that newer releases do not have
 TRUNCATIONS = ("keep_start", "keep_end")

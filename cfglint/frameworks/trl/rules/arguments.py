@@ -7,13 +7,9 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import excludes, one_off
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.rules import HEAD, certain, of, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.trl.config import TrlConfig
+from cfglint.source.annotations import Iterator
 
 
 @rule(

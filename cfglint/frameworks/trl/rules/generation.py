@@ -7,6 +7,7 @@ from math import gcd
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import excludes
 from cfglint.frameworks.trl.batch import (
@@ -22,15 +23,13 @@ from cfglint.frameworks.trl.batch import (
     generation,
     number,
 )
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.rules import HEAD, OLD, certain, of
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.trl.config import TrlConfig
 
 MICRO = "per_device_train_batch_size"
 EVALUATION_MICRO = "per_device_eval_batch_size"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
@@ -11,19 +11,13 @@ from cfglint.frameworks.accelerate.launcher_options import PACKAGED, is_flag, is
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules import HEAD, shown
 from cfglint.frameworks.unknown import Unknown
-from cfglint.frameworks.versions import dotted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.frameworks.trl.config import TrlConfig
-    from cfglint.frameworks.versions import Version
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Iterator
 
 # The parser refuses unknown keys, in the words of the release; before and between, it drops them (trl 0.13.0, 0.18.0 scripts/utils.py).
 OLD_REFUSAL = Releases((0, 9, 6), (0, 13, 0), "`Some specified config arguments are not used by the TrlParser`")

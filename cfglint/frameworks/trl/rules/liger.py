@@ -6,15 +6,14 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.trl.batch import WITHOUT_KL
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import HEAD, losses, of
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.trl.config import TrlConfig
 
 OLD_SWITCH, SWITCH = "use_liger_loss", "use_liger_kernel"
 RENAMED_SWITCH = (0, 25, 0)  # from here on `use_liger_kernel` turns Liger's loss on, which `use_liger_loss` sets until 0.28

@@ -5,18 +5,14 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import HEAD, of, shown
 from cfglint.frameworks.trl.rules.trainers import zero_stage
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.trl.config import TrlConfig
+from cfglint.source.annotations import Iterator
 
 LORA_KEYS = ("lora_r", "lora_alpha", "lora_dropout", "lora_target_modules", "use_rslora", "use_dora")
 LOADING = {"torch_dtype": "torch_dtype", "dtype": "dtype", "attn_implementation": "attn_implementation", "model_revision": "revision"}

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, Fix
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.trl.config import TrlConfig
+from cfglint.frameworks.trl.parser import UncastString
 from cfglint.frameworks.trl.releases import ENTRY
 from cfglint.frameworks.trl.rules import HEAD, OLD, of, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.findings.diagnostic import Fix
-    from cfglint.frameworks.trl.config import TrlConfig
-    from cfglint.frameworks.trl.parser import UncastString
+from cfglint.source.annotations import Iterator
 
 MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
 

@@ -7,15 +7,14 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import WITHOUT_KL
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import HEAD, OLD, certain, losses, of, shown
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.trl.config import TrlConfig
 
 KTO_PAIR = Releases((0, 9, 6), (0, 29, 0), "kto_pair")
 KTO_PAIR_IN_CLASS = (0, 10, 1)  # before, the configuration class refuses it, then the trainer

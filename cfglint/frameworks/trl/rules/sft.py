@@ -7,15 +7,11 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import HEAD, TRUNCATIONS, certain, of, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.trl.config import TrlConfig
-    from cfglint.frameworks.versions import Version
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Iterator
 
 # The releases with their valid values; trl 0.19.0, 0.20.0, 0.29.0, 1.0.0 data_utils.py (pack_dataset).
 STRATEGIES: tuple[tuple[Releases, tuple[str, ...]], ...] = (

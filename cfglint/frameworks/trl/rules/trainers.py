@@ -7,14 +7,10 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import HEAD, OLD, TRUNCATIONS, certain, losses, of, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.trl.config import TrlConfig
+from cfglint.source.annotations import Iterator
 
 # loss: (first release, first release without it); trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
 DPO_LOSSES: dict[str, Releases] = {

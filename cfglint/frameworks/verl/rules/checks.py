@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, rule_of
+from cfglint.findings.rule import Example, Finding, Text, rule_of
+from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.rules.composition import BASE, LINE, RUN
+from cfglint.source.annotations import Callable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from cfglint.findings.rule import ExampleFacts, Text
+    from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.verl.config import VerlConfig
 
 ACTOR = "actor_rollout_ref.actor"
 ROLLOUT = "actor_rollout_ref.rollout"

@@ -5,16 +5,15 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.frameworks.similar_keys import Spelling, near
+from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
+from cfglint.source.annotations import Iterator
 from cfglint.source.hydra.overrides import ADD, DELETE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Severity
-    from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 
 SHOWN = 3  # keys that a message names
 LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}

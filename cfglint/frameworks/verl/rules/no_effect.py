@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import KEY, LAUNCH, Example, Finding, rule
-from cfglint.findings.setting import DEFAULT
+from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.findings.wording import counted
+from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.rules.composition import BASE, ESTIMATOR, LINE
 from cfglint.frameworks.verl.sizes import ACTOR, BATCH, CRITIC, DYNAMIC, MICRO, MINI, REF, ROLLOUT, SAMPLES, uses_critic, uses_reference
+from cfglint.frameworks.verl.values import ComposedConfig
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cfglint.findings.rule import ExampleFacts
-    from cfglint.findings.setting import Setting
-    from cfglint.frameworks.verl.config import VerlConfig
-    from cfglint.frameworks.verl.values import ComposedConfig
 
 ENGINES = (0, 8)  # the first release whose workers are built on engines
 OLD: ExampleFacts = {"kind": "launch", "target": {"verl": "0.7.1"}}

@@ -5,16 +5,11 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe, raised
 from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.values import ConfigValue
 
 ATTENTION_KINDS = tuple("global local sparse_fixed sparse_variable bigbird bslongformer gmlp amlp flash rwkv mamba".split())
 PLAIN_ATTENTION = ("global", "flash")

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.rules import RUN, elsewhere
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
+from cfglint.source.annotations import Iterator
 
 SPLITS = ("train", "valid", "test")
 

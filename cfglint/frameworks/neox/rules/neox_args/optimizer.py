@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import CANNOT
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, elsewhere, replace
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.source.values import ConfigValue
 
 
 @rule(
