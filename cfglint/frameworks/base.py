@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import modules
+
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.versions import Version, dotted
@@ -315,7 +317,8 @@ class Config:
 def imported(place: str) -> Any:
     """The function or table `folder.module.name` of a framework, whose module is imported for it."""
     module, _, name = place.rpartition(".")
-    return getattr(__import__(f"cfglint.frameworks.{module}", fromlist=[name]), name)
+    module = f"cfglint.frameworks.{module}"
+    return getattr(modules.get(module) or __import__(module, fromlist=[name]), name)
 
 
 class Framework:
