@@ -23,7 +23,6 @@ from cfglint.source.root import repository
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.project.statements.statement import Stated, Statement
-    from cfglint.source.file_source import VersionFiles
 
     Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
     Folders = dict[str, dict[str, list[Statement]]]
@@ -60,7 +59,7 @@ class Disk(DiskFolders):
 class Repositories:
     """The statements in the folders around configs; each folder is examined once, and `looked_at` caches the result."""
 
-    def __init__(self, looked_at: Folders | None = None, disk: VersionFiles | None = None) -> None:
+    def __init__(self, looked_at: Folders | None = None, disk: DiskFolders | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
         self._upwards: dict[str, list[str]] = {}  # `repository` of each folder of a config
@@ -346,7 +345,7 @@ def limit(path: str) -> int:
     return MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE
 
 
-def sources(folder: str, names: list[str], disk: VersionFiles) -> list[str]:
+def sources(folder: str, names: list[str], disk: DiskFolders) -> list[str]:
     """The files of a folder that may state versions, in order of trust."""
     wanted: list[str] = [name for name in LOCKS if name in names]
     wanted += sorted(name for name in names if is_pylock(name) and name not in LOCKS)

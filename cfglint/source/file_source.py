@@ -5,31 +5,19 @@ from __future__ import annotations
 import os
 
 from cfglint.source import files
-from cfglint.source.annotations import Container, Mapping
+from cfglint.source.annotations import Callable, Container, Mapping
 from cfglint.source.document import Document, Problem
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from cfglint.source.document import Syntax
-
-    class VersionFiles(Protocol):
-        """Access to the files that specify versions."""
-
-        def names(self, folder: str) -> list[str]:
-            """The names in a folder; empty if it cannot be read."""
-
-        def text(self, path: str) -> str:
-            """The content of a file; empty if it cannot be read, or is a link out of the project."""
-
-        def is_folder(self, path: str) -> bool:
-            """Whether there is such a folder, without following a link to one."""
 
 
 class DiskFolders:
-    """Access to the folders on disk."""
+    """Access to the folders on disk; classes derived from it also give the content of the files that specify versions."""
+
+    text: Callable[[str], str]  # empty for a file that cannot be read, or is a link out of the project
 
     def names(self, folder: str) -> list[str]:
         """The names in a folder; empty if it cannot be read."""
@@ -49,7 +37,7 @@ class FileSource:
     `disk` is the source of the files that specify versions, None for the disk itself.
     """
 
-    disk: VersionFiles | None = None
+    disk: DiskFolders | None = None
 
     def __init__(self, texts: Mapping[str, str | bytes] | None = None) -> None:
         self.texts = texts or {}

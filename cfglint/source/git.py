@@ -135,7 +135,9 @@ class GitRepository:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-        ask, answer = pipes(self._batch)
+        ask, answer = self._batch.stdin, self._batch.stdout
+        assert ask is not None
+        assert answer is not None
         try:
             ask.write(f"{content_id}\n".encode("ascii"))
             ask.flush()
@@ -232,13 +234,6 @@ def hexadecimal(answer: bytes) -> str | None:
 def leads_out(path: str) -> bool:
     """Whether a path of a tree leads out of the repository, which git itself never writes."""
     return path.startswith("/") or ".." in path.split("/")
-
-
-def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    """(the standard input of a process, its standard output)."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    return process.stdin, process.stdout
 
 
 class Snapshot(FileSource):

@@ -91,7 +91,7 @@ class FieldReading(Reading):
             found = self.read(row[READS], value, path)
             return within(found, row[LIMITS]) if len(row) > LIMITS else found
         except Invalid as refusal:
-            self.faults.append(Fault(path, refusal))
+            self.faults.append(Fault(path, refusal.with_traceback(None)))
             return None
 
     def trial(self) -> FieldReading:

@@ -87,7 +87,8 @@ class Validation:
     """
 
     def __init__(self, config: AxolotlValues) -> None:
-        self.config = config
+        self.gpus = config.facts.gpus
+        self.transformers = config.version
         self.release = config.own_version
         self.refusals: list[Refusal] = []
         self.faults: list[Fault] = []
@@ -96,10 +97,10 @@ class Validation:
         self.plugins: list[plugins.NamedPlugin] = []
         self.foreign = False
         self.additions: ConfigTable = {}
-        values = {} if config.root is None else config.values
+        self.values = {} if config.root is None else config.values
         if config.load_problems or not isinstance(config.root, dict | None):
             return
-        self._run(values)
+        self._run(self.values)
 
     @property
     def accepted(self) -> bool:
@@ -111,9 +112,8 @@ class Validation:
         folders = [each.folder for each in self.plugins if each.folder]
         self.foreign = any(not each.folder and not each.ignored for each in self.plugins)
         data = Data(copied(values), folders, self.foreign, self.release)
-        gpus = self.config.facts.gpus
         data.pop("axolotl_config_path", None)  # axolotl stores the path of the file here
-        data["capabilities"] = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": gpus, "compute_capability": "sm_90"}
+        data["capabilities"] = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": self.gpus, "compute_capability": "sm_90"}
         if any(each.problem for each in self.plugins):
             return
         for folder in folders if self.release in plugins.REGISTERING else ():
@@ -137,13 +137,13 @@ class Validation:
         try:
             check(subject)
         except Refusal as refusal:
-            self.refusals.append(refusal)
+            self.refusals.append(refusal.with_traceback(None))  # whose frames would keep the whole run in memory
         except (TypeError, AttributeError, ValueError, KeyError, ZeroDivisionError, OverflowError) as error:
             raises = type(error).__name__
             key = subject.asked if isinstance(subject, Data) else ""
             if any(refusal.kind == TYPE for refusal in self.refusals):
                 return
-            value = self.config.values.get(key)
+            value = self.values.get(key)
             remedy = f"set `{key}: {value}`, without quotes" if isinstance(value, str) and value.isdecimal() else ""
             message = f"`{key}` has a value that axolotl cannot work with"
             self.refusals.append(refuses(TYPE, (str(key),) if key else (), message, str(error), remedy=remedy, raises=raises))
@@ -177,11 +177,11 @@ class Validation:
             name = "SyntheticDataset"
         if not all(isinstance(key, str) for key in item):
             raise TypeError("keywords must be strings")
-        reading = FieldReading(self.release, self.config.version)
+        reading = FieldReading(self.release, self.transformers)
         try:
             reading.model(name, item, path)
         except Invalid as invalid:
-            reading.faults.append(Fault(path, invalid))
+            reading.faults.append(Fault(path, invalid.with_traceback(None)))
         self.faults += reading.faults
         self.dropped += reading.dropped
 
@@ -193,12 +193,12 @@ class Validation:
         for name, check in FIELDS_BEFORE:
             if has_validator(name, self.release):
                 self._attempt(check, data)
-        reading = FieldReading(self.release, self.config.version)
+        reading = FieldReading(self.release, self.transformers)
         converted = isinstance(data.get("datasets"), list) and bool(data["datasets"]) and self.release in EACH_DATASET
         given = {key: value for key, value in data.items() if key != "datasets" or not converted}
         values = reading.top(given, added)
         self.faults += reading.faults
-        self.dropped += [path for path in reading.dropped if path[0] in self.config.values or len(path) > 1]
+        self.dropped += [path for path in reading.dropped if path[0] in self.values or len(path) > 1]
         values["datasets"] = data.get("datasets") if converted else values["datasets"]
         model = AxolotlModel(values, self.foreign, self.release)
         model.changed.update(data, *((OWN_NAMES[key],) for key in OWN_NAMES.keys() & data.keys()))

@@ -262,7 +262,7 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
     try:
         found = field.read(value, section.version, reading)
     except Invalid as invalid:
-        section.refuse((key,), invalid)
+        section.refuse((key,), invalid.with_traceback(None))
         return None
     section.faults += [fault.under(key, section.title) for fault in reading.faults]
     return None if reading.faults else found
@@ -280,7 +280,7 @@ def read_nested(section: ModelSection, field: ModelField, key: str, value: objec
         try:
             value = pydantic1.mapping(value)
         except Invalid as invalid:
-            section.refuse((key,), pydantic1.null() if value is None else invalid)
+            section.refuse((key,), pydantic1.null() if value is None else invalid.with_traceback(None))
             return None
     if not isinstance(value, dict):
         if model is LEAF_MODULE:

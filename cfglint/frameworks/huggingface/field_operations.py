@@ -392,5 +392,5 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
         except Exception as error:
             if operation.fails_at != STEP or takes_steps(config):
                 fails_at = config.seeded_at if operation.act is seed else operation.fails_at
-                found[operation.field] = TypeFailure(operation.field, fails_at, error)
+                found[operation.field] = TypeFailure(operation.field, fails_at, error.with_traceback(None))
     return list(found.values())

@@ -211,7 +211,7 @@ def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
         except NoSuchField:
             raise
         except Exception as error:
-            found[field] = TypeFailure(field, fails_at, error)
+            found[field] = TypeFailure(field, fails_at, error.with_traceback(None))
     return list(found.values())
 
 

@@ -8,13 +8,13 @@ from cfglint.frameworks.neox.merge import MergedFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.neox.derive import Derived
+    from cfglint.frameworks.neox.derive import Attention, Derived
 
 
 class NeoXConfig(MergedFiles):
     """The merged files, with the values that the framework derives from them."""
 
-    _derived: Derived | None = None
+    _expanded: list[Attention | str] | None = None
 
     def is_outside(self, rule: Rule) -> bool:
         """Whether a finding is about an unmodelled release or fork: not if the project contains the argument classes themselves."""
@@ -38,8 +38,8 @@ class NeoXConfig(MergedFiles):
     @property
     def derived(self) -> Derived:
         """The values that the framework computes when it builds its arguments."""
-        if self._derived is None:
-            from cfglint.frameworks.neox.derive import Derived
+        from cfglint.frameworks.neox.derive import Derived
 
-            self._derived = Derived(self)
-        return self._derived
+        if self._expanded is None:
+            self._expanded = []
+        return Derived(self, self._expanded)

@@ -40,10 +40,10 @@ class Attention(Record):
 
 
 class Derived(Record):
-    """The derived values of a config, each computed on first use."""
+    """The derived values of a config. `expanded` has the attention list after its expansion, or the exception, once it was asked for."""
 
     config: MergedFiles
-    _attention: Attention | str | None = None
+    expanded: list[Attention | str]
 
     @property
     def pipe(self) -> int | None:
@@ -142,14 +142,14 @@ class Derived(Record):
         return expanded if isinstance(expanded, str) else None
 
     def _expanded(self) -> Attention | str:
-        if self._attention is None:
+        if not self.expanded:
             written = self.config.argument("attention_config")
             layers = self.config.argument("num_layers")
             try:
-                self._attention = expand([[["global"], layers]] if written is None else written, layers)
+                self.expanded.append(expand([[["global"], layers]] if written is None else written, layers))
             except Exception as error:
-                self._attention = f"{type(error).__name__}: {error}"
-        return self._attention
+                self.expanded.append(f"{type(error).__name__}: {error}")
+        return self.expanded[0]
 
     def held(self, name: str) -> ConfigValue:
         """The value of a field as the type check sees it."""
