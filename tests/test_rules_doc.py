@@ -51,7 +51,8 @@ def of_examples(findings):
         if takes_exceptions(rule) and raised and {*raised} != {rule.raises}:
             exceptions.append((rule.code, raised))
         if takes_remedies(rule):
-            remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", each.help) for each in found if each.help))))
+            texts = [each.help or (each.fix.title if each.fix else "") for each in found]
+            remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", text) for text in texts if text))))
     return recorded(exceptions, remedies)
 
 

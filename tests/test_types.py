@@ -10,16 +10,17 @@ import pytest
 HEAD = """
 from __future__ import annotations
 from collections.abc import Iterator
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings import rule
+from cfglint.findings.rule import Finding
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 """
 RULE = """
-@rule("DSP999", "{severity}", kinds=("{kind}",), fails_at="{stage}", example={{"{fact}": 8}})
+@rule.{decorator}("DSP999", source="x", kinds=("{kind}",), example={{"{fact}": 8}})
 def check_{name}(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(config.setting("fp16"), "`fp16` is wrong", severity="{own}", fails_at="{moment}")
 """
-RIGHT = {"severity": "error", "kind": "deepspeed", "stage": "config", "fact": "gpus", "own": "warning", "moment": "init"}
-MISSPELT = {"severity": "eror", "kind": "deepsped", "stage": "confg", "fact": "gpu", "own": "warn", "moment": "initt"}
+RIGHT = {"decorator": "config_error", "kind": "deepspeed", "fact": "gpus", "own": "warning", "moment": "init"}
+MISSPELT = {"decorator": "confg_error", "kind": "deepsped", "fact": "gpu", "own": "warn", "moment": "initt"}
 
 
 @pytest.mark.slow
@@ -32,4 +33,4 @@ def test_mypy_refuses_each_misspelt_word_of_a_rule(tmp_path, root):
     assert asked.stderr == ""
     errors = [int(line.split(":")[1]) for line in asked.stdout.splitlines() if "error:" in line]
     first = 1 + HEAD.count("\n")
-    assert [(line - first) // RULE.count("\n") for line in errors] == [1, 2, 3, 4, 5, 6]
+    assert {(line - first) // RULE.count("\n") for line in errors} == {1, 2, 3, 4, 5}

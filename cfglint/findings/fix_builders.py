@@ -1,7 +1,4 @@
-"""Functions that build the fixes of rules from settings.
-
-Fast to import, because a rule imports it before it knows whether there is anything to fix.
-"""
+"""Functions that build the fixes of rules from settings; those of one change are in `frameworks/remedies.py`."""
 
 from __future__ import annotations
 
@@ -25,21 +22,6 @@ if TYPE_CHECKING:
 
 
 Part: TypeAlias = tuple[Document, Change] | None
-
-
-def replace(setting: Setting, value: object, title: str, safe: bool) -> Fix | None:
-    """Replace a written value; None if the file does not allow it."""
-    return several([replaced(setting, value)], title, safe)
-
-
-def remove(setting: Setting, title: str, safe: bool) -> Fix | None:
-    """Remove a key and its value."""
-    return several([removed(setting)], title, safe)
-
-
-def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
-    """Rename a key in its place."""
-    return several([renamed(setting, key)], title, safe)
 
 
 def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
@@ -79,13 +61,8 @@ def source_text(setting: Setting, parent: Node) -> str:
     return moved_lines(text, node, parent)
 
 
-def insert(config: Files, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool) -> Fix | None:
-    """Add a key to an existing mapping."""
-    return several([inserted(config, path, value)], title, safe)
-
-
 def replaced(setting: Setting, value: object) -> Part:
-    """The change of `replace`, for a fix of several changes; None for a number that JSON cannot hold."""
+    """The change that replaces a written value; None for a number that JSON cannot hold."""
     setting = setting.at_value
     if setting.document is None or setting.node is None:
         return None
@@ -97,17 +74,17 @@ def replaced(setting: Setting, value: object) -> Part:
 
 
 def removed(setting: Setting) -> Part:
-    """The change of `remove`, for a fix of several changes."""
+    """The change that removes a key and its value."""
     return change_of_key(setting, DELETE)
 
 
 def renamed(setting: Setting, key: str) -> Part:
-    """The change of `rename`, for a fix of several changes."""
+    """The change that renames a key in its place."""
     return change_of_key(setting, RENAME, key)
 
 
 def inserted(config: Files, path: tuple[str | int, ...], value: ConfigValue) -> Part:
-    """The change of `insert`, for a fix of several changes."""
+    """The change that adds a key to an existing mapping."""
     from cfglint.source.spelling import spell
 
     document = config.document_of(path[0])

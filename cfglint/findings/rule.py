@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 Text: TypeAlias = str | dict[str, str]  # a file's content, or name -> content for a run of several files
+WIDEST = 136  # characters of a line of a page
 
 KEEP: WhenPartial = "keep"
 WARN: WhenPartial = "warn"
@@ -108,6 +109,8 @@ class Example(Record):
 class Rule:
     """A check and what it predicts: the decorator of the check, which registers it under the name of its function.
 
+    Its classes have the severity and, of an error, the stage that fails: `config_error`, `warning`, ...
+    `source` is where the framework has the check: package, release, file and line, or function.
     Empty `kinds` means the framework in whose folder the check is defined; every kind elsewhere.
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
@@ -124,16 +127,16 @@ class Rule:
     `predicts`: patterns of the beginning of further exceptions that it predicts, whose values tell that they are about this rule.
     """
 
-    subject: Subject = COMBINATION  # `about`, where the decorator does not say it
+    severity: Severity
+    fails_at: Stage | None = None
 
     def __init__(
         self,
         code: str,
-        severity: Severity,
         *,
+        source: str,
         name: str = "",
         kinds: tuple[Kind, ...] = (),
-        fails_at: Stage | None = None,
         raises: str | None = None,
         when_partial: WhenPartial = KEEP,
         bad: Text | tuple[Text | Example, ...] = "",
@@ -144,16 +147,15 @@ class Rule:
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
         releases: Releases | tuple[Releases, ...] = (),
-        about: Subject | None = None,
+        about: Subject = COMBINATION,
         certainty: Certainty | None = None,
         on_construction: bool = False,
         predicts: tuple[str, ...] = (),
     ) -> None:
         self.code = code
+        self.source = source
         self.name = name
-        self.severity = severity
         self.kinds = kinds
-        self.fails_at = fails_at
         self.raises = raises
         self.when_partial = when_partial
         self._bad = bad
@@ -165,10 +167,10 @@ class Rule:
         self.old_names = old_names
         self.own_releases = bool(releases)
         self.releases = (releases if isinstance(releases, tuple) else (releases,)) or (tuple(generated(code)) if code in GENERATED else ())
-        self.about = about or self.subject
+        self.about = about
         self.on_construction = on_construction
         self.predicts = predicts
-        self.certainty = certainty or ("always" if self.about in CERTAIN_SUBJECTS else "if-complete")
+        self.certainty = certainty or ("always" if about in CERTAIN_SUBJECTS else "if-complete")
 
     def __call__(self, check: Check) -> Check:
         """Register a check as the rule."""
@@ -197,17 +199,18 @@ class Rule:
 
     @property
     def page(self) -> str:
-        """The manual page: the function's docstring, unindented, and from the examples the exception and remedy that it does not say."""
+        """The manual page: the function's docstring, what its examples add (the exception and remedy that it does not say), the source."""
         from inspect import cleandoc
+        from textwrap import fill
 
         from cfglint.findings.example_findings import raised, remedy
 
         text = cleandoc(self.check.__doc__ or "")
-        has_fix = "\n\nFix:" in text
+        start, heading, rest = text.partition("\n\nFix:")
         added = [raised(self.code, self.raises)] if self.severity == "error" and "\n\nRun-time" not in text else []
-        added += [] if has_fix else [remedy(self.code)]
-        start, heading, rest = text.partition("\n\nFix:" if has_fix else "\n\nSource:")
-        return "\n\n".join(filter(None, [start, *added])) + heading + rest
+        added += [] if heading else [remedy(self.code)]
+        source = fill(f"Source: {self.source}.", WIDEST, break_long_words=False, break_on_hyphens=False)
+        return "\n\n".join(filter(None, [start, *added])) + heading + rest + f"\n\n{source}"
 
 
 RULES: list[Rule] = []
@@ -234,38 +237,47 @@ def names_of(code: str) -> tuple[str, ...]:
     return next((each.names for each in BY_CODE.get(code, ())), ())
 
 
-def rule_of(check: Check, code: str, severity: Severity, **details: Any) -> Callable[[Callable[[], None]], None]:
+def rule_of(check: Check, registered: Rule) -> Callable[[Callable[[], None]], None]:
     """Register a check under a function without code: that has the name and, as its docstring, the page; its module tells the framework."""
 
     def register(described: Callable[[], None]) -> None:
         check.__doc__, check.__module__, check.__name__ = described.__doc__, described.__module__, described.__name__
-        rule(code, severity, **details)(check)
+        registered(check)
 
     return register
 
 
-rule = Rule  # for the frequent subjects:
+class load_error(Rule):  # noqa: N801
+    """A rule about what fails while a file or a launch line is parsed."""
+
+    severity, fails_at = "error", "load"
 
 
-class batch_rule(Rule):  # noqa: N801
-    """A rule about the batch sizes."""
+class config_error(Rule):  # noqa: N801
+    """A rule about what fails while the config or the trainer's arguments are constructed."""
 
-    subject = BATCH
-
-
-class value_rule(Rule):  # noqa: N801
-    """A rule about one setting by itself."""
-
-    subject = VALUE
+    severity, fails_at = "error", "config"
 
 
-class launch_rule(Rule):  # noqa: N801
-    """A rule about a launch line."""
+class init_error(Rule):  # noqa: N801
+    """A rule about what fails while the trainer, the model or the engine is built."""
 
-    subject = LAUNCH
+    severity, fails_at = "error", "init"
 
 
-class launcher_rule(Rule):  # noqa: N801
-    """A rule about the config of a launcher."""
+class first_step_error(Rule):  # noqa: N801
+    """A rule about what fails in the first step."""
 
-    subject = LAUNCHER_CONFIG
+    severity, fails_at = "error", "first-step"
+
+
+class warning(Rule):  # noqa: N801
+    """A rule about a run that starts, and does not do what its files say."""
+
+    severity = "warning"
+
+
+class info(Rule):  # noqa: N801
+    """A rule about what works and could be better."""
+
+    severity = "info"

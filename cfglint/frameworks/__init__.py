@@ -18,6 +18,7 @@ WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line 
 LINE_KINDS = ("launch", "megatron", "verl")  # kinds whose config is a launch line: no file is recognised as one of these
 _loaded: dict[str, Framework] = {}
 _kinds: list[str] = []
+_nearest: dict[tuple[str, str], str | None] = {}
 
 
 def kinds() -> list[str]:
@@ -138,6 +139,13 @@ def released_since(package: str, releases: list[str], months: int) -> list[str]:
 
 def nearest_modelled(package: str, version: str) -> str | None:
     """The modelled release nearest to a version of a package; None if the version itself is modelled, or the package is not."""
+    if (package, version) not in _nearest:
+        _nearest[package, version] = found_nearest(package, version)
+    return _nearest[package, version]
+
+
+def found_nearest(package: str, version: str) -> str | None:
+    """The release that `nearest_modelled` remembers."""
     for kind in kinds():
         own = framework(kind)
         if own.oldest and package in own.modelled:

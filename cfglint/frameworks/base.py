@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import modules
+
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.versions import Version, dotted
@@ -315,7 +317,8 @@ class Config:
 def imported(place: str) -> Any:
     """The function or table `folder.module.name` of a framework, whose module is imported for it."""
     module, _, name = place.rpartition(".")
-    return getattr(__import__(f"cfglint.frameworks.{module}", fromlist=[name]), name)
+    module = f"cfglint.frameworks.{module}"
+    return getattr(modules.get(module) or __import__(module, fromlist=[name]), name)
 
 
 class Framework:
@@ -333,7 +336,6 @@ class Framework:
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules apply to this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind replace
-    estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`

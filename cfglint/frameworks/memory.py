@@ -241,7 +241,7 @@ def micro_batch_bound(config: Config) -> MicroBatchBound | None:
 
 def missing_for(config: Config) -> list[str]:
     """The flags that supply missing facts for an estimate and its verdict; empty if this kind of run is not modelled."""
-    if not config.framework.estimates_memory:
+    if "memory" not in config.parts:
         return []
     flags = [] if config.facts.gpu_memory is not None else [CARD_FLAG]
     model = model_of(config)

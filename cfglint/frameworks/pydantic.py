@@ -258,17 +258,17 @@ NO_TYPE = (type(None),)
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
 
 
-_taken: dict[ConfigValue, frozenset[type]] = {}
+_taken: dict[int, tuple[ConfigValue, frozenset[type]]] = {}  # by `id`, as some annotations have no hash; these are kept
 
 
 def taken_as_they_are(reads: ConfigValue) -> frozenset[type]:
     """The types of values that an annotation takes without converting them: those of its name, or of a member of the union."""
-    found = _taken.get(reads)
+    found = _taken.get(id(reads))
     if found is None:
         parts = reads[1:] if reads[0] == "|" else (reads,)
         types = [NO_TYPE if part == "None" else EXACT.get(part, ()) for part in parts if isinstance(part, str)]
-        found = _taken[reads] = frozenset().union(*types)
-    return found
+        found = _taken[id(reads)] = reads, frozenset().union(*types)
+    return found[1]
 
 
 def is_simple(reads: ConfigValue) -> bool:
@@ -278,7 +278,7 @@ def is_simple(reads: ConfigValue) -> bool:
 
 def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> ConfigValue:
     """Convert a value to a member of `Literal[...]` or of an Enum."""
-    if any(value == choice and type(value) is type(choice) for choice in choices):
+    if (type(value) is str and value in choices) or any(value == choice and type(value) is type(choice) for choice in choices):
         return value
     names = [repr(choice) for choice in choices]
     message = f"Input should be {listed(names)}" if major > 1 else f"value is not a valid enumeration member; permitted: {', '.join(names)}"

@@ -1,11 +1,19 @@
-"""What many rules say in the same words: two keys that exclude each other, the value to write instead, which of two keys to remove."""
+"""What many rules say in the same words: two keys that exclude each other, the value to write instead, which of two keys to remove.
+
+The fixes that many rules offer; what builds them is imported when there is something to fix.
+"""
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Fix
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.source.annotations import ConfigValue, Iterable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.fix_builders import Files
 
 MOST = 12  # names that a remedy lists
 NUMBERS = ("a number", "an integer")  # a string that spells one is called a string
@@ -56,3 +64,38 @@ def excludes(first: Setting, second: Setting, remedy: str = "", more: str = "", 
     """The finding that two keys exclude each other; without a remedy of its own, one of them is to be removed."""
     message = f"`{first.name}` is incompatible with `{second.name}`{more}"
     return Finding(first, message, related=(second,), exception=exception, help=remedy or either(first.name, second.name))
+
+
+def replace(setting: Setting, value: object, title: str, safe: bool = True) -> Fix | None:
+    """The fix that replaces a written value."""
+    from cfglint.findings.fix_builders import replaced, several
+
+    return several([replaced(setting, value)], title, safe)
+
+
+def remove(setting: Setting, title: str, safe: bool = True) -> Fix | None:
+    """The fix that removes a key and its value."""
+    from cfglint.findings.fix_builders import removed, several
+
+    return several([removed(setting)], title, safe)
+
+
+def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | None:
+    """The fix that renames a key."""
+    from cfglint.findings.fix_builders import renamed, several
+
+    return several([renamed(setting, key)], title, safe)
+
+
+def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool = True) -> Fix | None:
+    """The fix that moves a key and its value, as written, to another path, whose missing sections are added; None if that is taken."""
+    from cfglint.findings import fix_builders
+
+    return fix_builders.move(config, setting, path, title, safe)
+
+
+def insert(config: Files, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool = True) -> Fix | None:
+    """The fix that adds a key to an existing mapping."""
+    from cfglint.findings.fix_builders import inserted, several
+
+    return several([inserted(config, path, value)], title, safe)

@@ -64,7 +64,7 @@ def batch(job: JobSpec, cap: Choice) -> Chosen:
         return Chosen(Split(problem.cap, stages, replicas), "" if micro else cap.why)
     problem = problem.replace(global_batch=job.global_batch, gpus_per_node=job.gpus_per_node or GPUS_PER_NODE)
     if job.micro_batch is not None:
-        return Chosen(exact(problem, job.micro_batch), "")
+        return Chosen(exact(job.global_batch, job.micro_batch, replicas), "")
     solution = solve(problem)
     if solution.chosen is None:
         raise Unreachable(infeasible(solution))
@@ -81,14 +81,13 @@ def why_micro(split: Split, problem: SplitProblem, cap: Choice, bounded: bool) -
     return cap.why if split.micro_batch == problem.cap else f"{divides}; {problem.cap} is {cap.why}"
 
 
-def exact(problem: SplitProblem, micro_batch: int) -> Split:
+def exact(global_batch: int, micro_batch: int, replicas: int) -> Split:
     """The batch sizes with a specified micro batch; raises Unreachable if it does not divide the global batch."""
-    replicas = problem.data_parallel or 1
-    accumulation, rest = divmod(problem.global_batch, micro_batch * replicas)
+    accumulation, rest = divmod(global_batch, micro_batch * replicas)
     if rest:
         near = [f"{number * micro_batch * replicas}" for number in (accumulation, accumulation + 1) if number]
         raise Unreachable(
-            f"global batch {problem.global_batch} is not a multiple of micro batch {micro_batch} x {replicas} data-parallel"
+            f"global batch {global_batch} is not a multiple of micro batch {micro_batch} x {replicas} data-parallel"
             f" (nearest: {' and '.join(near)}); change it or use --max-micro-batch"
         )
     return Split(micro_batch, accumulation, replicas)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Fix
-from cfglint.findings.rule import SKIP, Example, Finding, batch_rule
+from cfglint.findings.diagnostic import Fix
+from cfglint.findings.rule import BATCH, SKIP, Example, Finding, config_error, info, warning
 from cfglint.findings.setting import AUTO, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.remedies import replace
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem
 from cfglint.source.annotations import Iterator
 from cfglint.source.limits import LONGEST_NUMBER
@@ -19,11 +20,11 @@ DEEPSPEED: Kind = "deepspeed"
 NEOX: Kind = "neox"
 
 
-@batch_rule(
+@config_error(
     "BAT001",
-    ERROR,
+    source="deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) megatron/neox_arguments/arguments.py:826-883",
+    about=BATCH,
     kinds=(DEEPSPEED, NEOX),
-    fails_at="config",
     bad=(
         '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
         Example(
@@ -47,9 +48,6 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     Fix: run `cfglint fix FILE --gpus N`, which keeps the global batch size and the micro batch size and sets the gradient
     accumulation steps; `--global-batch G` sets another global batch size. Without `train_batch_size` the
     framework computes it.
-
-    Source: deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026)
-    megatron/neox_arguments/arguments.py:826-883.
     """
     yield from _problem(config, "mismatch")
     batch = config.batch
@@ -68,11 +66,11 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@batch_rule(
+@config_error(
     "BAT002",
-    ERROR,
+    source="deepspeed 0.19.8 runtime/config.py:649; gpt-neox (May 2026) arguments.py:860",
+    about=BATCH,
     kinds=(DEEPSPEED, NEOX),
-    fails_at="config",
     when_partial=SKIP,
     bad='{"gradient_accumulation_steps": 4}\n',
     good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
@@ -83,16 +81,14 @@ def batch_missing(config: Config) -> Iterator[Finding]:
 
     One of the two is required; gradient accumulation steps alone are not enough. It is not reported for a
     file that is only a part of a run, because the caller may set it.
-
-    Source: deepspeed 0.19.8 runtime/config.py:649; gpt-neox (May 2026) arguments.py:860.
     """
     yield from _problem(config, "missing")
 
 
-@batch_rule(
+@config_error(
     "BAT003",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) arguments.py:846, 868",
+    about=BATCH,
     bad='{"train_batch_size": "256"}\n',
     good='{"train_batch_size": 256}\n',
     example={"kind": DEEPSPEED, "gpus": 8, "at": "/train_batch_size"},
@@ -109,16 +105,14 @@ def batch_not_a_number(config: Config) -> Iterator[Finding]:
 
     Fix: write the number without quotes. `"auto"` is only resolved in a file that a Hugging Face Trainer
     loads.
-
-    Source: deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) arguments.py:846, 868.
     """
     yield from _problem(config, "type")
 
 
-@batch_rule(
+@config_error(
     "BAT004",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:596-600; gpt-neox (May 2026) arguments.py:866-876",
+    about=BATCH,
     bad='{"train_batch_size": 256, "gradient_accumulation_steps": 0}\n',
     good='{"train_batch_size": 256, "gradient_accumulation_steps": 1}\n',
     example={"kind": DEEPSPEED, "gpus": 8, "at": "/gradient_accumulation_steps"},
@@ -133,16 +127,14 @@ def batch_not_positive(config: Config) -> Iterator[Finding]:
     division or modulo by zero`.
 
     Fix: use a global batch size of at least micro batch size x data-parallel size.
-
-    Source: deepspeed 0.19.8 runtime/config.py:596-600; gpt-neox (May 2026) arguments.py:866-876.
     """
     yield from _problem(config, "not-positive")
 
 
-@batch_rule(
+@config_error(
     "BAT005",
-    ERROR,
-    fails_at="config",
+    source="gpt-neox (May 2026) arguments.py:926-935; accelerate 1.15.0 parallelism_config.py:366-377",
+    about=BATCH,
     bad="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 4, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
     good="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 2, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
     example={"kind": NEOX, "gpus": 6},
@@ -153,15 +145,14 @@ def indivisible_gpu_count(config: Config) -> Iterator[Finding]:
 
     Each replica of the model needs tensor x pipeline (x context x sequence) GPUs, and the GPU count has to be a
     multiple of that number.
-
-    Source: gpt-neox (May 2026) arguments.py:926-935; accelerate 1.15.0 parallelism_config.py:366-377.
     """
     yield from _problem(config, "layout")
 
 
-@batch_rule(
+@warning(
     "BAT006",
-    WARNING,
+    source="gpt-neox (May 2026) arguments.py:892-935",
+    about=BATCH,
     kinds=(NEOX,),
     bad="{global_num_gpus: 4, train_micro_batch_size_per_gpu: 4}\n",
     good="{global_num_gpus: 8, train_micro_batch_size_per_gpu: 4}\n",
@@ -173,8 +164,6 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
 
     GPT-NeoX computes the batch with `global_num_gpus` if the file sets it, whatever the launch uses. The global
     batch size that it prints then differs from the one that the processes consume.
-
-    Source: gpt-neox (May 2026) arguments.py:892-935.
     """
     imposed, offered = config.get("global_num_gpus"), config.facts.gpus
     if isinstance(imposed, int) and offered is not None and imposed != offered:
@@ -186,9 +175,10 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@batch_rule(
+@info(
     "BAT007",
-    INFO,
+    source="deepspeed 0.19.8 runtime/config.py:602",
+    about=BATCH,
     kinds=(DEEPSPEED,),
     bad='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
     good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
@@ -202,8 +192,6 @@ def fixed_gpu_count(config: Config) -> Iterator[Finding]:
     the framework fails to start.
 
     Fix: pass `--gpus N` (or declare it) to check the equation, or remove one of the three keys.
-
-    Source: deepspeed 0.19.8 runtime/config.py:602.
     """
     batch = config.batch
     terms = _written_terms(batch)
@@ -283,6 +271,4 @@ def _solution(config: Config) -> Fix | None:
     accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * data_parallel)
     if rest or not accumulation:
         return None
-    from cfglint.findings.fix_builders import replace
-
     return replace(batch.accumulation, accumulation, f"set `{batch.accumulation.name}` to {accumulation}", safe=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import FILE, WARN, Finding, rule
+from cfglint.findings.rule import FILE, WARN, Finding, config_error, warning
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.remedies import replace
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import Path
 
 NULL_WORDS = ("none", "null")
 
 
-@rule(
+@config_error(
     "RUN010",
-    ERROR,
+    source="accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file), "
+    "training_args.py:2775-2783; 5.9.0 training_args.py:2737-2744",
     kinds=("huggingface", "accelerate"),
-    fails_at="config",
     when_partial=WARN,
     bad=(
         "output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: missing/ds_config.json\n",
@@ -37,15 +37,10 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
 
     Run-time errors: `ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or
     a base64 encoded string` for a DeepSpeed file, `FileNotFoundError` for the others.
-
-    Source: accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file),
-    training_args.py:2775-2783; 5.9.0 training_args.py:2737-2744.
     """
     for path, name in config.documents[0].missing:
         if not config.opens(path):
             continue
-        from cfglint.findings.fix_builders import replace
-
         setting, off = config.setting(*path), name.lower() in NULL_WORDS
         where = "it is looked for beside the file, in the folders above it, and in the working directory"
         yield Finding(
@@ -66,9 +61,9 @@ def refused_file(path: Path, name: str) -> str:
     return refused_config(name)
 
 
-@rule(
+@warning(
     "RUN011",
-    WARNING,
+    source="transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own",
     kinds=("huggingface", "accelerate"),
     bad="output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: /etc/hostname\n",
     good="output_dir: out\nper_device_train_batch_size: 4\n",
@@ -81,8 +76,6 @@ def file_outside_project(config: Config) -> Iterator[Finding]:
     The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else
     the working directory; links are resolved first. The content of such a file is neither read nor shown, because a
     config from elsewhere could name any file of the machine.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
     """
     for path, name in config.documents[0].outside:
         yield Finding(

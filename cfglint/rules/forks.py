@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, value_rule
+from cfglint.findings.rule import VALUE, Finding, warning
 from cfglint.frameworks.base import Config
 from cfglint.source.annotations import Iterator
 
 MOST_NAMED = 5
 
 
-@value_rule(
+@warning(
     "KEY010",
-    WARNING,
+    source="cfglint's own",
+    about=VALUE,
     kinds=("neox",),
     bad="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a, my_data: b, my_steps: 3}\n",
     good="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a}\n",
@@ -27,8 +27,6 @@ def written_for_fork(config: Config) -> Iterator[Finding]:
     reads the file: then each unknown key is an error.
 
     Fix: declare the run, or ignore this finding where the file belongs to a fork.
-
-    Source: cfglint's own.
     """
     if config.is_for_fork:
         names = config.unknown_keys()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Diagnostic
-from cfglint.findings.rule import MEMORY, RULES, RUN, Finding, rule
+from cfglint.findings.diagnostic import Diagnostic
+from cfglint.findings.rule import MEMORY, RULES, RUN, Finding, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import Config
 from cfglint.rules.engine import apply
@@ -22,9 +22,9 @@ def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
     return apply([each for each in RULES if each.about == MEMORY], run, run.configs[0]) if run.configs else []
 
 
-@rule(
+@warning(
     "MEM001",
-    WARNING,
+    source="docs/memory.md",
     scope=RUN,
     bad="output_dir: out\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\nmax_length: 4096\nlearning_rate: 2.0e-5\n",
     good="output_dir: out\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\nmax_length: 512\nlearning_rate: 2.0e-5\n",
@@ -50,8 +50,6 @@ def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     Fix: use a remedy that the help text names, with the memory that it would save at the peak: gradient checkpointing, a smaller micro
     batch with more accumulation steps, a loss without whole logits, fewer optimizer states, sharding. `cfglint explain`
     shows the terms and the largest micro batch.
-
-    Source: docs/memory.md.
     """
     from cfglint.batch.memory import DOES_NOT_FIT
     from cfglint.frameworks.memory import memory_of

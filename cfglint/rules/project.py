@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, WARNING, Diagnostic
-from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Example, Finding, Rule, rule
+from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, Diagnostic
+from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Example, Finding, Rule, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.rules.engine import apply
@@ -34,9 +34,9 @@ def inspect_comments(run: CheckableRun) -> list[Diagnostic]:
     return apply([each for each in RULES if each.about == IGNORE_COMMENT], run, run.configs[0])
 
 
-@rule(
+@warning(
     "HSE001",
-    WARNING,
+    source="the policy schema",
     old_names=("house-rule",),
     scope=RUN,
     bad="output_dir: out\nper_device_train_batch_size: 4\nseed: 1\n",
@@ -57,8 +57,6 @@ def policy_violation(run: CheckableRun) -> Iterator[Finding]:
 
     Fix: change the value as the schema requires, or suppress the finding with a reason:
     `# cfglint: ignore[HSE001] reason`.
-
-    Source: the policy schema.
     """
     policies = run.facts.policies
     if policies is None:
@@ -70,9 +68,9 @@ def policy_violation(run: CheckableRun) -> Iterator[Finding]:
             yield Finding(config.setting(*each.path), f"policy violation: {each.message}")
 
 
-@rule(
+@warning(
     "RUN100",
-    WARNING,
+    source="the `[[run]]` table of the configuration",
     old_names=("promise-broken", "unexpected-global-batch"),
     scope=RUN,
     bad=(
@@ -96,8 +94,6 @@ def unexpected_number(run: CheckableRun) -> Iterator[Finding]:
 
     Fix: run `cfglint fix FILES --run --gpus N --global-batch G` to restore the batch, or change the declaration together
     with the run, so that the change is visible in review.
-
-    Source: the `[[run]]` table of the configuration.
     """
     resolved = run.resolved if run.facts.expected_numbers else {}
     broken = bool(run.configs) and (bool(run.configs[0].load_problems) or run.configs[0].batch.problem is not None)
@@ -132,9 +128,9 @@ def _equation(run: CheckableRun, name: str) -> str:
     return f" = {micro} x {accumulation} x {parallel}" if micro * accumulation * parallel == run.resolved[name] else ""
 
 
-@rule(
+@warning(
     UNUSED_IGNORE,
-    WARNING,
+    source="the comment itself",
     scope=RUN,
     about=IGNORE_COMMENT,
     bad=(
@@ -156,8 +152,6 @@ def unused_ignore(run: CheckableRun) -> Iterator[Finding]:
     comment that another run of the same file needs counts as used.
 
     Fix: remove the code, or the comment.
-
-    Source: the comment itself.
     """
     for ignore in run.unused_ignores:
         setting = Setting((), None, WRITTEN, ignore.document, Node(SCALAR, ignore.start, ignore.end))

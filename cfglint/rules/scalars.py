@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, value_rule
+from cfglint.findings.rule import VALUE, Finding, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.remedies import replace
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.numbers import DIGITS
@@ -13,9 +13,10 @@ from cfglint.source.numbers import DIGITS
 FIRST = "+-N" + DIGITS  # the first characters of such a scalar
 
 
-@value_rule(
+@warning(
     "TYP001",
-    WARNING,
+    source="PyYAML 6.0.3 constructor.py:239 (construct_yaml_int), resolver.py:182",
+    about=VALUE,
     bad="output_dir: out\nper_device_train_batch_size: 010\n",
     good="output_dir: out\nper_device_train_batch_size: 10\n",
     example={"kind": "huggingface", "at": "/per_device_train_batch_size"},
@@ -24,10 +25,6 @@ def octal_number(config: Config) -> Iterator[Finding]:
     """A number with a leading zero is octal.
 
     YAML 1.1 loads `010` as 8, silently.
-
-    Fix: remove the zero.
-
-    Source: PyYAML 6.0.3 constructor.py:239 (construct_yaml_int), resolver.py:182.
     """
     for setting in plain_scalars(config):
         raw = setting.node.raw.lstrip("+-") if setting.node else ""
@@ -36,9 +33,10 @@ def octal_number(config: Config) -> Iterator[Finding]:
             yield Finding(setting, text, help=f"write {int(raw)} or {setting.value}")
 
 
-@value_rule(
+@warning(
     "TYP002",
-    WARNING,
+    source="PyYAML 6.0.3 constructor.py:241, resolver.py:186",
+    about=VALUE,
     bad="output_dir: out\nsave_steps: 1:30\n",
     good="output_dir: out\nsave_steps: 90\n",
     example={"kind": "huggingface", "at": "/save_steps"},
@@ -47,8 +45,6 @@ def sexagesimal_number(config: Config) -> Iterator[Finding]:
     """A number with a colon is in base 60.
 
     YAML 1.1 loads `1:30` as 90, so a time or a ratio silently becomes a number.
-
-    Source: PyYAML 6.0.3 constructor.py:241, resolver.py:186.
     """
     for setting in plain_scalars(config):
         raw = setting.node.raw if setting.node else ""
@@ -57,9 +53,10 @@ def sexagesimal_number(config: Config) -> Iterator[Finding]:
             yield Finding(setting, text, help="write the number, or quote the string")
 
 
-@value_rule(
+@warning(
     "TYP003",
-    WARNING,
+    source="PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and an empty value are null)",
+    about=VALUE,
     bad="output_dir: out\nsave_total_limit: None\n",
     fixed="output_dir: out\nsave_total_limit: null\n",
     example={"kind": "huggingface", "at": "/save_total_limit"},
@@ -72,13 +69,9 @@ def none_is_string(config: Config) -> Iterator[Finding]:
     `save_total_limit`); where a string is accepted, a file or an experiment gets that name.
 
     Fix: write `null` or `~`, or remove the key.
-
-    Source: PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and an empty value are null).
     """
     for setting in plain_scalars(config):
         if setting.value == "None" and not any(path == setting.path for path, _ in config.documents[0].missing):
-            from cfglint.findings.fix_builders import replace
-
             yield Finding(
                 setting,
                 f'`{setting.name}` is the string "None" in YAML, not null',

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.source.annotations import Callable, Iterator
@@ -12,7 +11,7 @@ from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Document, N
 UNREADABLE = ("unreadable", "encoding", "control")
 
 
-@rule("SRC001", ERROR, fails_at="load")
+@load_error("SRC001", source="PyYAML 6.0.3 reader.py; CPython's UTF-8 decoder")
 def unreadable_file(config: Config) -> Iterator[Finding]:
     """The file cannot be read as text.
 
@@ -20,16 +19,14 @@ def unreadable_file(config: Config) -> Iterator[Finding]:
     framework can load it.
 
     Fix: go to the byte that the message names, and save the file as UTF-8 without NUL.
-
-    Source: PyYAML 6.0.3 reader.py; CPython's UTF-8 decoder.
     """
     yield from _problems(config, lambda problem: problem.kind in UNREADABLE)
 
 
-@rule(
+@load_error(
     "SRC002",
-    ERROR,
-    fails_at="load",
+    source="PyYAML 6.0.3, hjson 3.1.0, CPython 3.11 json/decoder.py; deepspeed 0.19.8 runtime/config_utils.py:205, accelerate 1.15.0 "
+    "utils/deepspeed.py:143",
     bad="{output_dir: out\n",
     good="{output_dir: out}\n",
     example={"kind": "huggingface"},
@@ -46,16 +43,13 @@ def does_not_parse(config: Config) -> Iterator[Finding]:
     `hjson.scanner.HjsonDecodeError`, `ValueError: Duplicate keys in DeepSpeed config`.
 
     Fix: correct the syntax at the reported place.
-
-    Source: PyYAML 6.0.3, hjson 3.1.0, CPython 3.11 json/decoder.py; deepspeed 0.19.8
-    runtime/config_utils.py:205, accelerate 1.15.0 utils/deepspeed.py:143.
     """
     yield from _problems(config, lambda problem: problem.kind not in (*UNREADABLE, LIMIT, NOT_STRICT_JSON))
 
 
-@rule(
+@warning(
     "SRC003",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/config.py:527; accelerate 1.15.0 utils/deepspeed.py:143",
     kinds=("deepspeed",),
     bad='{"train_batch_size": 8, // global\n "steps_per_print": 10}\n',
     good='{"train_batch_size": 8, "steps_per_print": 10}\n',
@@ -69,17 +63,15 @@ def non_strict_json(config: Config) -> Iterator[Finding]:
     file is not known; with `--kind deepspeed` it is not.
 
     Run-time error (in a trainer): `json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes`.
-
-    Source: deepspeed 0.19.8 runtime/config.py:527; accelerate 1.15.0 utils/deepspeed.py:143.
     """
     for finding in _problems(config, lambda problem: problem.kind == NOT_STRICT_JSON):
         finding.help = "remove it, or declare who reads the file (--kind)"
         yield finding
 
 
-@rule(
+@warning(
     "SRC004",
-    WARNING,
+    source="cfglint/source/limits.py",
     bad="output_dir: out\nmax_steps: " + "1" * 501 + "\n",
     good="output_dir: out\nmax_steps: 1000\n",
     example={"kind": "huggingface"},
@@ -92,17 +84,16 @@ def limit_exceeded(config: Config) -> Iterator[Finding]:
     the framework, which may load the file: the verdict is unknown (null), and the exit status is 2.
 
     Fix: move data out of the file, or check the config without it; a config is usually a few kilobytes.
-
-    Source: cfglint/source/limits.py.
     """
     for finding in _problems(config, lambda problem: problem.kind == LIMIT):
         finding.note = "this is a limit of cfglint; the framework may load the file"
         yield finding
 
 
-@value_rule(
+@warning(
     "KEY001",
-    WARNING,
+    source="PyYAML 6.0.3 constructor.py:125 (construct_mapping), CPython json/decoder.py (dict of pairs)",
+    about=VALUE,
     bad="output_dir: out\nseed: 1\nseed: 2\n",
     good="output_dir: out\nseed: 2\n",
     example={"kind": "huggingface", "at": "/seed"},
@@ -114,8 +105,6 @@ def duplicate_key(config: Config) -> Iterator[Finding]:
 
     Fix: keep one of them. Where the parser rejects duplicate keys (DeepSpeed's own), SRC002 reports an error
     instead.
-
-    Source: PyYAML 6.0.3 constructor.py:125 (construct_mapping), CPython json/decoder.py (dict of pairs).
     """
     refused = {problem.start for _, problem in config.load_problems if problem.kind == "duplicate"}
     for document in config.documents:

@@ -93,5 +93,9 @@ class Record(metaclass=RecordType):
 
 def changed(value: Class, **fields: object) -> Class:
     """A record with some of its fields replaced."""
-    names: tuple[str, ...] = type(value).__fields__  # type: ignore[attr-defined]
-    return type(value)(**{**{name: getattr(value, name) for name in names}, **fields})
+    found = object.__new__(type(value))
+    for name in type(value).__fields__:  # type: ignore[attr-defined]
+        setattr(found, name, fields.pop(name) if name in fields else getattr(value, name))
+    if fields:
+        raise TypeError(f"{type(value).__name__}: unknown: {[*fields]}")
+    return found

@@ -118,7 +118,7 @@ def first_key(document: Document) -> Node | None:
 def spell_text(value: str, document: Document, node: Node | None) -> str:
     """A string with the author's quotes."""
     style = node.style if node is not None and node.kind == SCALAR else ""
-    if document.syntax == "json":
+    if document.syntax in ("json", "python"):
         return quoted(value, "'" if style == "'" and not needs_escape(value, "'") else '"')
     if style not in ("'", '"') and (node is None or style):
         like = first_key(document)

@@ -18,6 +18,7 @@ import cfglint
 from cases import each_case
 from cfglint.generators import job_spec
 from cfglint.generators.job_spec import JobSpec
+from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.retarget import MissingFactError
 
 TEXT = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
@@ -243,6 +244,18 @@ class TestNew:
 
 
 class TestWrite:
+    def test_an_edit_is_checked_on_the_gpus_of_the_target(self, monkeypatch):
+        """A wrong edit, which only the number of GPUs shows, is refused."""
+
+        def wrong(*asked):
+            found = reach_target(*asked)
+            found.texts = {name: text.replace('steps": 8', 'steps": 4') for name, text in found.texts.items()}
+            return found
+
+        monkeypatch.setattr(cfglint.api, "reach_target", wrong)
+        with pytest.raises(cfglint.EditRefused, match="with the edit `check` would report BAT001"):
+            cfglint.fix({"ds_config.json": TEXT}, gpus=16, global_batch=512, from_gpus=16)
+
     def test_a_fix_is_written(self, file):
         fixed = cfglint.fix(file, gpus=8, global_batch=512, from_gpus=16)
         assert fixed.write() == [str(file)]

@@ -10,6 +10,7 @@ import pytest
 from cases import each_case
 from cfglint.cli import COMMANDS, FORMER, main
 from cfglint.cli.argument_parser import SHORT, Misused, Parser
+from cfglint.cli.synonyms import current
 
 HERE = Path(__file__).parent
 LINES = (HERE / "former_lines.txt").read_text(encoding="utf-8").splitlines()
@@ -24,6 +25,13 @@ def parser_of(name):
     parser = Parser(f"cfglint {name}", "")
     __import__(f"cfglint.cli.{name}", fromlist=["run"]).add_arguments(parser)
     return parser
+
+
+def test_a_former_option_takes_its_value_from_either_place(capsys):
+    rest = ["4", "ds.json"]
+    assert [current("--show-gpus", "--gpus=N", value, rest) for value in ("8", "")] == ["--gpus=8", "--gpus=4"]
+    assert rest == ["ds.json"]
+    assert capsys.readouterr().err == "cfglint: `--show-gpus` is `--gpus N` now\n" * 2
 
 
 def test_the_lines_of_the_documentation_are_accepted():

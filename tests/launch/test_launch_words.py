@@ -13,6 +13,7 @@ from cfglint.launch.launch_words import may_launch
         ("python train.py --epochs 3\n", True),
         ("python -u 'finetune.py'\n", True),
         ('python "$PROGRAM" 3\n', True),
+        ("python tools/\n", True),
         ("python plot.py\n", False),
         ("python --version\n", False),
         ("python -c 'print(1)'\n", False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import FileEdit, Fix, Place
-from cfglint.findings.rule import Rule
+from cfglint.findings.rule import config_error
 from cfglint.report.html import excerpt, rules
 
 TEXT = "a: 1\nbee: 22\nc: 3\n\nd: 4\ne: 5\nf: 6\n"
@@ -106,11 +106,11 @@ class TestRulePages:
                 stands
             """
 
-        rule = Rule("XYZ001", "error", name="name", bad="bad")
+        rule = config_error("XYZ001", source="x", name="name", bad="bad")
         rule.check = check
         page = rules.page(rule)
         assert page.summary == "What it finds, <code>in</code> short."
-        assert page.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre>"
+        assert page.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre><p>Source: x.</p>"
         assert page.examples == [("Fails", "bad")]
 
     def test_many_rules_go_without_examples(self):

@@ -170,6 +170,12 @@ def test_a_removed_key_of_a_config_file_is_renamed_there(fixed):
     assert changed == {"own.json": '{"output_dir": "o", "eval_strategy": "no"}'}
 
 
+def test_a_string_in_place_of_a_number_gets_quotes(fixed):
+    code = "args = TrainingArguments('out', deepspeed={'gradient_clipping': 2, 'zero_optimization': {'stage': 2}})"
+    changed, _ = fixed({"train.py": program(code)}, options=())
+    assert changed == {"train.py": program(code.replace(": 2, ", ': "auto", '))}
+
+
 def notebook(code, indent=1, as_string=False, **dumped):
     """A notebook with a cell of text, an output and some code."""
     lines = code if as_string else code.splitlines(keepends=True)

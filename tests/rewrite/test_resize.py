@@ -65,6 +65,7 @@ def test_all_places_of_a_line_change_together(project, capsys, before, after):
     ("header", "launch", "changed"),
     [
         ("--gres=gpu:2", "torchrun --nproc_per_node 2", ["gpu:8", "node 8"]),
+        ("--gres=gpu:4", "torchrun --nproc_per_node 2", ["gpu:8", "node 8"]),
         ("--gres=gpu:a100:4", "torchrun --nproc_per_node $SLURM_GPUS_ON_NODE", ["gpu:a100:8"]),
         ("--gres gpu", "torchrun --nproc_per_node 1", ["gpu:8", "node 8"]),
         ("--gpus-per-node=4 --ntasks-per-node=4", "torchrun --nproc_per_node=4", ["node=8 --ntasks-per-node=8", "node=8"]),

@@ -209,9 +209,6 @@ def test_page_says_what_a_reader_needs(rule):
     page = rule.page
     first = page.partition("\n")[0]
     assert first.endswith("."), f"{rule.code}: the first line is a sentence"
-    assert "Source:" in page, f"{rule.code} names no source"
-    if rule.severity == "error":
-        assert rule.fails_at in ("load", "config", "init", "first-step"), f"{rule.code} does not say when"
     assert all(framework(kind).kind == kind for kind in rule.kinds)
 
 

@@ -348,7 +348,7 @@ def test_cells_of_a_notebook(editor):
     texts = [
         "# Train",
         "from transformers import TrainingArguments\n",
-        'size = 4\nargs = TrainingArguments("é",\n  evaluation_strategy="no", output="x")\n',
+        'size = 4\nargs = TrainingArguments("é",\n  evaluation_strategy="no", output="x", deepspeed={"gradient_clipping": 2})\n',
     ]
     items = [{"uri": uri, "languageId": "python", "version": 1, "text": text} for uri, text in zip(cells, texts, strict=True)]
     kinds = [{"kind": 1 + bool(number), "document": uri} for number, uri in enumerate(cells)]
@@ -363,6 +363,7 @@ def test_cells_of_a_notebook(editor):
     asked = {"textDocument": {"uri": cells[2]}, "range": place, "context": {"diagnostics": [], "only": ["quickfix"]}}
     edits = [each["edit"]["changes"] for each in editor.ask("textDocument/codeAction", asked)]
     assert {cells[2]: [{"range": removed["range"], "newText": "eval_strategy"}]} in edits
+    assert '"auto"' in [each["newText"] for edit in edits for each in edit[cells[2]]]  # without the escapes of the notebook's JSON
     position = {"line": 2, "character": 4}
     assert (
         removed["code"] in editor.ask("textDocument/hover", {"textDocument": {"uri": cells[2]}, "position": position})["contents"]["value"]

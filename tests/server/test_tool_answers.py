@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from cfglint.server.tool_answers import NotAnswered, answer, flags, shortened
@@ -24,6 +26,13 @@ def test_a_long_text_says_how_much_is_left_out():
     assert found.endswith("\n... 87 more lines: name fewer files, or choose rules with `select`")
     assert shortened("short", 100) == "short"
     assert len(shortened("x" * 1000, 100)) < 200
+
+
+def test_a_long_summary_leaves_room_for_the_findings(monkeypatch):
+    printed = SimpleNamespace(returncode=1, stdout="found\n" * 20_000, stderr="said\n" * 20_000)
+    monkeypatch.setattr(tool_answers.subprocess, "run", lambda *words, **options: printed)
+    lines = tool_answers.answer(["check", "."]).splitlines()
+    assert 0.8 < lines.count("said") * len("said") / (lines.count("found") * len("found")) < 1.25
 
 
 def test_a_check_and_a_fix_that_writes_nothing(tmp_path, monkeypatch):

@@ -244,3 +244,12 @@ def test_a_copy_has_lists_and_mappings_of_its_own_and_shares_what_was_shared():
     assert copy == value
     assert copy["a"] is copy["b"][0]
     assert copy["a"] is not shared
+
+
+def test_a_document_that_is_loaded_again_gives_values_of_its_own(monkeypatch):
+    document = parse("a.yaml", "a: [1, {b: 2}]\n", "yaml")
+    first = YAML11.read_again(document)
+    first.value["a"][1]["b"] = 3
+    first.value["c"] = 4
+    monkeypatch.setattr(type(YAML11), "construct", None)  # it is not loaded a second time
+    assert YAML11.read_again(document).value == {"a": [1, {"b": 2}]}

@@ -42,6 +42,11 @@ def test_fields_are_given_by_position_or_name_and_have_defaults():
     assert Point(1) != (1, 2)
 
 
+def test_only_fields_of_a_record_can_be_changed():
+    with pytest.raises(TypeError, match="Point: unknown"):
+        changed(Point(1), z=5)
+
+
 @pytest.mark.parametrize(("given", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"x": 1}), ((1,), {"z": 1})])
 def test_missing_unknown_and_repeated_fields_are_refused(given, named):
     with pytest.raises(TypeError, match="Point: "):

@@ -48,7 +48,6 @@ class Axolotl(Framework):
     rule_families = {"AXL": title}
     rules = "fields no_effect start validation"
     file_match = ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml")
-    estimates_memory = True
     only_syntax = "yaml"
     telling_keys = OWN | SHARED | {MODEL}
     # Rules of Trainer configs that rules of this kind replace: about keys, their types and their names, which its parser checks.

@@ -5,11 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.axolotl.refusals import renamed
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Iterator, Mapping, TypeAlias
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import KeysView
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Iterator, Mapping, Set, TypeAlias
 
 Check: TypeAlias = Callable[[Any], None]
 
@@ -59,7 +55,7 @@ class Checks:
         self._unset: Callable[[], NoKeys | OnlyDefaults] | None = unset
         self._is_used = False
 
-    def that_use(self, keys: KeysView[Any] | set[str]) -> Iterator[Check]:
+    def that_use(self, keys: Set[Any]) -> Iterator[Check]:
         """The checks that may do something for a file with these keys, which the checks themselves may add to."""
         if self._is_used and self._unset is not None:
             self._checks = [(check, asked(check, self._unset())) for check, _ in self._checks]

@@ -144,7 +144,7 @@ class Data(dict):  # type: ignore[type-arg]
     def get(self, key: object, default: object = None) -> ConfigValue:
         """The value of a key."""
         self.asked = key
-        return super().get(renamed(key, self.release) if RENAMED else key, default)
+        return dict.get(self, renamed(key, self.release) if RENAMED else key, default)
 
     def __setitem__(self, key: object, value: object) -> None:
         super().__setitem__(renamed(key, self.release), value)

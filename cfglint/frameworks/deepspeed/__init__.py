@@ -55,7 +55,6 @@ class DeepSpeed(Framework):
 
     kind = "deepspeed"
     title = "DeepSpeed"
-    estimates_memory = True
     package = "deepspeed"
     newest = NEWEST
     repository_owners = ("deepspeedai", "microsoft")

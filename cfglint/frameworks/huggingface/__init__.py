@@ -65,7 +65,6 @@ class Trainer(Framework):
 
     kind = KIND
     title = "Hugging Face trainer"
-    estimates_memory = True
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("huggingface",)

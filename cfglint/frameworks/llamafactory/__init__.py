@@ -48,7 +48,6 @@ class LlamaFactory(Framework):
     oldest = OLDEST["llamafactory"]
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
-    estimates_memory = True
     telling_keys = OWN
     replaced_rules = REPLACED
     reads_arguments = True

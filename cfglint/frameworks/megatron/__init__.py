@@ -15,7 +15,6 @@ class Megatron(LineFramework):
 
     kind = KIND
     title = "Megatron-LM"
-    estimates_memory = True
     no_generator = "Megatron-LM has no config files: its settings are the arguments of the launch line"
     parts = {
         "config": "megatron.config.MegatronConfig",

@@ -54,7 +54,6 @@ class NeoX(Framework):
 
     kind = KIND
     title = "GPT-NeoX"
-    estimates_memory = True
     package = "gpt-neox"
     newest = NEWEST
     rule_families = {"NEO": title}

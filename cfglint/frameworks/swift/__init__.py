@@ -43,7 +43,6 @@ class Swift(SwiftCommands):
     title = "ms-swift"
     repository_owners = ("modelscope",)
     base = TRAINER.kind
-    estimates_memory = True
     parses_command = True
     rule_families = {"SWF": title}
     rules = "arguments checks no_effect"

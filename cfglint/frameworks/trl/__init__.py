@@ -64,7 +64,6 @@ class Trl(Framework):
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED
-    estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     history_tables = ("trl.releases.ENTRY", "trl.releases.HISTORY")
     parts = {

@@ -109,6 +109,7 @@ def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
     ENTRY.learn(release, {DATASET_SECTION: found.pop(DATASET_SECTION, {})})
     HISTORY.learn(release, found)
     _fields.clear()
+    _trainers.clear()
     return bool(found)
 
 
@@ -134,9 +135,12 @@ def differing(release: Version, trainers: tuple[str, ...], transformers: Version
 
 def trainers_of(release: Version) -> tuple[str, ...]:
     """The trainers of a release."""
-    return tuple(name for name in CLASSES.values() if name in ALWAYS or HISTORY.has_section(name, release))
+    if release not in _trainers:
+        _trainers[release] = tuple(name for name in CLASSES.values() if name in ALWAYS or HISTORY.has_section(name, release))
+    return _trainers[release]
 
 
+_trainers: dict[Version, tuple[str, ...]] = {}
 _names_of_trainers: dict[Version, frozenset[str]] = {}
 
 

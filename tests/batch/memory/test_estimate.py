@@ -63,6 +63,14 @@ def test_other_possible_settings_widen_the_band_and_lower_the_class() -> None:
     assert found.classification == "C"
 
 
+def test_adapters_under_fsdp_cover_both_widths_of_the_residual_stream() -> None:
+    undecided = changed(RUN, strategy="fsdp", ranks=8, lora=Lora(16), autocast="bf16", micro_batch=32, loss="fused")
+    found, half, full = (estimate(LLAMA, changed(undecided, residual=width)) for width in (None, 2, 4))
+    assert half.total < found.total < full.total
+    assert found.low == pytest.approx(half.total * 0.8)
+    assert found.high == pytest.approx(full.total * 1.1)
+
+
 @each_case(
     ("version", "kind"), [((4, 45, 2), "float"), ((4, 46, 0), "copy"), ((4, 48, 1), "copy"), ((4, 57, 6), "padded"), ((5, 23, 0), "padded")]
 )

@@ -66,6 +66,15 @@ def test_precision(text, precision, named):
 
 
 @each_case(
+    ("name", "release", "precision"),
+    [("launch.yaml", "0.33.0", "no"), ("launch.yaml", "0.34.0", None), ("launch.json", "0.33.0", None)],
+)
+def test_false_is_no_in_yaml_before_it_was_refused(name, release, precision):
+    document = parse(name, '{"mixed_precision": false}', name.partition(".")[2])
+    assert AccelerateConfig([document], LaunchFacts(target={"accelerate": release})).precision == precision
+
+
+@each_case(
     ("text", "version"),
     [
         ("distributed_type: FSDP\n", "1"),

@@ -8,6 +8,7 @@ from cfglint.frameworks.axolotl._tables import RELEASES
 from cfglint.frameworks.axolotl.fields import FieldReading
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, top
 from cfglint.frameworks.history import TYPE
+from cfglint.frameworks.pydantic import taken_as_they_are
 from cfglint.frameworks.versions import parse_version
 
 RELEASE = parse_version(NEWEST)
@@ -168,3 +169,13 @@ def test_fields_are_validated_under_the_names_of_the_code_as_well(axolotl, line,
 def test_the_key_of_a_later_release_names_it(axolotl, release, key, message):
     found = [each.message for each in axolotl(f"{key}: 2\n", target={"axolotl": release}).diagnostics if each.code == "AXL005"]
     assert found == [message]
+
+
+def test_values_that_are_taken_as_they_are_are_those_that_reading_does_not_convert():
+    annotations = [row[TYPE] for rows in HISTORY.sections.values() for row in rows]
+    assert any("{" in str(reads) for reads in annotations)  # one that has no hash
+    for reads in annotations:
+        for value in (None, True, 3, 0.5, "x", {"a": 1}, [1]):
+            if type(value) in taken_as_they_are(reads):
+                reading = new_reading()
+                assert (reading.read(reads, value, ()), reading.faults) == (value, []), (reads, value)

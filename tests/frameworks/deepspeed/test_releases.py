@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cases import each_case
 
+ADAM = {"optimizer": {"type": "Adam"}}
 ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [1], "version": 0.1}
 
 
@@ -27,6 +28,9 @@ ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [
         ({"compression_training": {"row_pruning": {}}}, "0.18.9", False),
         ({"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp16"}}, "0.12.4", True),
         ({"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp16"}}, "0.12.5", False),
+        ({**ADAM, "bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "bf16"}}, "0.17.5", False),
+        ({**ADAM, "bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "bf16"}}, "0.17.6", True),
+        ({**ADAM, "bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp16"}}, "0.17.6", False),
         ({"elasticity": ELASTIC}, "0.18.9", False),
         ({"elasticity": {**ELASTIC, "ignore_non_elastic_batch_info": True}}, "0.18.9", True),
     ],

@@ -260,11 +260,13 @@ class TestFragments:
 
     def test_missing_optimizer_and_auto(self, runs):
         values = {**zero(2), "bf16": {"enabled": "auto"}, "gradient_clipping": "auto", "train_batch_size": "auto"}
+        values |= scheduler("WarmupLR", warmup_type="auto")
         assert runs.of(values, complete=False).diagnostics == []
         assert runs.of(values).verdict == "reject"
 
     def test_what_is_wrong_for_everybody_stays(self, runs):
         assert runs.errors(zero(2, overlap_com=True), complete=False) == ["KEY102"]
+        assert runs.codes(scheduler("WarmupLR", warmup_type="cosine"), complete=False) == ["STP106"]
 
 
 class TestReaders:

@@ -63,6 +63,15 @@ def test_missing_accumulation_is_reported_at_the_deepspeed_file(pair, changes):
     assert found.help == 'set `gradient_accumulation_steps` to "auto"'
 
 
+@pytest.mark.parametrize("changes", [{}, {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4}])
+def test_the_fix_of_a_batch_writes_no_number_over_auto(pair, changes):
+    """The Trainer does not divide its GPUs by the sequence parallel size of the file; its number is not changed there."""
+    run = pair(sequence_parallel_size=2, **changes)
+    [found] = [each for each in run.diagnostics if each.code == "BAT001"]
+    assert found.message.endswith("micro batch 4 x accumulation 2 x data parallel 4 = 32")
+    assert found.fix is None
+
+
 def test_the_schedule_of_a_run_of_unknown_length_is_filled_with_some_number(pair):
     """The Trainer will know the length: nothing is left over for DeepSpeed."""
     params = {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_min_lr": "auto", "warmup_max_lr": "auto"}
@@ -266,6 +275,8 @@ def test_text_is_not_repeated_without_end(trainer, micro, accumulation):
         (("4.46.3", "0.15.4", "1.1.1"), 1, [], 250),
         (("4.46.3", "0.15.4", "1.1.1"), 6, [], 42),
         (("4.49.0", "0.16.9", "1.5.2"), 6, [], 42),
+        (("4.51.3", "0.16.3", "1.6.0"), 6, [("RUN004", "/tensor_parallel/autotp_size")], None),
+        (("4.51.3", "0.16.4", "1.6.0"), 6, [], 84),
         (("4.51.3", "0.15.4", "1.6.0"), 6, [("RUN004", "/tensor_parallel/autotp_size")], None),
         (("5.23.0", "0.19.8", "1.15.0"), 1, [("RUN004", "/tensor_parallel/autotp_size")], None),
         (("5.23.0", "0.19.8", "1.15.0"), 6, [], 84),
@@ -280,7 +291,7 @@ def test_tensor_parallelism_of_releases_that_do_not_have_it(trainer, releases, g
     run = trainer(text, gpus, 1000, transformers, files={"ds.json": json.dumps(values)}, target=target)
     assert errors(run) == errors_found
     assert errors_found or run.resolved["total_steps"] == steps
-    assert any(each.code == "KEY106" for each in run.diagnostics) == (deepspeed == "0.15.4")
+    assert any(each.code == "KEY106" for each in run.diagnostics) == (deepspeed in ("0.15.4", "0.16.3"))
 
 
 BOTH = "bf16: true\nfp16: true\n"

@@ -35,6 +35,25 @@ def test_up_to_0_19_0_only_the_micro_batch_divides_a_generation(trl, codes, rele
     )
 
 
+@each_case(
+    ("trainer", "lines", "refusals"),
+    [
+        ("grpo", "loss_type: dapo", {"0.21.0": ["TRL051"], "0.22.0": []}),
+        ("grpo", "loss_type: cispo", {"0.25.1": ["TRL051"], "0.26.0": []}),
+        ("grpo", "loss_type: sapo", {"0.25.1": ["TRL051"], "0.26.0": []}),
+        ("grpo", "loss_type: luspo", {"0.27.1": ["TRL051"], "0.28.0": []}),
+        ("grpo", "loss_type: vespo", {"0.29.1": ["TRL051"], "1.0.0": []}),
+        ("dpo", "loss_type: aot\nuse_weighting: true", {"0.28.0": [], "0.29.0": ["TRL050"]}),
+        ("dpo", "loss_type: exo_pair\nlabel_smoothing: 0", {"0.28.0": [], "0.29.0": ["TRL050"]}),
+        ("dpo", "loss_type: hinge\nuse_liger_loss: true", {"0.24.0": ["TRL064"]}),
+        ("dpo", "loss_type: apo_zero\nuse_liger_loss: true", {"0.24.0": []}),
+    ],
+)
+def test_losses_of_a_release(trl, codes, trainer, lines, refusals):
+    text = f"{HEAD}model_name_or_path: m\n{lines}\n"
+    assert {release: codes(trl(text, trainer, 8, release=release), "error") for release in refusals} == refusals
+
+
 def test_a_list_is_no_number_of_generations(trl, codes):
     [found] = trl(HEAD + "num_generations: []\n", "grpo").diagnostics
     assert (found.code, found.exception) == ("TYP200", "TypeError: unsupported operand type(s) for %: 'int' and 'list'")

@@ -130,6 +130,7 @@ REFUSED = [
     ("optim=adam", "Could not override 'optim'. No match in the defaults list."),
     ("++engine=dp", "force-add of config groups is not supported"),
     ("~optim", "Could not delete 'optim'. No match in the defaults list"),
+    ("~engine=megatron", "Could not delete 'engine'. No match in the defaults list"),
     ("nope@x=1", "looks like a config group override"),
     ("steps=1,2", "Ambiguous value"),
 ]

@@ -88,7 +88,11 @@ def test_nesting_beyond_any_use_is_refused_without_a_recursion_error() -> None:
 
 @each_case(
     ("text", "exception"),
-    [("a=1,2", "Ambiguous value for argument 'a=1,2'"), ("a=range(1,3)", "Sweep parameters 'a=range(1,3)' requires --multirun")],
+    [
+        ("a=1,2", "Ambiguous value for argument 'a=1,2'"),
+        ("a=range(1,3)", "Sweep parameters 'a=range(1,3)' requires --multirun"),
+        ("a=range(start=1,stop=3)", "Sweep parameters 'a=range(start=1,stop=3)' requires --multirun"),
+    ],
 )
 def test_several_values_need_multirun(text: str, exception: str) -> None:
     override = parse_override(text)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, launcher_rule
+from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, load_error, warning
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED
+from cfglint.frameworks.remedies import move, rename
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
 
@@ -28,10 +29,10 @@ def schema() -> Schema:
     return load("accelerate")
 
 
-@launcher_rule(
+@load_error(
     "ACC001",
-    ERROR,
-    fails_at="load",
+    source="accelerate 1.15.0 commands/config/config_args.py:66",
+    about=LAUNCHER_CONFIG,
     bad="- distributed_type: MULTI_GPU\n",
     good=GPUS,
     old_names=("launch-file-not-keys",),
@@ -40,8 +41,6 @@ def launch_file_not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
     """The accelerate config is a list, a single value or empty, not a mapping.
 
     Fix: write the keys at top level.
-
-    Source: accelerate 1.15.0 commands/config/config_args.py:66.
     """
     if not config.load_problems and not isinstance(config.root, dict):
         kind = type(config.root).__name__
@@ -49,10 +48,10 @@ def launch_file_not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(config.setting(), text, exception=f"AttributeError: '{kind}' object has no attribute 'get'")
 
 
-@launcher_rule(
+@load_error(
     "ACC002",
-    ERROR,
-    fails_at="load",
+    source="accelerate 1.15.0 commands/config/config_args.py:131-137, 154-160",
+    about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "mixed_precison: bf16\n",
         Example(GPUS + "fp8_config: {}\n", facts={"target": {"accelerate": "0.32.1"}, "at": "/fp8_config"}),
@@ -64,16 +63,12 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     """Unknown key; the launcher rejects it.
 
     Fix: correct the key or remove it; settings of DeepSpeed and FSDP belong in `deepspeed_config` and `fsdp_config`.
-
-    Source: accelerate 1.15.0 commands/config/config_args.py:131-137, 154-160.
     """
     if not config.values or "distributed_type" not in config.values:
         return
     known = known_keys(config)
     unknown = [key for key in config.values if key not in known]
     for key in unknown:
-        from cfglint.findings.fix_builders import move, rename
-
         setting = config.setting(key)
         found = schema().nearest((), key) if isinstance(key, str) else []
         near = [each for each in found if len(each.path) == 1 and each.path[0] in known]
@@ -126,9 +121,10 @@ def severity_of(config: AccelerateConfig, key: object) -> Severity:
     return WARNING if other_releases(config, key) and not config.facts.is_known("accelerate") and config.local else ERROR
 
 
-@launcher_rule(
+@warning(
     "ACC010",
-    WARNING,
+    source="accelerate 1.15.0 commands/launch.py:1391-1401",
+    about=LAUNCHER_CONFIG,
     bad=GPUS + "deepspeed_config:\n  zero_stage: 2\n",
     good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 2\n",
     example={"at": "/deepspeed_config"},
@@ -138,8 +134,6 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
     """A block of another distributed type is ignored.
 
     With `distributed_type: MULTI_GPU` a `deepspeed_config` block has no effect: the run has no ZeRO.
-
-    Source: accelerate 1.15.0 commands/launch.py:1391-1401.
     """
     for name, types in BLOCKS.items():
         if config.section(name) and isinstance(config.distributed, str) and config.distributed not in types and config.local:
@@ -153,9 +147,10 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
             )
 
 
-@launcher_rule(
+@warning(
     "ACC011",
-    WARNING,
+    source="accelerate 1.15.0 commands/launch.py:1264-1281",
+    about=LAUNCHER_CONFIG,
     bad=(
         DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
         Example(FSDP + "  fsdp_version: 2\n", facts={"target": {"accelerate": "1.5.0"}, "at": "/fsdp_config/fsdp_version"}),
@@ -168,13 +163,7 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
 
     An unknown key at top level is an error; inside `deepspeed_config`, `fsdp_config` and `parallelism_config` it
     is ignored, and the default applies.
-
-    Fix: correct the key.
-
-    Source: accelerate 1.15.0 commands/launch.py:1264-1281.
     """
-    from cfglint.findings.fix_builders import rename
-
     for name in filter(config.release_has, ("deepspeed_config", "fsdp_config", "parallelism_config")):
         for key in config.section(name):
             if isinstance(key, str) and not any(config.release_has(each, name) for each in (key, PREFIXES.get(name, "") + key)):

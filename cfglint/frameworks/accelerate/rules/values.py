@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, launcher_rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, config_error, load_error
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import backends, types
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, GPUS, KEYS_COMPARED, SAGEMAKER
-from cfglint.frameworks.remedies import choice, mistyped, not_attribute
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 from cfglint.source.annotations import Iterator
 
 BACKEND_WITHOUT_PREFIX = (1, 14)  # from here on `backend` in `dynamo_config` is `dynamo_backend`; before, nothing reads it
@@ -18,10 +18,10 @@ BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped;
 INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
 
 
-@launcher_rule(
+@load_error(
     "ACC003",
-    ERROR,
-    fails_at="load",
+    source="accelerate 1.15.0 commands/config/config_args.py:109-110, 169-175; 0.33.0 config_args.py:98-110",
+    about=LAUNCHER_CONFIG,
     bad=(
         "distributed_type: multi_gpu\nnum_processes: 8\n",
         "num_processes: 8\n",
@@ -34,11 +34,7 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
     """`distributed_type` is missing or not a valid choice; it is case-sensitive.
 
     Fix: use one of NO, MULTI_GPU, DEEPSPEED, FSDP, MEGATRON_LM (or another device type).
-
-    Source: accelerate 1.15.0 commands/config/config_args.py:109-110, 169-175; 0.33.0 config_args.py:98-110.
     """
-    from cfglint.findings.fix_builders import replace
-
     if not config.values:
         return
     if "distributed_type" not in config.values:
@@ -61,20 +57,17 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, fix=fix, help=choices)
 
 
-@launcher_rule(
+@load_error(
     "ACC004",
-    ERROR,
-    fails_at="load",
+    source="accelerate 1.15.0 commands/config/config_args.py:52-72",
+    about=LAUNCHER_CONFIG,
     bad="compute_environment: local_machine\n" + GPUS,
     good="compute_environment: LOCAL_MACHINE\n" + GPUS,
     example={"at": "/compute_environment"},
     old_names=("compute-environment",),
 )
 def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
-    """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys.
-
-    Source: accelerate 1.15.0 commands/config/config_args.py:52-72.
-    """
+    """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys."""
     if not config.local and config.get("compute_environment") != SAGEMAKER:
         setting = config.setting("compute_environment")
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
@@ -84,10 +77,10 @@ def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
 
 
-@launcher_rule(
+@config_error(
     "ACC006",
-    ERROR,
-    fails_at="config",
+    source="accelerate 1.15.0 utils/launch.py:140, 274, 518",
+    about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "mixed_precision: no\n",
         GPUS + "mixed_precision: half\n",
@@ -101,11 +94,7 @@ def invalid_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     """`mixed_precision` is not one of the strings no, fp16, bf16 and fp8.
 
     An unquoted `no` is the boolean false in YAML, and the launcher calls a string method on it.
-
-    Source: accelerate 1.15.0 utils/launch.py:140, 274, 518.
     """
-    from cfglint.findings.fix_builders import replace
-
     value = config.get("mixed_precision")
     if value is None or config.precision is not None or not config.local:
         return
@@ -129,10 +118,10 @@ def invalid_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     yield Finding(setting, message, exception=text, fix=replace(setting, "no", "quote it", safe=True) if bare else None)
 
 
-@launcher_rule(
+@config_error(
     "ACC018",
-    ERROR,
-    fails_at="config",
+    source="accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024",
+    about=LAUNCHER_CONFIG,
     bad=(
         "distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: '2'\n",
         "distributed_type: MULTI_GPU\nnum_processes: '8'\nnum_machines: 2\n",
@@ -155,8 +144,6 @@ def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
 
     `num_machines` is compared with 1 and divides `num_processes`; the sizes of context and sequence parallelism are
     compared with 1; `deepspeed_config` has to be a mapping, before accelerate 1.5 `fsdp_config` and the other blocks too.
-
-    Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024.
     """
     if not config.local or not config.values or config.is_on_tpu:
         return
@@ -218,10 +205,10 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
     return isinstance(value, dict) and config.version >= UNSET_IS_ONE
 
 
-@launcher_rule(
+@config_error(
     "ACC019",
-    ERROR,
-    fails_at="config",
+    source="accelerate 1.15.0 utils/launch.py:151, 288; commands/config/config_args.py:106-108",
+    about=LAUNCHER_CONFIG,
     bad=(
         GPUS + "dynamo_config:\n  dynamo_backend: NO\n",
         GPUS + "dynamo_config:\n  dynamo_backend: foo\n",
@@ -231,10 +218,7 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
     old_names=("dynamo-backend",),
 )
 def invalid_dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
-    """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML.
-
-    Source: accelerate 1.15.0 utils/launch.py:151, 288; commands/config/config_args.py:106-108.
-    """
+    """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML."""
     if not config.local or config.uses_deepspeed or config.is_on_tpu:
         return
     block = config.section("dynamo_config")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import WARN, Example, Finding, config_error, load_error, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -37,10 +37,9 @@ OTHERS = {
 READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
 
 
-@rule(
+@load_error(
     "AXL001",
-    ERROR,
-    fails_at="load",
+    source="axolotl 0.21.0 cli/config.py:240",
     bad="- base_model\n- learning_rate\n",
     good=BASE,
     example={"kind": KIND},
@@ -49,8 +48,6 @@ def axolotl_not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
     Fix: write `key: value` lines.
-
-    Source: axolotl 0.21.0 cli/config.py:240.
     """
     if config.readable and not isinstance(config.root, dict | None):
         yield Finding(
@@ -60,10 +57,9 @@ def axolotl_not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "AXL002",
-    ERROR,
-    fails_at="config",
+    source="axolotl 0.21.0 utils/schemas/config.py and its base classes; pydantic 2.13",
     bad=BASE + "warmup_steps: 0.1\n",
     good=BASE + "warmup_ratio: 0.1\n",
     example={"kind": KIND, "at": "/warmup_steps"},
@@ -75,8 +71,6 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
     `save_strategy` and `eval_strategy` need, and fields with choices take these only.
 
     Fix: write a value of the type that the message names.
-
-    Source: axolotl 0.21.0 utils/schemas/config.py and its base classes; pydantic 2.13.
     """
     for fault in config.validation.faults:
         if fault.kind == MISSING:
@@ -93,10 +87,9 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "AXL003",
-    ERROR,
-    fails_at="config",
+    source="axolotl 0.21.0 utils/schemas/training.py:167, model.py:17",
     when_partial=WARN,
     bad=BASE + "lr_groups:\n  - {name: a, modules: [b]}\n",
     good=BASE,
@@ -107,8 +100,6 @@ def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
 
     `base_model` and `learning_rate` have none, nor have some keys of nested mappings. In a file that is not the whole run this is a
     warning: the launch line may give it.
-
-    Source: axolotl 0.21.0 utils/schemas/training.py:167, model.py:17.
     """
     for fault in config.validation.faults:
         if fault.kind == MISSING:
@@ -121,10 +112,9 @@ def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@load_error(
     "AXL004",
-    ERROR,
-    fails_at="load",
+    source="axolotl 0.21.0 integrations/base.py:374-414, 460-496",
     bad=BASE + "plugins:\n  - axolotl.integrations.lyger.LigerPlugin\n",
     good=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n",
     example={"kind": KIND, "at": "/plugins/0"},
@@ -135,8 +125,6 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
     A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are unknown,
     so nothing is reported about them.
-
-    Source: axolotl 0.21.0 integrations/base.py:374-414, 460-496.
     """
     for plugin in config.validation.plugins:
         if plugin.problem:
@@ -157,9 +145,9 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "AXL005",
-    WARNING,
+    source="axolotl 0.21.0 utils/schemas/config.py (no `extra` setting: pydantic's default, ignore)",
     bad=(
         BASE + "gradient_accumulation_step: 4\n",
         Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", "/my_key", facts={"complete": False, "kind_given": False}),
@@ -177,8 +165,6 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
     and reported once.
 
     Fix: correct the name, add the plugin that the key belongs to, or remove the key.
-
-    Source: axolotl 0.21.0 utils/schemas/config.py (no `extra` setting: pydantic's default, ignore).
     """
     unknown = unknown_keys(config)
     unexplained = [setting for setting, help_text in unknown if help_text is None and len(setting.path) == 1]

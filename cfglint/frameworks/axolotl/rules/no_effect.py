@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING, Fix
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.diagnostic import INFO, Fix
+from cfglint.findings.rule import Finding, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -25,9 +25,9 @@ RENAMED = {
 }
 
 
-@rule(
+@warning(
     "AXL060",
-    WARNING,
+    source="axolotl 0.21.0 utils/config/__init__.py:253-260, utils/schemas/training.py:120",
     bad=BASE + "micro_batch_size: 2\nbatch_size: 10\n",
     fixed=BASE + "micro_batch_size: 2\ngradient_accumulation_steps: 5\n",
     example={"kind": KIND, "at": "/batch_size", "gpus": 1},
@@ -38,10 +38,6 @@ def axolotl_batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
     `gradient_accumulation_steps` has the default 1, which is filled in before `batch_size` is divided: the Trainer takes
     `micro_batch_size` samples per GPU and step, while the number of steps is computed with `batch_size`. The run stops after a part
     of the data.
-
-    Fix: remove `batch_size`, and write `gradient_accumulation_steps`.
-
-    Source: axolotl 0.21.0 utils/config/__init__.py:253-260, utils/schemas/training.py:120.
     """
     model = config.model
     if not config.parsed or model is None or not model.batch_size or config.get("batch_size") is None:
@@ -71,9 +67,9 @@ def divided(setting: Setting, micro: int, size: int) -> Fix | None:
     return several(parts, f"replace it with `gradient_accumulation_steps: {accumulation}`", safe=False)
 
 
-@rule(
+@warning(
     "AXL061",
-    WARNING,
+    source="axolotl 0.21.0 utils/config/__init__.py:273-281",
     bad=BASE + "ddp: false\n",
     good=BASE + "ddp: true\n",
     example={"kind": KIND, "at": "/ddp", "gpus": 8},
@@ -82,8 +78,6 @@ def axolotl_steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     """`ddp: false` leaves the processes out of the count of steps, and not out of the run.
 
     The Trainer still runs data-parallel and consumes that many times more samples, so the run goes over the data that many times.
-
-    Source: axolotl 0.21.0 utils/config/__init__.py:273-281.
     """
     model, world = config.model, config.facts.gpus
     if config.parsed and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
@@ -95,9 +89,9 @@ def axolotl_steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "AXL062",
-    WARNING,
+    source="axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553",
     bad=(
         BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n",
         BASE + "evals_per_epoch: 4\n",
@@ -112,8 +106,6 @@ def axolotl_never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
     `evals_per_epoch` becomes a fraction of the run only where that is below 1: one evaluation in one epoch is dropped silently.
     Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either; an info where the file says
     `val_set_size: 0`, as the number of evaluations is then unused by design.
-
-    Source: axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553.
     """
     model = config.model
     if not config.parsed or model is None or model.rl or model.eval_strategy == "no":
@@ -140,9 +132,9 @@ def shown(number: float) -> str:
     return str(int(number)) if float(number).is_integer() else str(number)
 
 
-@rule(
+@warning(
     "AXL063",
-    WARNING,
+    source="axolotl 0.21.0 utils/schemas/deprecated.py, validation.py:603-630, 2276",
     bad=BASE + "evaluation_strategy: epoch\nval_set_size: 0.1\n",
     good=BASE + "eval_strategy: epoch\nval_set_size: 0.1\n",
     example={"kind": KIND, "at": "/evaluation_strategy"},
@@ -151,8 +143,6 @@ def axolotl_deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
     """The key has a new name.
 
     axolotl copies the value to the new name and warns; a later release drops it.
-
-    Source: axolotl 0.21.0 utils/schemas/deprecated.py, validation.py:603-630, 2276.
     """
     if not config.validation.accepted:
         return
@@ -167,9 +157,9 @@ def axolotl_deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "AXL064",
-    WARNING,
+    source="axolotl 0.21.0 core/builders/base.py:757",
     bad=BASE + "num_epochs: 2\nmax_steps: 5000\nmicro_batch_size: 8\n",
     good=BASE + "num_epochs: 2\nmax_steps: 100\nmicro_batch_size: 8\n",
     example={"kind": KIND, "at": "/max_steps", "gpus": 1, "num_examples": 1000},
@@ -178,8 +168,6 @@ def axolotl_max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
     """`max_steps` exceeds the steps of the epochs and takes precedence.
 
     The run goes over the data again until `max_steps` is reached; only warm-up and logging intervals follow from the smaller number.
-
-    Source: axolotl 0.21.0 core/builders/base.py:757.
     """
     from cfglint.frameworks.axolotl.batch import counted
 

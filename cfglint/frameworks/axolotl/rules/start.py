@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.parallel import problem
@@ -22,10 +21,9 @@ ONE_CYCLE = tuple(
 )
 
 
-@rule(
+@init_error(
     "AXL041",
-    ERROR,
-    fails_at="init",
+    source="axolotl 0.21.0 utils/distributed.py:345-446, utils/trainer.py:672; accelerate 1.15.0 parallelism_config.py:336-380",
     bad=BASE + "context_parallel_size: 2\n",
     good=BASE + "context_parallel_size: 2\ndp_shard_size: 4\nfsdp_config: {fsdp_version: 2}\n",
     example={"kind": KIND, "at": "/context_parallel_size", "gpus": 8},
@@ -37,8 +35,6 @@ def axolotl_parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
     `dp_replicate_size` x `dp_shard_size` x tensor x context parallel size has to be the number of processes.
 
     Fix: write `dp_shard_size` (with `fsdp_config`) for the rest of the processes.
-
-    Source: axolotl 0.21.0 utils/distributed.py:345-446, utils/trainer.py:672; accelerate 1.15.0 parallelism_config.py:336-380.
     """
     if config.model is None or not config.parsed:
         return
@@ -51,10 +47,9 @@ def axolotl_parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "AXL042",
-    ERROR,
-    fails_at="init",
+    source="axolotl 0.21.0 core/builders/base.py:345-525",
     bad=(BASE + "optimizer: ao_adamw_8bit\n", BASE + "optimizer: dion\n"),
     good=BASE + "optimizer: adamw_torch_8bit\n",
     example={"kind": KIND, "at": "/optimizer"},
@@ -63,8 +58,6 @@ def axolotl_optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
     """An optimizer that is in axolotl's list, and that its builder does not build.
 
     These are `ao_adamw_4bit` and `ao_adamw_8bit` from 0.12.0 on, and `dion` without `dion_lr`.
-
-    Source: axolotl 0.21.0 core/builders/base.py:345-525.
     """
     if not config.parsed or config.model is None:
         return
@@ -85,20 +78,16 @@ def axolotl_optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "AXL044",
-    ERROR,
-    fails_at="init",
     raises="TypeError: '<=' not supported between instances of 'float' and 'str'",
+    source="axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58",
     bad=BASE.replace("2.0e-5", '""'),
     good=BASE,
     example={"kind": KIND, "at": "/learning_rate"},
 )
 def axolotl_empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
-    """`learning_rate` is the empty string, which axolotl does not convert to a number.
-
-    Source: axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58.
-    """
+    """`learning_rate` is the empty string, which axolotl does not convert to a number."""
     if config.parsed and config.model is not None and config.model.learning_rate == "":
         yield Finding(
             config.place(("learning_rate",)),
@@ -107,10 +96,9 @@ def axolotl_empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "AXL045",
-    ERROR,
-    fails_at="init",
+    source="axolotl 0.21.0 core/trainers/mixins/scheduler.py:83-124",
     bad=(
         BASE + "cosine_min_lr_ratio: 10\n",
         Example(BASE + "cosine_min_lr_ratio: 0.1\ncosine_constant_lr_ratio: 80\n", "/cosine_constant_lr_ratio"),
@@ -119,10 +107,7 @@ def axolotl_empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/cosine_min_lr_ratio"},
 )
 def axolotl_cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
-    """`cosine_min_lr_ratio` or `cosine_constant_lr_ratio` is not between 0 and 1.
-
-    Source: axolotl 0.21.0 core/trainers/mixins/scheduler.py:83-124.
-    """
+    """`cosine_min_lr_ratio` or `cosine_constant_lr_ratio` is not between 0 and 1."""
     model, launch = config.model, config.deepspeed
     if not config.parsed or model is None or not model.cosine_min_lr_ratio or (launch is not None and "scheduler" in launch.written):
         return
@@ -142,10 +127,9 @@ def axolotl_cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
             return
 
 
-@rule(
+@init_error(
     "AXL043",
-    ERROR,
-    fails_at="init",
+    source="axolotl 0.21.0 core/trainers/mixins/scheduler.py:67-82; torch 2.13 optim/lr_scheduler.py",
     bad=BASE + "lr_scheduler: one_cycle\nlr_scheduler_kwargs: {num_cycles: 2}\n",
     good=BASE + "lr_scheduler: one_cycle\nlr_scheduler_kwargs: {pct_start: 0.1}\n",
     example={"kind": KIND, "at": "/lr_scheduler_kwargs/num_cycles"},
@@ -157,8 +141,6 @@ def axolotl_schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
 
     Fix: pct_start, anneal_strategy, cycle_momentum, base_momentum, max_momentum, div_factor, final_div_factor, three_phase and
     last_epoch are the arguments that there are.
-
-    Source: axolotl 0.21.0 core/trainers/mixins/scheduler.py:67-82; torch 2.13 optim/lr_scheduler.py.
     """
     model = config.model
     if not config.parsed or model is None or model.lr_scheduler != "one_cycle" or model.jagged_restart_steps:
@@ -175,19 +157,15 @@ def axolotl_schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "AXL046",
-    ERROR,
-    fails_at="init",
+    source="axolotl 0.21.0 core/builders/causal.py:445",
     bad=BASE.replace("path: data.jsonl, ", ""),
     good=BASE,
     example={"kind": KIND, "at": "/datasets/0/path"},
 )
 def axolotl_dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
-    """An entry of `datasets` has no `path`.
-
-    Source: axolotl 0.21.0 core/builders/causal.py:445.
-    """
+    """An entry of `datasets` has no `path`."""
     model = config.model
     if not config.parsed or model is None or model.rl or model.reward_model or model.process_reward_model:
         return
@@ -201,19 +179,15 @@ def axolotl_dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "AXL047",
-    ERROR,
-    fails_at="init",
+    source="axolotl 0.21.0 utils/trainer.py:536, 557; utils/data/sft.py:124 computes it for `max_steps` as well",
     bad=(BASE + "num_epochs: .inf\n", BASE + "num_epochs: .nan\n"),
     good=BASE + "num_epochs: 3\n",
     example={"kind": KIND, "at": "/num_epochs"},
 )
 def axolotl_infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
-    """`num_epochs` is not finite, so that axolotl cannot compute the number of steps.
-
-    Source: axolotl 0.21.0 utils/trainer.py:536, 557; utils/data/sft.py:124 computes it for `max_steps` as well.
-    """
+    """`num_epochs` is not finite, so that axolotl cannot compute the number of steps."""
     model = config.model
     if not config.parsed or model is None or not isinstance(model.num_epochs, float) or math.isfinite(model.num_epochs):
         return
@@ -225,19 +199,15 @@ def axolotl_infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
     yield Finding(place, f"`num_epochs` is {place.spelled}; it must be finite", exception=text, help="set `num_epochs` to a finite number")
 
 
-@rule(
+@init_error(
     "AXL048",
-    ERROR,
-    fails_at="init",
+    source="axolotl 0.21.0 core/builders/causal.py:158-167, utils/import_helper.py",
     bad=BASE + "trainer_cls: abc\n",
     good=BASE + "trainer_cls: package.module.Trainer\n",
     example={"kind": KIND, "at": "/trainer_cls"},
 )
 def axolotl_invalid_trainer_class(config: AxolotlConfig) -> Iterator[Finding]:
-    """`trainer_cls` is not the path of a class in a module.
-
-    Source: axolotl 0.21.0 core/builders/causal.py:158-167, utils/import_helper.py.
-    """
+    """`trainer_cls` is not the path of a class in a module."""
     model = config.model
     if not config.parsed or model is None or config.validation.plugins or model.rl or model.reward_model or model.process_reward_model:
         return

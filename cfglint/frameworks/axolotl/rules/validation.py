@@ -5,8 +5,7 @@ The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rule
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule_of
+from cfglint.findings.rule import Example, Finding, config_error, rule_of
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.refusals import (
@@ -68,17 +67,22 @@ def refusals_of(
     good: str,
     fixed: str | None = None,
     old_names: tuple[str, ...] = (),
+    *,
+    source: str,
 ) -> Callable[[Callable[[], None]], None]:
     """Register the rule of a kind of refusals; its page is the docstring of the decorated function."""
     example: ExampleFacts = {"kind": KIND, "at": at}
-    details = {"fails_at": "config", "bad": bad, "good": good, "fixed": fixed, "example": example, "old_names": old_names}
-    return rule_of(lambda config: refused(config, kind), code, ERROR, **details)
+    return rule_of(
+        lambda config: refused(config, kind),
+        config_error(code, source=source, bad=bad, good=good, fixed=fixed, example=example, old_names=old_names),
+    )
 
 
 @refusals_of(
     "AXL010",
     DATA,
     "/datasets/0/type",
+    source="axolotl 0.21.0 utils/schemas/validation.py:246-330, config.py:2214-2240",
     bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: sharegpt}\n",
     good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: chat_template}\n",
 )
@@ -87,18 +91,21 @@ def axolotl_data() -> None:
 
     Without `datasets` or `pretraining_dataset` there is nothing to train on; `type: sharegpt` became `chat_template`; deduplication
     needs the preparation that `skip_prepare_dataset` leaves out.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:246-330, config.py:2214-2240.
     """
 
 
-@refusals_of("AXL011", STREAMING, "/max_steps", bad=BASE + "streaming: true\n", good=BASE + "streaming: true\nmax_steps: 1000\n")
+@refusals_of(
+    "AXL011",
+    STREAMING,
+    "/max_steps",
+    source="axolotl 0.21.0 utils/schemas/validation.py:1849-1930",
+    bad=BASE + "streaming: true\n",
+    good=BASE + "streaming: true\nmax_steps: 1000\n",
+)
 def axolotl_streaming() -> None:
     """A streamed data set is combined with what needs its length.
 
     `streaming` and `pretraining_dataset` need `max_steps`, and support neither `val_set_size` nor deduplication.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:1849-1930.
     """
 
 
@@ -106,6 +113,7 @@ def axolotl_streaming() -> None:
     "AXL012",
     BATCH,
     "/batch_size",
+    source="axolotl 0.21.0 utils/schemas/validation.py:447-510, utils/config/__init__.py:253",
     bad=(
         BASE + "batch_size: 32\ngradient_accumulation_steps: 4\n",
         Example(BASE + "gradient_accumulation_steps: null\n", "/gradient_accumulation_steps"),
@@ -117,19 +125,22 @@ def axolotl_batch_keys() -> None:
 
     `batch_size` is incompatible with `gradient_accumulation_steps`, and does not suffice alone. An accumulation of null or 0 is
     computed from `batch_size`, which is then required.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:447-510, utils/config/__init__.py:253.
     """
 
 
-@refusals_of("AXL013", SCHEDULE, "/warmup_ratio", bad=BASE + "warmup_steps: 10\nwarmup_ratio: 0.1\n", good=BASE + "warmup_ratio: 0.1\n")
+@refusals_of(
+    "AXL013",
+    SCHEDULE,
+    "/warmup_ratio",
+    source="axolotl 0.21.0 utils/schemas/validation.py:526-560, 2209-2268",
+    bad=BASE + "warmup_steps: 10\nwarmup_ratio: 0.1\n",
+    good=BASE + "warmup_ratio: 0.1\n",
+)
 def axolotl_schedule() -> None:
     """Keys for warm-up, saving, early stopping or the learning rate exclude each other.
 
     `warmup_steps` or `warmup_ratio`, `save_steps` or `saves_per_epoch`: one of each. `early_stopping_patience` needs `save_steps`
     and `eval_steps`, the first a multiple of the second.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:526-560, 2209-2268.
     """
 
 
@@ -137,6 +148,7 @@ def axolotl_schedule() -> None:
     "AXL014",
     EVALUATION,
     "/eval_steps",
+    source="axolotl 0.21.0 utils/schemas/validation.py:335-390, 561-600",
     bad=BASE + "val_set_size: 0\neval_steps: 100\n",
     good=BASE + "val_set_size: 0.1\neval_steps: 100\n",
 )
@@ -145,8 +157,6 @@ def axolotl_evaluation() -> None:
 
     `eval_steps` requires `eval_strategy: steps` and evaluation data; `evals_per_epoch` replaces both; `val_set_size` and
     `test_datasets` are alternatives.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:335-390, 561-600.
     """
 
 
@@ -154,6 +164,7 @@ def axolotl_evaluation() -> None:
     "AXL015",
     ATTENTION,
     "/flash_attention",
+    source="axolotl 0.21.0 utils/schemas/config.py:1640-1732",
     bad=BASE + "attn_implementation: sdpa\nflash_attention: true\n",
     good=BASE + "attn_implementation: flash_attention_2\n",
 )
@@ -162,8 +173,6 @@ def axolotl_attention() -> None:
 
     `attn_implementation` accepts the names of transformers and of kernels on the Hub; the old switches (`flash_attention: true`) are
     refused together with it, even where they mean the same.
-
-    Source: axolotl 0.21.0 utils/schemas/config.py:1640-1732.
     """
 
 
@@ -171,6 +180,7 @@ def axolotl_attention() -> None:
     "AXL016",
     ADAPTER,
     "/adapter",
+    source="axolotl 0.21.0 utils/schemas/peft.py:199-310",
     bad=BASE + "adapter: qlora\nload_in_4bit: false\n",
     good=BASE + "adapter: qlora\nload_in_4bit: true\n",
 )
@@ -178,8 +188,6 @@ def axolotl_adapter() -> None:
     """The adapter is incompatible with other keys.
 
     Quantized loading needs an adapter; `qlora` means `load_in_4bit: true`; ReLoRA needs `jagged_restart_steps`.
-
-    Source: axolotl 0.21.0 utils/schemas/peft.py:199-310.
     """
 
 
@@ -187,6 +195,7 @@ def axolotl_adapter() -> None:
     "AXL017",
     QUANTIZATION,
     "/quantize_moe_experts",
+    source="axolotl 0.21.0 utils/schemas/config.py:2049-2153, validation.py:1607-1660",
     bad=BASE + "quantize_moe_experts: true\nadapter: lora\n",
     good=BASE + "quantize_moe_experts: true\nadapter: qlora\nload_in_4bit: true\n",
 )
@@ -194,8 +203,6 @@ def axolotl_quantization() -> None:
     """Two quantizations exclude each other, or a quantization lacks what it needs.
 
     `qat` and `model_quantization_config` are incompatible with `load_in_8bit` and `load_in_4bit`; `quantize_moe_experts` needs one of them.
-
-    Source: axolotl 0.21.0 utils/schemas/config.py:2049-2153, validation.py:1607-1660.
     """
 
 
@@ -203,6 +210,7 @@ def axolotl_quantization() -> None:
     "AXL018",
     FSDP,
     "/fsdp",
+    source="axolotl 0.21.0 utils/schemas/validation.py:1437-1600",
     bad=BASE + "fsdp:\n  - full_shard\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n",
     good=BASE + "fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n",
     fixed=BASE + "fsdp_config:\n  fsdp_reshard_after_forward: true\n",
@@ -215,8 +223,6 @@ def axolotl_fsdp() -> None:
 
     Fix: change the key that the message names. Without `fsdp_config`, or for a strategy other than FULL_SHARD and SHARD_GRAD_OP, there
     is no automatic one.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:1437-1600.
     """
 
 
@@ -224,6 +230,7 @@ def axolotl_fsdp() -> None:
     "AXL019",
     PARALLEL,
     "/optimizer",
+    source="axolotl 0.21.0 utils/schemas/validation.py:2276-2380, integrations/expert_parallel/args.py:60-134",
     bad=BASE + "tensor_parallel_size: 2\noptimizer: adamw_8bit\n",
     good=BASE + "tensor_parallel_size: 2\noptimizer: adamw_torch\n",
 )
@@ -231,8 +238,6 @@ def axolotl_parallelism() -> None:
     """Tensor, context or expert parallelism is incompatible with another key.
 
     Each has optimizers, kernels and attentions that it does not support; expert parallelism needs FSDP2 and full state dicts.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:2276-2380, integrations/expert_parallel/args.py:60-134.
     """
 
 
@@ -240,6 +245,7 @@ def axolotl_parallelism() -> None:
     "AXL020",
     RL,
     "/sample_packing",
+    source="axolotl 0.21.0 utils/schemas/validation.py:922-1140, 2399-2590",
     bad=BASE + "rl: dpo\nsample_packing: true\n",
     good=BASE + "rl: dpo\n",
     old_names=("axolotl-preference-training",),
@@ -249,8 +255,6 @@ def axolotl_option_incompatible_with_rl() -> None:
 
     `sample_packing` is incompatible with `rl`; under GRPO the generation batch must be a multiple of `trl.num_generations`; `rl: kto`
     needs `remove_unused_columns: false`.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:922-1140, 2399-2590.
     """
 
 
@@ -258,6 +262,7 @@ def axolotl_option_incompatible_with_rl() -> None:
     "AXL021",
     OPTIMIZER,
     "/optimizer",
+    source="axolotl 0.21.0 utils/schemas/validation.py:1212-1328",
     bad=BASE + "optimizer: muon\ndeepspeed: {zero_optimization: {stage: 2}}\n",
     good=BASE + "optimizer: adamw_torch\ndeepspeed: {zero_optimization: {stage: 2}}\n",
 )
@@ -265,18 +270,21 @@ def axolotl_optimizer() -> None:
     """The optimizer is incompatible with other keys.
 
     axolotl's own optimizers support some ways of sharding only; Muon, Q-GaLore and the flash optimizers do not run under DeepSpeed.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:1212-1328.
     """
 
 
-@refusals_of("AXL022", LOSS, "/use_dft", bad=BASE + "use_dft: true\nchunked_cross_entropy: true\n", good=BASE + "use_dft: true\n")
+@refusals_of(
+    "AXL022",
+    LOSS,
+    "/use_dft",
+    source="axolotl 0.21.0 utils/schemas/validation.py:1374-1436",
+    bad=BASE + "use_dft: true\nchunked_cross_entropy: true\n",
+    good=BASE + "use_dft: true\n",
+)
 def axolotl_loss() -> None:
     """Two implementations of the loss are on.
 
     One of `cut_cross_entropy`, `chunked_cross_entropy` and Liger's; `use_dft` and `use_eaft` are for plain fine-tuning without them.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:1374-1436.
     """
 
 
@@ -284,6 +292,7 @@ def axolotl_loss() -> None:
     "AXL023",
     CHECKPOINTING,
     "/activation_offloading",
+    source="axolotl 0.21.0 utils/schemas/validation.py:1996-2175",
     bad=BASE + "activation_offloading: true\n",
     good=BASE + "activation_offloading: true\ngradient_checkpointing: true\n",
 )
@@ -291,8 +300,6 @@ def axolotl_activation_memory() -> None:
     """Keys for saving activation memory are incompatible with each other.
 
     Offloading and selective checkpointing need `gradient_checkpointing: true`, selective checkpointing the non-reentrant one.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:1996-2175.
     """
 
 
@@ -300,6 +307,7 @@ def axolotl_activation_memory() -> None:
     "AXL024",
     REMOVED,
     "/max_packed_sequence_len",
+    source="axolotl 0.21.0 utils/schemas/deprecated.py",
     bad=BASE + "max_packed_sequence_len: 2048\n",
     good=BASE + "sequence_len: 2048\nsample_packing: true\n",
 )
@@ -307,8 +315,6 @@ def axolotl_removed_key() -> None:
     """A key that axolotl has removed.
 
     It is refused, unlike unknown keys, which are dropped: the run would not do what it did before.
-
-    Source: axolotl 0.21.0 utils/schemas/deprecated.py.
     """
 
 
@@ -316,6 +322,7 @@ def axolotl_removed_key() -> None:
     "AXL025",
     PLUGIN,
     "/liger_use_token_scaling",
+    source="axolotl 0.21.0 integrations/*/args.py",
     bad=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_use_token_scaling: true\n",
     good=BASE
     + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_fused_linear_cross_entropy: true\nliger_use_token_scaling: true\n",
@@ -324,8 +331,6 @@ def axolotl_plugin_keys() -> None:
     """The keys of a plugin are incompatible with each other.
 
     Each plugin in `plugins` adds keys with checks of its own.
-
-    Source: axolotl 0.21.0 integrations/*/args.py.
     """
 
 
@@ -333,6 +338,7 @@ def axolotl_plugin_keys() -> None:
     "AXL026",
     MODEL_TYPE,
     "/gradient_checkpointing",
+    source="axolotl 0.21.0 utils/schemas/validation.py:1960-1975",
     bad=BASE.replace("org/model", "mosaicml/mpt-7b") + "gradient_checkpointing: true\n",
     good=BASE.replace("org/model", "mosaicml/mpt-7b"),
     old_names=("axolotl-model-type",),
@@ -341,8 +347,6 @@ def axolotl_option_unsupported_by_model() -> None:
     """The model named in `base_model` does not support a key.
 
     axolotl compares only the name: FSDP is refused for anything with "falcon" in it, gradient checkpointing for anything with "mpt".
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:1960-1975.
     """
 
 
@@ -350,6 +354,7 @@ def axolotl_option_unsupported_by_model() -> None:
     "AXL027",
     PRECISION,
     "/fp8_config",
+    source="axolotl 0.21.0 utils/schemas/validation.py:654-698",
     bad=BASE + "fp8_config: {recipe: rowwise}\n",
     good=BASE + "fp8: true\nfp8_config: {recipe: rowwise}\n",
 )
@@ -357,37 +362,50 @@ def axolotl_precision() -> None:
     """Keys for precision are incompatible with each other.
 
     `fp8_config` needs `fp8: true`, `fp32_norms` needs `fsdp_config`, cut cross entropy needs `bf16` or `fp16`.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:654-698.
     """
 
 
-@refusals_of("AXL028", COMPILE, "/deepcompile", bad=BASE + "deepcompile: true\n", good=BASE + "torch_compile: true\n")
+@refusals_of(
+    "AXL028",
+    COMPILE,
+    "/deepcompile",
+    source="axolotl 0.21.0 utils/schemas/config.py:1727-1780, validation.py:1615",
+    bad=BASE + "deepcompile: true\n",
+    good=BASE + "torch_compile: true\n",
+)
 def axolotl_compile() -> None:
     """Keys for compilation are incompatible with each other.
 
     `torch_compile_options` needs `torch_compile` and allows a list of flags; `deepcompile` needs DeepSpeed.
-
-    Source: axolotl 0.21.0 utils/schemas/config.py:1727-1780, validation.py:1615.
     """
 
 
-@refusals_of("AXL029", TOKENIZER, "/chat_template", bad=BASE + "chat_template: jinja\n", good=BASE + "chat_template: chatml\n")
+@refusals_of(
+    "AXL029",
+    TOKENIZER,
+    "/chat_template",
+    source="axolotl 0.21.0 utils/schemas/validation.py:783-826, 1824",
+    bad=BASE + "chat_template: jinja\n",
+    good=BASE + "chat_template: chatml\n",
+)
 def axolotl_tokenizer() -> None:
     """Keys for the tokenizer or the chat template are incompatible with each other.
 
     `chat_template: jinja` needs `chat_template_jinja`; the mistral-common tokenizer does not support changes.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py:783-826, 1824.
     """
 
 
-@refusals_of("AXL030", TYPE, "/tensor_parallel_size", bad=BASE + 'tensor_parallel_size: "2"\n', good=BASE + "tensor_parallel_size: 2\n")
+@refusals_of(
+    "AXL030",
+    TYPE,
+    "/tensor_parallel_size",
+    source="axolotl 0.21.0 utils/schemas/validation.py",
+    bad=BASE + 'tensor_parallel_size: "2"\n',
+    good=BASE + "tensor_parallel_size: 2\n",
+)
 def axolotl_value_type() -> None:
     """A check of axolotl cannot work with the value.
 
     axolotl's checks run before pydantic converts anything, so a string where one of them compares numbers ends the run with Python's own
     exception, although pydantic would have converted it.
-
-    Source: axolotl 0.21.0 utils/schemas/validation.py.
     """

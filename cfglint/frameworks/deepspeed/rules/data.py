@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, config_error, init_error
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.remedies import mistyped, not_attribute
@@ -20,10 +19,10 @@ LTD_KEYS = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
 LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type")
 
 
-@value_rule(
+@config_error(
     "TYP113",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140",
+    about=VALUE,
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": null}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_sampling"},
@@ -33,8 +32,6 @@ def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A section of `data_efficiency` is not an object.
 
     Fix: write an object, or remove the key.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140.
     """
     if "data_efficiency" not in config.values:
         return
@@ -44,10 +41,9 @@ def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield mistyped(config.setting(*path), "an object", not_attribute(value, "get"), f"remove `{'.'.join(path)}`")
 
 
-@rule(
+@config_error(
     "DSP060",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93",
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": true}}}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": false}}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_sampling/curriculum_learning"},
@@ -56,8 +52,6 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Curriculum learning is on without `curriculum_metrics`.
 
     The `enabled` keys of the sections around it have no effect: the innermost one decides.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93.
     """
     path = ("data_efficiency", "data_sampling", "curriculum_learning")
     section = config.get(*path) if "data_efficiency" in config.values else None
@@ -71,10 +65,9 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "DSP061",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true}}}}\n',
         '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"min_batch_size": "auto"}}}}\n',
@@ -87,8 +80,6 @@ def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Dynamic batching has no `max_tokens`, or a size that is not an integer.
 
     The sizes are converted even where the feature is off.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113.
     """
     path = ("data_efficiency", "data_sampling", "dynamic_batching")
     section = config.get(*path) if "data_efficiency" in config.values else None
@@ -123,10 +114,9 @@ def not_integer(value: ConfigValue) -> str:
     return ""
 
 
-@rule(
+@init_error(
     "DSP062",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/data_pipeline/data_routing/scheduler.py:37-78",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true}}}}\n',
         '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true, "random_ltd_schedule": {}}}}}\n',
@@ -140,12 +130,7 @@ def not_integer(value: ConfigValue) -> str:
     old_names=("random-ltd-incomplete",),
 )
 def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Random layer token dropping is on without its required keys, or with its learning-rate schedule.
-
-    Fix: write the keys that the exception names, or set `"enabled": false`.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/data_routing/scheduler.py:37-78.
-    """
+    """Random layer token dropping is on without its required keys, or with its learning-rate schedule."""
     path = ("data_efficiency", "data_routing", "random_ltd")
     section = config.get(*path) if "data_efficiency" in config.values else None
     if not isinstance(section, dict) or not section.get("enabled"):

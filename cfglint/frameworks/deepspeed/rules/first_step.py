@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING, Fix
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.diagnostic import Fix
+from cfglint.findings.rule import WARN, Finding, first_step_error, warning
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
-from cfglint.frameworks.remedies import mistyped
+from cfglint.frameworks.remedies import mistyped, replace
 from cfglint.source.annotations import Iterator
 
 NUMBERS = ("lr", "eps", "weight_decay")
 
 
-@rule(
+@first_step_error(
     "DSP080",
-    ERROR,
-    fails_at="first-step",
+    source="deepspeed 0.19.8 runtime/engine.py:3506",
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": "1.0"}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clipping"},
@@ -28,8 +27,6 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     Trainer resolves is such a string.
 
     Fix: write a number; 0 turns clipping off.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:3506.
     """
     value = config.values.get("gradient_clipping", 1.0)
     if isinstance(value, (int, float)) or (value == "auto" and config.open) or not config.has_optimizer:
@@ -42,8 +39,6 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     """The fix that removes the quotes of a number; None for a string that is not a number, or that a trainer fills in for "auto"."""
-    from cfglint.findings.fix_builders import replace
-
     setting = config.setting(*path)
     if setting.node is None or not setting.node.style or setting.node.raw != setting.value:
         return None
@@ -55,10 +50,9 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     return replace(setting, int(number) if integer else number, "remove the quotes", safe=True)
 
 
-@rule(
+@first_step_error(
     "DSP081",
-    ERROR,
-    fails_at="first-step",
+    source="deepspeed 0.19.8 runtime/engine.py:3554",
     bad=(
         '{"train_batch_size": 8, "steps_per_print": 0}\n',
         '{"train_batch_size": 8, "steps_per_print": "10"}\n',
@@ -71,8 +65,6 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`steps_per_print` is 0 or not a number.
 
     DeepSpeed divides the step count by it after the first step. Null turns printing off; 0 does not.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:3554.
     """
     value = config.values.get("steps_per_print")
     if value is None or (value == "auto" and config.open):
@@ -89,10 +81,9 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "DSP082",
-    ERROR,
-    fails_at="first-step",
+    source="deepspeed 0.19.8 runtime/zenflow/engine.py:69-96",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
@@ -104,8 +95,6 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     """ZenFlow at stage 0.
 
     The engine calls methods that only a ZeRO optimizer has.
-
-    Source: deepspeed 0.19.8 runtime/zenflow/engine.py:69-96.
     """
     if config.stage == 0 and config.zero["zenflow"] is not None:
         raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
@@ -117,9 +106,9 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP083",
-    WARNING,
+    source="deepspeed 0.19.8 ops/adam/fused_adam.py:150-195, ops/adam/cpu_adam.py:118",
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/optimizer/params/lr"},
@@ -133,10 +122,6 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `TypeError: multi_tensor_adam(): incompatible function arguments.` (fused), or
     `TypeError: create_adam(): incompatible function arguments.` when a CPU optimizer is built.
-
-    Fix: write the number without quotes.
-
-    Source: deepspeed 0.19.8 ops/adam/fused_adam.py:150-195, ops/adam/cpu_adam.py:118.
     """
     optimizer = config.optimizer
     if optimizer is None or optimizer.class_name not in NATIVE:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Fix
-from cfglint.findings.rule import Example, Finding, rule, value_rule
+from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -13,6 +13,7 @@ from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, S
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
 from cfglint.frameworks.history import SINCE
 from cfglint.frameworks.pydantic import UNKNOWN, Fault
+from cfglint.frameworks.remedies import move, remove, rename
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
@@ -29,10 +30,9 @@ COMMON_WORDS = frozenset(  # keys of some section that scripts and other section
 JSON_TYPES = {"list": "a list", "str": "a string", "int": "an integer", "float": "a number", "bool": "a boolean", "NoneType": "null"}
 
 
-@rule(
+@config_error(
     "DSP001",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 __init__.py:543-550",
     bad='["train_batch_size", 8]\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "at": ""},
@@ -46,8 +46,6 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     `TypeError: argument of type 'int' is not iterable`.
 
     Fix: write the settings as one JSON object.
-
-    Source: deepspeed 0.19.8 __init__.py:543-550.
     """
     if isinstance(config.root, dict) or config.load_problems:
         return
@@ -57,10 +55,10 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(config.setting(), f"the config is {JSON_TYPES.get(name, name)}; it must be an object", exception=raised)
 
 
-@value_rule(
+@config_error(
     "KEY100",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:83-141; 0.19.7 has the first five of them",
+    about=VALUE,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     fixed='{"train_batch_size": 8}\n',
     example={"gpus": 8, "at": "/sparse_gradients"},
@@ -77,8 +75,6 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     Fix: remove the key. That is safe where the feature was off; where it was on, use its replacement: `bf16`
     for `amp`, fixed batch sizes for `elasticity`, `data_efficiency.data_sampling.curriculum_learning` for
     `curriculum_learning`.
-
-    Source: deepspeed 0.19.8 runtime/config.py:83-141; 0.19.7 has the first five of them.
     """
     for path, (since, exception) in REMOVED.items():
         if config.version >= since and config.has(*path):
@@ -87,8 +83,6 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def removed(setting: Setting, since: Version, exception: str) -> Finding:
     """The finding for a key that was removed in a release."""
-    from cfglint.findings.fix_builders import remove
-
     return Finding(
         setting,
         f"`{setting.name}` was removed in DeepSpeed {dotted(since)}",
@@ -98,9 +92,10 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
     )
 
 
-@value_rule(
+@info(
     "KEY101",
-    INFO,
+    source="deepspeed 0.19.8 runtime/config.py:83-141",
+    about=VALUE,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.19.0"}, "at": "/sparse_gradients"},
@@ -112,8 +107,6 @@ def key_removed_later(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The target version still accepts it. From 0.19.7 or 0.19.8 on, DeepSpeed raises `DeepSpeedConfigError` for
     the key, whatever its value.
-
-    Source: deepspeed 0.19.8 runtime/config.py:83-141.
     """
     for path, (since, _) in REMOVED.items():
         if len(path) == 1 and config.version < since and config.has(*path):
@@ -126,9 +119,10 @@ def key_removed_later(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@warning(
     "KEY106",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/config.py:482-591, and the same function in the releases before it",
+    about=VALUE,
     bad='{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 2}}\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.15.4"}, "at": "/tensor_parallel"},
@@ -138,8 +132,6 @@ def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
     """The release does not read the key: DeepSpeed has it from a later release on.
 
     At top level DeepSpeed looks up the keys that it knows and silently ignores the others.
-
-    Source: deepspeed 0.19.8 runtime/config.py:482-591, and the same function in the releases before it.
     """
     for key in config.values:
         since = comes_later((), str(key), config.version)
@@ -160,10 +152,10 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
     return next((row[SINCE] for row in rows if row[SINCE] > version), ())
 
 
-@value_rule(
+@config_error(
     "KEY102",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config_utils.py:105-113",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_com": true}}\n',
         Example(
@@ -186,10 +178,6 @@ def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig ... Extra
     inputs are not permitted [type=extra_forbidden]`.
-
-    Fix: use the suggested name, or another release of DeepSpeed.
-
-    Source: deepspeed 0.19.8 runtime/config_utils.py:105-113.
     """
     for name in given_sections(config):
         for fault in config.section(name).faults:
@@ -221,8 +209,6 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         upgrade = f"remove `{setting.name}`, or use DeepSpeed {known.since} or later" if known is not None and known.since else None
         return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
     if fault.kind == TWICE:
-        from cfglint.findings.fix_builders import remove
-
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
         return Finding(
             setting,
@@ -245,8 +231,6 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
     """The suggestion of a known key, and the fix that renames the key if it is in the same section."""
-    from cfglint.findings.fix_builders import rename
-
     section = tuple(str(step) for step in setting.path[:-1])
     found = known_like(section, str(setting.path[-1]), config.version)
     if not found:
@@ -279,8 +263,6 @@ def has_key(schema: Schema, candidate: Candidate, version: Version) -> bool:
 
 def move_to_section(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:
     """The fix that moves a key to the section it belongs to; None if only a similar name is known there, or the section is not set."""
-    from cfglint.findings.fix_builders import move
-
     if candidate.path[-1] != setting.path[-1] or candidate.path[-1] in COMMON_WORDS or not config.has(*candidate.path[:-1]):
         return None
     home = ".".join(candidate.path[:-1])
@@ -297,10 +279,10 @@ def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
     return f"; move it into `{home}`" if home else "; move it to the top level"
 
 
-@value_rule(
+@config_error(
     "KEY103",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config_utils.py:86-88, runtime/zero/config.py:183-215",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "cpu_offload": false, "offload_optimizer": {"device": "cpu"}}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}\n',
     example={"gpus": 8, "at": "/zero_optimization/cpu_offload"},
@@ -311,24 +293,19 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed converts the old key to the new one while parsing the section, and raises when the new one is
     set already, even to an equivalent value.
-
-    Fix: remove the old key.
-
-    Source: deepspeed 0.19.8 runtime/config_utils.py:86-88, runtime/zero/config.py:183-215.
     """
     for old, new, _ in deprecated(config):
         if new and new in config.zero.given:
-            from cfglint.findings.fix_builders import remove
-
             setting = config.at("zero_optimization", old)
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
             raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
             yield Finding(setting, text, exception=raised, fix=remove(setting, f"remove `{old}`", safe=True), on_key=True)
 
 
-@value_rule(
+@info(
     "KEY104",
-    INFO,
+    source="deepspeed 0.19.8 runtime/zero/config.py:183-215, 275",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_fp16_weights_on_model_save": true}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
     example={"gpus": 8, "at": "/zero_optimization/stage3_gather_fp16_weights_on_model_save"},
@@ -342,8 +319,6 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: write the new key: `"offload_optimizer": {"device": "cpu"}` for `cpu_offload`,
     `"offload_param": {"device": "cpu"}` for `cpu_offload_param`, `pin_memory` inside those two.
-
-    Source: deepspeed 0.19.8 runtime/zero/config.py:183-215, 275.
     """
     for old, new, advice in deprecated(config):
         if not new or new not in config.zero.given:
@@ -371,8 +346,6 @@ def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
 
 def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:
     """The fix to the new key, if that is a renaming or a removal; the advice is the title of the latter."""
-    from cfglint.findings.fix_builders import remove, rename
-
     if old == "stage3_gather_fp16_weights_on_model_save":
         return rename(
             setting, "stage3_gather_16bit_weights_on_model_save", "rename it to `stage3_gather_16bit_weights_on_model_save`", safe=True
@@ -382,9 +355,10 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: 
     return None
 
 
-@value_rule(
+@warning(
     "KEY105",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys)",
+    about=VALUE,
     bad='{"train_batch_size": 8, "gradient_clip": 1.0}\n',
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clip"},
@@ -399,8 +373,6 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     any other key may be used by the training script.
 
     Fix: use the suggested name, or move the key into the suggested section.
-
-    Source: deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys).
     """
     for path in islice(ignored_keys(config.values, config.version), MOST_TYPOS):
         setting = config.setting(*path)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import SKIP, Finding, info, warning
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ZERO
+from cfglint.frameworks.remedies import replace
 from cfglint.source.annotations import Iterator
 
 ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'
@@ -32,9 +33,9 @@ TRUTHY = (  # keys that DeepSpeed uses as `if value`, without converting them to
 OFF_WORDS = ("false", "no", "off", "0", "none", "null")
 
 
-@rule(
+@warning(
     "DSP100",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/engine.py:2666-2708 (stage 1 and 2) against 2709-2795 (stage 3)",
     old_names=("stage-3-key-below-stage-3",),
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "sub_group_size": 1e8}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "sub_group_size": 1e8}, ' + ADAM + "}\n",
@@ -45,8 +46,6 @@ def zero_3_key_at_lower_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     `sub_group_size`, `leaf_module`, `zero_hpz_partition_size`, `zero_quantized_weights` and keys that begin
     with `stage3_` are parsed and checked, but not passed to the optimizer of stage 1 and 2.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2666-2708 (stage 1 and 2) against 2709-2795 (stage 3).
     """
     if config.stage not in (0, 1, 2):
         return
@@ -69,9 +68,9 @@ def does_something(config: DeepSpeedConfig, key: str) -> bool:
     return config.get("zero_optimization", key) not in (field.default_at(config.version), None, {})
 
 
-@rule(
+@warning(
     "DSP101",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/engine.py:2666-2708 (not passed to the optimizer of stage 1 and 2)",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/offload_param"},
@@ -81,8 +80,6 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
 
     Only stage 3 partitions the parameters and can offload them. At a lower stage the run uses more GPU memory
     than planned.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2666-2708 (not passed to the optimizer of stage 1 and 2).
     """
     section = config.zero["offload_param"]
     if config.stage in (0, 1, 2) and section is not None and section["device"] != "none":
@@ -97,9 +94,9 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
         )
 
 
-@rule(
+@warning(
     "DSP102",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:220, runtime/engine.py:1562, 2384",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"}}, '
         + ADAM
@@ -117,8 +114,6 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
 
     NVMe requires stage 3: at stage 1 and 2 the states go to CPU memory and the path is ignored. At stage 0
     nothing is partitioned or offloaded, but Adam still becomes DeepSpeedCPUAdam.
-
-    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:220, runtime/engine.py:1562, 2384.
     """
     if config.offload == "none" or config.stage not in (0, 1, 2) or config.zero["offload_optimizer"] is None:
         return
@@ -141,9 +136,9 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
         )
 
 
-@rule(
+@warning(
     "DSP103",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/engine.py:1575, 2737-2742 (used in the branch of stage 3 only)",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu", "super_offload": true}}, '
         + ADAM
@@ -153,10 +148,7 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
     example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/super_offload"},
 )
 def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`super_offload` below stage 3 has no effect.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:1575, 2737-2742 (used in the branch of stage 3 only).
-    """
+    """`super_offload` below stage 3 has no effect."""
     section = config.zero["offload_optimizer"]
     setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
     if section is not None and section["super_offload"] and setting.origin != DEFAULT and config.stage in (0, 1, 2):
@@ -167,18 +159,15 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP104",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/engine.py:2709-2795 (not passed to the optimizer of stage 3)",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "round_robin_gradients": true}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "round_robin_gradients": true}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/round_robin_gradients"},
 )
 def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`round_robin_gradients` or `parameter_alignment` at stage 3, which does not support them.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2709-2795 (not passed to the optimizer of stage 3).
-    """
+    """`round_robin_gradients` or `parameter_alignment` at stage 3, which does not support them."""
     if config.stage == 3:
         for key in BELOW_3_ONLY:
             if key in config.zero.given and config.zero[key]:
@@ -190,9 +179,9 @@ def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]
                 )
 
 
-@rule(
+@warning(
     "DSP105",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/config.py:288-300, 323-335",
     bad='{"train_batch_size": 8, "optimizer": {"name": "Adam", "params": {"lr": 1e-4}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/optimizer"},
@@ -202,8 +191,6 @@ def section_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     """An `optimizer` or `scheduler` section without `type` is ignored.
 
     The name belongs under `type`, not under `name`. At stage 0 the run then silently has no optimizer.
-
-    Source: deepspeed 0.19.8 runtime/config.py:288-300, 323-335.
     """
     for key in ("optimizer", "scheduler"):
         section = config.values.get(key)
@@ -211,9 +198,9 @@ def section_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting(key), f"`{key}` is ignored, because it has no `type`", on_key=True, help=f"add `type` to `{key}`")
 
 
-@rule(
+@warning(
     "DSP106",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/config.py:209-270 (plain lookups), used as `if value`",
     bad='{"train_batch_size": 8, "zero_allow_untested_optimizer": "false"}\n',
     good='{"train_batch_size": 8, "zero_allow_untested_optimizer": false}\n',
     example={"gpus": 8, "at": "/zero_allow_untested_optimizer"},
@@ -224,18 +211,12 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The booleans at top level and in the lenient sections are not converted, and every string that is not
     empty is true in Python.
-
-    Fix: write false without quotes.
-
-    Source: deepspeed 0.19.8 runtime/config.py:209-270 (plain lookups), used as `if value`.
     """
     paths = [(key,) for key in TRUTHY] + [("torch_autocast", "enabled")]
     for path in paths:
         value = config.get(*path)
         if isinstance(value, str) and value.lower() in OFF_WORDS:
             setting = config.setting(*path)
-            from cfglint.findings.fix_builders import replace
-
             fix = replace(setting, False, "write false", safe=False)
             yield Finding(
                 setting,
@@ -245,9 +226,9 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@info(
     "DSP107",
-    INFO,
+    source="deepspeed 0.19.8 runtime/zero/config.py:57-73",
     bad='{"train_batch_size": 8, "zero_optimization": true, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 1}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization"},
@@ -257,8 +238,6 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`zero_optimization` is a boolean: true means stage 1.
 
     DeepSpeed warns that the format is deprecated, and reads top-level `allgather_size` only with it.
-
-    Source: deepspeed 0.19.8 runtime/zero/config.py:57-73.
     """
     value = config.values.get("zero_optimization")
     if isinstance(value, bool):
@@ -271,19 +250,16 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP108",
-    WARNING,
+    source="deepspeed 0.19.8 datastates/config.py:20",
     bad='{"train_batch_size": 8, "datastates_ckpt": null}\n',
     good='{"train_batch_size": 8, "datastates_ckpt": false}\n',
     example={"gpus": 8, "at": "/datastates_ckpt"},
     old_names=("writes-fast-checkpoints",),
 )
 def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`datastates_ckpt` is on unless it is `false`: null, 0 and {} turn it on.
-
-    Source: deepspeed 0.19.8 datastates/config.py:20.
-    """
+    """`datastates_ckpt` is on unless it is `false`: null, 0 and {} turn it on."""
     if "datastates_ckpt" in config.values and config.values["datastates_ckpt"] in (None, 0, "", {}, "false"):
         value = config.values["datastates_ckpt"]
         if value is not False:
@@ -291,9 +267,9 @@ def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting("datastates_ckpt"), text, help="set `datastates_ckpt` to false")
 
 
-@rule(
+@warning(
     "DSP109",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140; the engine uses the inner ones only (runtime/engine.py:1420, 1440)",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"enabled": false, "data_sampling": {"curriculum_learning":'
         ' {"enabled": true, "curriculum_metrics": {}}}}}\n'
@@ -310,9 +286,6 @@ def ineffective_outer_switch(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The outer `enabled` keys are parsed but never used: curriculum learning and random layer dropping run when
     their own `enabled` is true.
-
-    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140; the engine uses the inner ones only
-    (runtime/engine.py:1420, 1440).
     """
     if "data_efficiency" not in config.values:
         return
@@ -326,9 +299,9 @@ def ineffective_outer_switch(config: DeepSpeedConfig) -> Iterator[Finding]:
                 yield Finding(config.setting(*outer, "enabled"), text, related=(inner,), help=f"set `{inner.name}` to false")
 
 
-@rule(
+@warning(
     "DSP110",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/config.py:455-475 against runtime/engine.py:957, utils/groups.py:168",
     bad='{"train_batch_size": 16, "tensor_parallel": {"autotp_size": 2}}\n',
     good='{"train_batch_size": 16, "tensor_parallel": {"autotp_size": 1}}\n',
     example={"gpus": 8, "at": "/tensor_parallel/autotp_size"},
@@ -342,8 +315,6 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: expect `train_batch_size / autotp_size` samples per step, also when setting the learning rate, or
     multiply the gradient accumulation steps by `autotp_size`.
-
-    Source: deepspeed 0.19.8 runtime/config.py:455-475 against runtime/engine.py:957, utils/groups.py:168.
     """
     batch = config.batch
     total, taken = batch.global_batch.value, batch.consumed_batch
@@ -359,9 +330,9 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP111",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/config.py:469 (a true division)",
     bad='{"train_batch_size": 16, "sequence_parallel_size": 3}\n',
     good='{"train_batch_size": 16, "sequence_parallel_size": 2}\n',
     example={"gpus": 8, "at": "/sequence_parallel_size"},
@@ -372,8 +343,6 @@ def indivisible_sequence_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     With 8 GPUs and size 3 the data-parallel size is 2.67, and a batch that happens to be consistent with it is
     accepted. Such process groups cannot be formed.
-
-    Source: deepspeed 0.19.8 runtime/config.py:469 (a true division).
     """
     size, world = config.values.get("sequence_parallel_size"), config.world_size
     if isinstance(size, int) and size > 0 and world is not None and world % size and "data_parallel_size" not in config.values:
@@ -386,9 +355,9 @@ def indivisible_sequence_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "DSP112",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/zenflow/engine.py:69",
     bad=(
         '{"train_batch_size": 64, "gradient_accumulation_steps": 8, "zero_optimization": {"stage": 2,'
         ' "offload_optimizer": {"device": "cpu"}, "zenflow": {"update_interval": 4}}, ' + ADAM + "}\n"
@@ -407,8 +376,6 @@ def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]
     accumulation becomes 0, and ZenFlow decides at run time.
 
     Fix: write the same number in both, or set `update_interval` to "auto".
-
-    Source: deepspeed 0.19.8 runtime/zenflow/engine.py:69.
     """
     section, steps = config.zero["zenflow"], config.values.get("gradient_accumulation_steps")
     if section is None or not isinstance(steps, int) or steps == 1:
@@ -426,9 +393,9 @@ def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@warning(
     "DSP113",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/engine.py:681-693",
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true}, ' + ADAM + "}\n",
@@ -438,8 +405,6 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     """fp16 without ZeRO and without an optimizer: there is no loss scaling.
 
     The model is cast to half precision, and its gradients may underflow. DeepSpeed does not check this.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:681-693.
     """
     if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer and config.facts.complete:
         text = "`fp16.enabled` is true without an optimizer, so loss scaling is off"
@@ -448,9 +413,9 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "DSP114",
-    INFO,
+    source="deepspeed 0.19.8 runtime/engine.py:2380-2384",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}},'
         ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "torch_adam": true}}}\n'
@@ -462,10 +427,7 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/optimizer/params/torch_adam"},
 )
 def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`torch_adam` with an offloaded optimizer: torch's Adam on the CPU is several times slower than DeepSpeed's.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2380-2384.
-    """
+    """`torch_adam` with an offloaded optimizer: torch's Adam on the CPU is several times slower than DeepSpeed's."""
     optimizer = config.optimizer
     if optimizer is None or optimizer.name not in ("adam", "adamw"):
         return
@@ -476,9 +438,9 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "DSP115",
-    INFO,
+    source="deepspeed 0.19.8 runtime/engine.py:2486-2490",
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "weight_decay": 0.01}}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "adam_w_mode": false}}}\n',
@@ -490,8 +452,6 @@ def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`Adam` with weight decay runs as AdamW.
 
     The decay is decoupled unless `adam_w_mode` is false; with `AdamW` it is always decoupled.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2486-2490.
     """
     optimizer = config.optimizer
     if optimizer is None or not isinstance(optimizer.params, dict):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import WARN, Finding, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
@@ -21,10 +20,9 @@ OVERWRITTEN = (
 )
 
 
-@rule(
+@init_error(
     "DSP030",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zero/stage3.py:840, runtime/zero/partition_parameters.py:1229",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme", "nvme_path": "/local_nvme"}}}\n',
     example={"gpus": 8, "at": "/zero_optimization/offload_param"},
@@ -36,8 +34,6 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `TypeError: expected str, bytes or os.PathLike object, not NoneType` (optimizer),
     `AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme` (parameters).
-
-    Source: deepspeed 0.19.8 runtime/zero/stage3.py:840, runtime/zero/partition_parameters.py:1229.
     """
     if config.stage != 3:
         return
@@ -57,10 +53,9 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "DSP031",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zero/stage3.py:312-316",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}},'
@@ -76,8 +71,6 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
     """An offload ratio below 1 with an optimizer other than DeepSpeedCPUAdam.
 
     Fix: use `Adam` or `AdamW` without `torch_adam`, or remove `ratio`.
-
-    Source: deepspeed 0.19.8 runtime/zero/stage3.py:312-316.
     """
     section, optimizer = config.zero["offload_optimizer"], config.optimizer
     if config.stage != 3 or section is None or optimizer is None or section["device"] == "none" or section["ratio"] == 1.0:
@@ -89,9 +82,9 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
         yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`")
 
 
-@rule(
+@warning(
     "DSP116",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/zero/stage3.py:1100-1108, 1235-1258, 1330-1345",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer":'
         ' {"device": "nvme", "nvme_path": "/local_nvme", "ratio": 0.5}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
@@ -109,8 +102,6 @@ def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
     swapped to NVMe comes back to the memory of the CPU. A model of one group (`sub_group_size`) has no such part.
 
     Run-time error: of torch, in the first step, if the model has several groups.
-
-    Source: deepspeed 0.19.8 runtime/zero/stage3.py:1100-1108, 1235-1258, 1330-1345.
     """
     section = config.zero["offload_optimizer"]
     if config.stage == 3 and section is not None and section["device"] == "nvme" and section["ratio"] < 1.0:
@@ -122,10 +113,9 @@ def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP032",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/superoffload/superoffload_stage3.py:47-56",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "none", "super_offload": true}},'
@@ -142,8 +132,6 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     It copies learning rate, betas, eps, weight decay and amsgrad from the optimizer; the fused and the other
     optimizers do not have all of them.
-
-    Source: deepspeed 0.19.8 runtime/superoffload/superoffload_stage3.py:47-56.
     """
     section, optimizer = config.zero["offload_optimizer"], config.optimizer
     if config.stage != 3 or section is None or optimizer is None or not section["super_offload"]:
@@ -162,10 +150,9 @@ def zenflow(config: DeepSpeedConfig) -> ConfigValue:
     return config.zero["zenflow"]
 
 
-@rule(
+@init_error(
     "DSP050",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zenflow/engine.py:34-64",
     releases=(Releases((0, 17, 5)),),
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
@@ -188,10 +175,6 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     With the strategy "auto", `select_interval` has to be "auto"; with "step" or "epoch" a number. With "step"
     it must not be smaller than `update_interval`.
-
-    Fix: remove the intervals with the strategy "auto"; else write numbers, `select_interval` the larger one.
-
-    Source: deepspeed 0.19.8 runtime/zenflow/engine.py:34-64.
     """
     section = zenflow(config)
     if section is None:
@@ -216,10 +199,9 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP051",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:75, 116, runtime/zenflow/engine_stage3.py:104",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "zenflow": {}}, ' + ADAM + "}\n",
         (
@@ -232,10 +214,7 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/zenflow"},
 )
 def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """ZenFlow at stage 1 or 2 without an offloaded optimizer, or its own offload without overlapped communication.
-
-    Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:75, 116, runtime/zenflow/engine_stage3.py:104.
-    """
+    """ZenFlow at stage 1 or 2 without an offloaded optimizer, or its own offload without overlapped communication."""
     section = zenflow(config)
     if section is None or not (builds_stage_1_or_2(config) or (config.stage == 3 and config.has_optimizer)):
         return
@@ -257,10 +236,9 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP052",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:81",
     when_partial=WARN,
     bad=(
         (
@@ -281,8 +259,6 @@ def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Fin
 
     At stage 1 and 2 ZenFlow passes `optimizer.params` unchanged to torch's AdamW, which has no parameters
     `torch_adam`, `adam_w_mode` or `bias_correction`. Without `params` it fails too.
-
-    Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:81.
     """
     optimizer = config.optimizer
     if zenflow(config) is None or optimizer is None or not builds_stage_1_or_2(config) or config.offload == "none":

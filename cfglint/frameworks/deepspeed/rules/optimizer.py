@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, Fix
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.diagnostic import Fix
+from cfglint.findings.rule import WARN, Finding, init_error
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS, Optimizer
+from cfglint.frameworks.remedies import move, remove, replace
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigMapping, Iterator
 
@@ -16,10 +17,9 @@ SHARED_WITH_ADAMW = ("lr", "betas", "eps", "weight_decay", "bias_correction", "a
 OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafactor", "ASGD", "LBFGS", "Rprop", "SparseAdam")
 
 
-@rule(
+@init_error(
     "DSP040",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:1987, 2016-2018",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": "sgd", "params": {"lr": 0.1}}}\n',
@@ -34,8 +34,6 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed's own names (Adam, AdamW, Adagrad, Lamb, Lion, Muon, MuAdam, MuAdamW, MuSGD) are not
     case-sensitive; those of `torch.optim` are. OneBitAdam, OneBitLamb and ZeroOneAdam were removed in 0.19.7.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:1987, 2016-2018.
     """
     optimizer = config.optimizer
     if optimizer is None or optimizer.class_name:
@@ -53,8 +51,6 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     raised = f"AssertionError: {optimizer.name} is not a supported DeepSpeed Optimizer"
     meant = next((name for name in OPENLY_TORCH if name.lower() == optimizer.name.lower()), None)
     if meant:
-        from cfglint.findings.fix_builders import replace
-
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which is unknown: names of torch.optim are case-sensitive"
         yield Finding(setting, text, exception=raised, fix=replace(setting, meant, f"write {meant}", safe=True))
         return
@@ -72,10 +68,9 @@ def adamw_instead(optimizer: Optimizer) -> str:
     return f'set `optimizer.type` to "AdamW"{removals}'
 
 
-@rule(
+@init_error(
     "DSP041",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2481",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "max_grad_norm": 1.0}}}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
@@ -89,8 +84,6 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: move the value to `gradient_clipping` (without that key, the clipping norm is 1.0 from 0.19.3
     on).
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2481.
     """
     optimizer = config.optimizer
     if optimizer is None or "max_grad_norm" not in optimizer.arguments:
@@ -103,17 +96,14 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
     """The move to `gradient_clipping`, or the removal where that key is set."""
-    from cfglint.findings.fix_builders import move, remove
-
     if "gradient_clipping" in config.values:
         return remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
     return move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
 
 
-@rule(
+@init_error(
     "DSP042",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2377-2549",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "beta1": 0.9}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "betas": [0.9, 0.99]}}}\n',
@@ -124,10 +114,6 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The class depends on the rest of the config: Adam is FusedAdam on the GPU, DeepSpeedCPUAdam with an
     offloaded optimizer, torch's own with `torch_adam`, and each has different parameters.
-
-    Fix: remove it, or use a parameter of the class.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2377-2549.
     """
     optimizer = config.optimizer
     accepted = optimizer.accepted() if optimizer is not None else None
@@ -153,10 +139,9 @@ def unexpected(optimizer: Optimizer, key: object) -> str:
     return f"TypeError: {name}.__init__() got an unexpected keyword argument '{key}'"
 
 
-@rule(
+@init_error(
     "DSP043",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 ops/adam/fused_adam.py:74, ops/adam/cpu_adam.py:95; torch 2.13 optim",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "amsgrad": true}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "torch_adam": true, "amsgrad": true}}}\n',
@@ -174,8 +159,6 @@ def invalid_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
     learning rate: -0.1`, `TypeError: '<=' not supported between instances of 'float' and 'str'`.
 
     Fix: write a value in the range that the message names, and numbers without quotes.
-
-    Source: deepspeed 0.19.8 ops/adam/fused_adam.py:74, ops/adam/cpu_adam.py:95; torch 2.13 optim.
     """
     optimizer = config.optimizer
     if optimizer is None or not optimizer.class_name or "max_grad_norm" in optimizer.arguments:
@@ -245,20 +228,16 @@ def two_betas(value: object, compared: bool, floats: bool) -> str:
     return ""
 
 
-@rule(
+@init_error(
     "DSP044",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2020",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 128}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 0}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
     example={"gpus": 8, "at": "/fp16/loss_scale"},
 )
 def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Lamb with a static loss scale; DeepSpeed checks this even where fp16 is off.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2020.
-    """
+    """Lamb with a static loss scale; DeepSpeed checks this even where fp16 is off."""
     optimizer = config.optimizer
     scale = config.section("fp16")["loss_scale"]
     if optimizer is not None and optimizer.name == "lamb" and scale:

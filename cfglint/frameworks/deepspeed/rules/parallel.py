@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import WARN, Finding, config_error, init_error
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -15,10 +14,9 @@ LEVELS = CHOICES["log_level",]
 SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
 
 
-@rule(
+@init_error(
     "DSP070",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584",
     releases=(Releases((0, 19, 3), of="the key"),),
     bad=(
         '{"train_batch_size": 8, "log_level": "verbose"}\n',
@@ -29,10 +27,7 @@ SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
     old_names=("log-level",),
 )
 def invalid_log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`log_level` is not one of debug, info, warning, error and critical.
-
-    Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584.
-    """
+    """`log_level` is not one of debug, info, warning, error and critical."""
     value = config.values.get("log_level")
     if value is None or not config.looks_up("log_level"):
         return
@@ -44,10 +39,9 @@ def invalid_log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("log_level"), text, exception=raised, help=choice("log_level", value, LEVELS, quoted=True))
 
 
-@rule(
+@config_error(
     "DSP071",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221",
     bad=(
         '{"train_batch_size": 8, "tensor_parallel": {"autotp_size": "auto"}}\n',
         '{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 3}}\n',
@@ -66,8 +60,6 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     The ranks form a mesh of `GPUs // autotp_size` by `autotp_size`; ranks outside of it fail.
 
     Fix: write an integer that divides the GPU count, the same in both places; 0 turns it off.
-
-    Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221.
     """
     section = config.values.get("tensor_parallel")
     if not isinstance(section, dict) or not config.looks_up("tensor_parallel"):
@@ -106,20 +98,16 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("tensor_parallel", "tp"), text, exception=raised, fails_at="init", help="remove `tensor_parallel.tp`")
 
 
-@rule(
+@config_error(
     "DSP072",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 module_inject/auto_ep_config.py:76",
     bad='{"train_batch_size": 8, "expert_parallel": {"enabled": false, "load_balance_coeff": 0.01}}\n',
     good='{"train_batch_size": 8, "expert_parallel": {"enabled": false, "load_balance_coeff": null}}\n',
     example={"gpus": 8, "at": "/expert_parallel/load_balance_coeff"},
     old_names=("load-balance-coefficient",),
 )
 def unsupported_load_balance_coeff(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`expert_parallel.load_balance_coeff` is not supported; DeepSpeed raises even where AutoEP is off.
-
-    Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:76.
-    """
+    """`expert_parallel.load_balance_coeff` is not supported; DeepSpeed raises even where AutoEP is off."""
     section = config.values.get("expert_parallel")
     if isinstance(section, dict) and section.get("load_balance_coeff") is not None and config.looks_up("expert_parallel"):
         raised = f"ValueError: load_balance_coeff={section['load_balance_coeff']!r} is not supported in this AutoEP build"
@@ -132,10 +120,9 @@ def unsupported_load_balance_coeff(config: DeepSpeedConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@init_error(
     "DSP073",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 module_inject/auto_ep_config.py:104-330, module_inject/auto_ep_folding.py:75-258",
     bad='{"train_batch_size": 8, "expert_parallel": {"enabled": true, "autoep_size": 3}}\n',
     good='{"train_batch_size": 8, "expert_parallel": {"enabled": true, "autoep_size": 4}}\n',
     example={"gpus": 8, "at": "/expert_parallel/autoep_size"},
@@ -154,8 +141,6 @@ def invalid_expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     comm_backend='deepep'` and others.
 
     Fix: change the value that the message names, or set `"enabled": false`.
-
-    Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:104-330, module_inject/auto_ep_folding.py:75-258.
     """
     section = config.values.get("expert_parallel")
     if not isinstance(section, dict) or not section.get("enabled") or not config.looks_up("expert_parallel"):
@@ -175,10 +160,9 @@ def module_names(config: DeepSpeedConfig) -> ConfigValue:
     return section.get("lower_precision_safe_modules")
 
 
-@rule(
+@init_error(
     "DSP074",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/torch_autocast.py:43-52",
     bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "lower_precision_safe_modules": ["Linear"]}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "lower_precision_safe_modules": ["torch.nn.Linear"]}}\n',
     example={"gpus": 8, "at": "/torch_autocast/lower_precision_safe_modules"},
@@ -188,8 +172,6 @@ def autocast_module_without_package(config: DeepSpeedConfig) -> Iterator[Finding
     """A module of `torch_autocast.lower_precision_safe_modules` is named without its package.
 
     DeepSpeed splits the name at the last dot and imports the part before it.
-
-    Source: deepspeed 0.19.8 runtime/torch_autocast.py:43-52.
     """
     names = module_names(config)
     if not names or not isinstance(names, (list, str)):
@@ -202,10 +184,9 @@ def autocast_module_without_package(config: DeepSpeedConfig) -> Iterator[Finding
         yield Finding(setting, text, exception=raised, help="write the full name, such as torch.nn.Linear")
 
 
-@rule(
+@init_error(
     "DSP075",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/model_checkpointing/data_parallel_writer_factory.py:92-96",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast"}}}\n',
     good='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast", "data_parallel": "replica"}}}\n',
@@ -217,8 +198,6 @@ def checkpoint_writer_without_data_parallel(config: DeepSpeedConfig) -> Iterator
 
     An empty section turns the writer on. Without `data_parallel`, DeepSpeed looks up a rank that only a
     model-parallel run has.
-
-    Source: deepspeed 0.19.8 runtime/model_checkpointing/data_parallel_writer_factory.py:92-96.
     """
     writer = config.get("checkpoint", "writer")
     if not isinstance(writer, dict) or writer.get("data_parallel") is not None or not config.looks_up("checkpoint", "writer"):

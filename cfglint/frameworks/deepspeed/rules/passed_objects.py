@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error, warning
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.source.annotations import Iterator
 
@@ -21,9 +20,9 @@ LIONS, OLDER = "deepspeed.ops.lion.DeepSpeedCPULion", {"deepspeed": "0.17.5"}
 RAISED = "ZeRORuntimeException: You are using ZeRO-Offload with a client provided optimizer (<class '{}'>)"
 
 
-@rule(
+@warning(
     "DSP117",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/engine.py:2328-2340 (_configure_optimizer), 1883-1895 (_configure_lr_scheduler)",
     bad={"train.sh": LINE, "train.py": CONFIG + MADE + PASSED},
     good={"train.sh": LINE, "train.py": CONFIG + CALL.format("model_parameters=model.parameters(), ")},
     example={"kind": "launch", "named": 1},
@@ -32,8 +31,6 @@ def section_replaced_by_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     """The config has an `optimizer` or `scheduler` section, and the program passes such an object to `deepspeed.initialize`.
 
     The object is used and the section is ignored.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2328-2340 (_configure_optimizer), 1883-1895 (_configure_lr_scheduler).
     """
     for section, name in SECTIONS.items():
         if config.passes(name) and config.has(section):
@@ -45,10 +42,9 @@ def section_replaced_by_object(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "DSP118",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2342-2346, 0.17.5 runtime/engine.py:1444-1446",
     bad=(
         {"train.sh": LINE, "train.py": OFFLOAD + MADE + PASSED},
         Example({"train.sh": LINE, "train.py": OFFLOAD + MADE.replace("torch.optim.Adam", LIONS) + PASSED}, facts={"target": OLDER}),
@@ -60,8 +56,6 @@ def offload_of_torch_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     """The optimizer is offloaded to the CPU, and the program passes another one than `DeepSpeedCPUAdam`.
 
     From DeepSpeed 0.17.6 on, `deepspeed.initialize` accepts `DeepSpeedCPULion` as well.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2342-2346, 0.17.5 runtime/engine.py:1444-1446.
     """
     made = (config.facts.launch.passed or {}).get("optimizer", "")
     forced = config.get("zero_force_ds_cpu_optimizer")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Example, Finding, rule
+from cfglint.findings.rule import WARN, Example, Finding, config_error, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules.values import dtype
+from cfglint.frameworks.remedies import remove
 from cfglint.source.annotations import ConfigValue, Iterator
 
 CHECKED_WITHOUT_OPTIMIZER = (0, 12, 5)  # first release whose BF16_Optimizer checks the type in which it accumulates
@@ -33,10 +33,9 @@ OLD_MASTER_WEIGHTS = (
 UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
 
 
-@rule(
+@config_error(
     "PRC100",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:511",
     bad='{"train_batch_size": 8, "fp16": {"enabled": true}, "bf16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": false}, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/fp16/enabled"},
@@ -45,8 +44,6 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
     """fp16 and bf16 are both on.
 
     Fix: turn one of them off; on hardware that supports bf16 (Ampere and later) that is usually fp16.
-
-    Source: deepspeed 0.19.8 runtime/config.py:511.
     """
     disputed = {"fp16.enabled", "bf16.enabled"}.intersection(config.mismatched_keys)  # the trainer fails earlier
     if config.section("fp16")["enabled"] and config.section("bf16")["enabled"] and not disputed:
@@ -61,11 +58,10 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "PRC101",
-    ERROR,
+    source="deepspeed 0.19.8 runtime/config.py:702-714",
     old_names=("master-weights-need-zero",),
-    fails_at="config",
     bad=(
         '{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n',
         Example(
@@ -85,8 +81,6 @@ def master_weights_with_unsupported_zero_stage(config: DeepSpeedConfig) -> Itera
 
     The three keys require stage 1, 2 or 3, and are checked even where fp16 or bf16 is off.
     `bf16_optimizer_states` requires `bf16_master_weights_and_grads`.
-
-    Source: deepspeed 0.19.8 runtime/config.py:702-714.
     """
     if config.version < BF16_MASTER:
         yield from fp16_at_stage_2(config)
@@ -125,10 +119,9 @@ def fp16_at_stage_2(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=raised, related=(config.at("zero_optimization", "stage"),), help=remedy)
 
 
-@rule(
+@init_error(
     "PRC102",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332, runtime/zero/stage3.py:300",
     when_partial=WARN,
     bad=(
         (
@@ -160,9 +153,6 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Half-precision master weights require DeepSpeedCPUAdam, offloaded to the CPU. On the GPU only bf16 with
     `bf16_optimizer_states` supports them. The keys of `fp16` and `bf16` are mutually exclusive.
-
-    Source: deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332,
-    runtime/zero/stage3.py:300.
     """
     stage, optimizer = config.stage, config.optimizer
     fp16 = config.section("fp16")["fp16_master_weights_and_grads"]
@@ -203,10 +193,9 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     return config.stage == 1 and config.precision == "bf16" and separate and config.offload != "cpu"
 
 
-@rule(
+@init_error(
     "PRC103",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:1799-1811, 2323, runtime/bf16_optimizer.py:71",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
@@ -236,8 +225,6 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
 
     Without ZeRO, gradients are accumulated in the model's own type. bf16 without an optimizer supports fp32
     and bf16.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:1799-1811, 2323, runtime/bf16_optimizer.py:71.
     """
     value = data_type(config, "grad_accum_dtype")
     if value is None or not accumulates(config):
@@ -295,10 +282,9 @@ def accumulates(config: DeepSpeedConfig) -> bool:
     return config.has_optimizer or config.stage in (1, 2, 3) or (config.stage == 0 and config.precision == "bf16")
 
 
-@rule(
+@init_error(
     "PRC104",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on)",
     bad=(
         '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "fp16"}}\n',
         '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "auto"}}\n',
@@ -311,8 +297,6 @@ def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`data_types.param_dtype` is not a data type, or not the one that `fp16` and `bf16` select.
 
     The key does not select the type, it only has to agree: with neither section on it has to be fp32.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
     for key in ("param_dtype", "buffer_dtype"):
         value = data_type(config, key)
@@ -330,16 +314,14 @@ def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
                 help=f"remove `data_types.{key}`, or write one of {', '.join(SHORT_NAMES)}",
             )
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
-            from cfglint.findings.fix_builders import remove
-
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             text = f"`data_types.param_dtype` is {value}, but `fp16` and `bf16` make the model {config.precision}"
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))
 
 
-@rule(
+@warning(
     "PRC105",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/config_utils.py:54-57, runtime/config.py:176-181",
     bad='{"train_batch_size": 8, "bf16": {"enabled": "auto"}}\n',
     good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/bf16/enabled"},
@@ -350,8 +332,6 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed drops a key whose value is "auto" from its strict sections, so the default applies, which is
     off. In `torch_autocast`, which is not strict, "auto" is a string that counts as true. Releases before
     0.17.1 treated it as true in `fp16` and `bf16` too.
-
-    Source: deepspeed 0.19.8 runtime/config_utils.py:54-57, runtime/config.py:176-181.
     """
     if config.open or config.trainer is not None:
         return
@@ -363,9 +343,9 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting(name, "enabled"), text, help=f"set `{name}.enabled` to true or false")
 
 
-@rule(
+@warning(
     "PRC106",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/engine.py:669-677 and 2004-2010 (neither looks at the other)",
     bad='{"train_batch_size": 8, "bf16": {"enabled": true}, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
     example={"gpus": 8, "at": "/torch_autocast/enabled"},
@@ -375,8 +355,6 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed does not check this and applies both: the model is cast to half precision, and autocast, which
     is meant for a model in fp32, runs on top of it.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:669-677 and 2004-2010 (neither looks at the other).
     """
     section = config.values.get("torch_autocast")
     if isinstance(section, dict) and section.get("enabled") and config.precision != "fp32":
@@ -392,9 +370,9 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "PRC107",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/precision_config.py:35-39",
     bad='{"train_batch_size": 8, "bf16": {"enabled": false}, "bfloat16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/bfloat16"},
@@ -405,8 +383,6 @@ def ignored_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The old name is read only where the new one is missing or null; its content, typos included, is not
     checked.
-
-    Source: deepspeed 0.19.8 runtime/precision_config.py:35-39.
     """
     if config.values.get("bf16") is not None and "bfloat16" in config.values:
         reason = "the Trainer sets `bf16`" if config.documents[0].find(("bf16",))[1] is None else "`bf16` is set"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, batch_rule, value_rule
+from cfglint.findings.rule import BATCH, VALUE, Example, Finding, config_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
@@ -15,10 +14,10 @@ READ = (*NEED_ENABLED, "nebula", "sparse_attention")
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
-@value_rule(
+@config_error(
     "TYP114",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "progressive_layer_drop": {"theta": 0.5}}\n',
         Example('{"train_batch_size": 8, "nebula": true}\n', "/nebula", "AttributeError: 'bool' object has no attribute 'get'"),
@@ -33,8 +32,6 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Up to their removal, `amp`, `progressive_layer_drop` and `curriculum_learning` have to be objects with the
     key `enabled`, `nebula` has to be an object, and `sparse_attention` needs one of five modes.
-
-    Source: deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145.
     """
     for key in READ:
         if key in config.values and config.looks_up(key):
@@ -84,10 +81,10 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `share
 }
 
 
-@value_rule(
+@config_error(
     "TYP116",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.18.9 compression/config.py",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "compression_training": {"row_pruning": {"shared_parameters": {"enabled": false}}}}\n',
         (
@@ -116,10 +113,6 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `KeyError: 'different_groups'`, `AttributeError: 'bool' object has no attribute 'keys'`,
     `AssertionError: Invalid row pruning method. Supported types: [l1, topk]`.
-
-    Fix: remove the part, or complete it.
-
-    Source: deepspeed 0.18.9 compression/config.py.
     """
     section = config.values.get("compression_training", {})
     if not config.looks_up("compression_training"):
@@ -189,10 +182,10 @@ def groups(config: DeepSpeedConfig, name: str, found: object) -> Iterator[Findin
             return
 
 
-@value_rule(
+@config_error(
     "TYP115",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.16.9 runtime/config.py:204-213",
+    about=VALUE,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": "16"}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": 16}}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.16.9"}, "at": "/fp16/initial_scale_power"},
@@ -203,8 +196,6 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Up to 0.17.0 the section is not converted to its types, so that a number in quotes stays a string. From 0.17.1 on,
     "16" is accepted.
-
-    Source: deepspeed 0.16.9 runtime/config.py:204-213.
     """
     if FP16.is_in(config.version):
         return
@@ -227,10 +218,10 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     )
 
 
-@batch_rule(
+@config_error(
     "BAT008",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.18.9 elasticity/elasticity.py, elasticity/config.py, runtime/config.py:690-750",
+    about=BATCH,
     bad=(
         '{"elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [6], "max_gpus": 4, "version": 0.1}}\n',
         (
@@ -250,8 +241,6 @@ def elasticity_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     `ignore_non_elastic_batch_info` is true. The section exists up to DeepSpeed 0.19.7.
 
     Fix: remove the section and set fixed batch sizes.
-
-    Source: deepspeed 0.18.9 elasticity/elasticity.py, elasticity/config.py, runtime/config.py:690-750.
     """
     problem = config.batch.problem
     if problem is not None and problem.reason == "elasticity":

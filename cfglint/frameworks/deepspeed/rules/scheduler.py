@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, WARN, Finding, rule
+from cfglint.findings.rule import SKIP, WARN, Finding, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, Scheduler, chosen, has_own
-from cfglint.frameworks.remedies import choice, mistyped
+from cfglint.frameworks.remedies import choice, mistyped, replace
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
@@ -21,10 +20,9 @@ def at(config: DeepSpeedConfig, key: str) -> ConfigValue:
     return config.setting("scheduler", "params", key)
 
 
-@rule(
+@init_error(
     "STP100",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:1922-1932",
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "warmuplr", "params": {}}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": 1, "params": {}}}\n',
@@ -38,8 +36,6 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed has WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle and LRRangeTest; any other name is
     looked up in `torch.optim.lr_scheduler`. Without an optimizer the section is ignored.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:1922-1932.
     """
     section = config.values.get("scheduler")
     if not isinstance(section, dict) or section.get("type") is None or not config.has_optimizer:
@@ -59,16 +55,13 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
         text = f"`scheduler.type` is {spelled(name)}, which neither DeepSpeed nor torch has"
         yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, own, quoted=True))
         return
-    from cfglint.findings.fix_builders import replace
-
     fix = replace(setting, meant, f"write {meant}", safe=True)
     yield Finding(setting, f"`scheduler.type` is {spelled(name)}, which is unknown: names are case-sensitive", exception=raised, fix=fix)
 
 
-@rule(
+@init_error(
     "STP101",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:1934; torch 2.13 optim/lr_scheduler.py (LRScheduler.__init__)",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "zero_optimization": {"stage": 2},'
@@ -83,8 +76,6 @@ def torch_scheduler_with_wrapped_optimizer(config: DeepSpeedConfig) -> Iterator[
 
     ZeRO, fp16 and bf16 wrap the optimizer, and torch's schedulers require a `torch.optim.Optimizer`. They work
     only in fp32 without ZeRO.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:1934; torch 2.13 optim/lr_scheduler.py (LRScheduler.__init__).
     """
     scheduler = chosen(config)
     if scheduler is None or scheduler.own or not scheduler.known or scheduler.name == "ChainedScheduler":
@@ -111,10 +102,9 @@ def wrapper(config: DeepSpeedConfig) -> str:
     return "FP16_Optimizer" if config.stage == 0 and config.precision != "fp32" else ""
 
 
-@rule(
+@init_error(
     "STP102",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:1933-1935, runtime/lr_schedules.py",
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": "WarmupLR"}}\n',
@@ -135,8 +125,6 @@ def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
     optimizer's learning rate by ratios, it has no parameters for learning rates.
 
     Fix: use the parameters of the scheduler: `warmup_min_ratio` and `cos_min_ratio` for WarmupCosineLR.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:1933-1935, runtime/lr_schedules.py.
     """
     scheduler = chosen(config)
     if scheduler is None or not scheduler.known:
@@ -180,10 +168,9 @@ def missing(scheduler: Scheduler) -> list[str]:
     return [key for key in scheduler.needs if key not in (scheduler.params or ())]
 
 
-@rule(
+@init_error(
     "STP103",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/lr_schedules.py:371, 520-560, 734-745, 826, 875-893",
     bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 0}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}}\n',
     example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
@@ -201,8 +188,6 @@ def invalid_scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     not supported between instances of 'str' and 'int'`.
 
     Fix: write a positive number of steps, not a fraction of the run, and learning rates without quotes.
-
-    Source: deepspeed 0.19.8 runtime/lr_schedules.py:371, 520-560, 734-745, 826, 875-893.
     """
     scheduler = chosen(config)
     if scheduler is None or not scheduler.own or not isinstance(scheduler.params, dict) or missing(scheduler) or extra(scheduler):
@@ -302,28 +287,25 @@ def has_betas(config: DeepSpeedConfig) -> bool:
     return optimizer is not None and "betas" in (optimizer.accepted() or ())
 
 
-@rule(
+@warning(
     "STP104",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/engine.py:681-690",
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     example={"gpus": 8, "at": "/scheduler"},
 )
 def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A `scheduler` section without an optimizer is ignored.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:681-690.
-    """
+    """A `scheduler` section without an optimizer is ignored."""
     section = config.values.get("scheduler")
     if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer and config.facts.complete:
         text = "`scheduler` is ignored, because there is no optimizer"
         yield Finding(config.setting("scheduler"), text, on_key=True, help="add an `optimizer` section")
 
 
-@rule(
+@warning(
     "STP105",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/lr_schedules.py:826, 893",
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ","
         ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 100, "warmup_num_steps": 1000}}}\n'
@@ -344,8 +326,6 @@ def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]
     DeepSpeed logs: `total_num_steps 100 is less than warmup_num_steps 1000`.
 
     Fix: set `total_num_steps` to the length of the run, or use a shorter warmup.
-
-    Source: deepspeed 0.19.8 runtime/lr_schedules.py:826, 893.
     """
     scheduler = chosen(config)
     if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
@@ -363,9 +343,9 @@ def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@warning(
     "STP106",
-    WARNING,
+    source="deepspeed 0.19.8 runtime/lr_schedules.py:747, 885",
     bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "cosine"}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "linear"}}}\n',
     example={"gpus": 8, "at": "/scheduler/params/warmup_type"},
@@ -374,8 +354,6 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`warmup_type` is neither log nor linear: the warmup is logarithmic.
 
     DeepSpeed logs: `Using unknown warmup_type: cosine. The increasing function is set to default (log)`.
-
-    Source: deepspeed 0.19.8 runtime/lr_schedules.py:747, 885.
     """
     scheduler = chosen(config)
     if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, config_error
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -73,10 +72,10 @@ def is_tuning_list(config: DeepSpeedConfig, value: object) -> bool:
     return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
 
-@value_rule(
+@config_error(
     "TYP100",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config_utils.py:57; pydantic 2.14 conversion table",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": "5e8"}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 5e8}}\n',
     example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
@@ -92,16 +91,14 @@ def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     refused. If the hidden size is not known, this is a warning, and `--model` decides it.
 
     Fix: write numbers without quotes, booleans as true or false.
-
-    Source: deepspeed 0.19.8 runtime/config_utils.py:57; pydantic 2.14 conversion table.
     """
     yield from faults(config, TYPE)
 
 
-@value_rule(
+@config_error(
     "TYP101",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/zero/config.py:90-380, runtime/zero/offload_config.py:21-120",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 0}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 1}}\n',
     example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
@@ -113,16 +110,14 @@ def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
     equal to 1`.
 
     Fix: write a number within the bounds of the message, or remove the key to get its default.
-
-    Source: deepspeed 0.19.8 runtime/zero/config.py:90-380, runtime/zero/offload_config.py:21-120.
     """
     yield from faults(config, RANGE)
 
 
-@value_rule(
+@config_error(
     "TYP102",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/zero/config.py:82-88, runtime/zero/offload_config.py:13-18",
+    about=VALUE,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 4}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0}}\n',
     example={"gpus": 8, "at": "/zero_optimization/stage"},
@@ -136,16 +131,13 @@ def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
     'none', 'cpu' or 'nvme'`.
 
     Fix: use one of the values that the message lists.
-
-    Source: deepspeed 0.19.8 runtime/zero/config.py:82-88, runtime/zero/offload_config.py:13-18.
     """
     yield from faults(config, CHOICE)
 
 
-@rule(
+@config_error(
     "DSP002",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/zero/config.py:388-399, runtime/precision_config.py:182-197, runtime/zenflow/zenflow_config.py:53-70",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 1.0}}}\n',
     example={"gpus": 8, "at": "/zero_optimization"},
@@ -165,17 +157,14 @@ def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: use stage 3 for a `ratio` below 1, stage 1 or 2 for `compute_grad_norm: false`, a window and a
     minimum above 0; or remove the second key to get its default.
-
-    Source: deepspeed 0.19.8 runtime/zero/config.py:388-399, runtime/precision_config.py:182-197,
-    runtime/zenflow/zenflow_config.py:53-70.
     """
     yield from faults(config, RULE)
 
 
-@value_rule(
+@config_error(
     "TYP103",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:482-591 and the functions that parse each section",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "fp16": true}\n',
         '{"train_batch_size": 8, "timers": {"throughput": 1}}\n',
@@ -194,8 +183,6 @@ def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     'NoneType' object has no attribute 'get'`, `ValidationError: ... Input should be a valid dictionary`.
 
     Fix: write an object, usually with `"enabled": true`, or remove the key.
-
-    Source: deepspeed 0.19.8 runtime/config.py:482-591 and the functions that parse each section.
     """
     yield from not_mappings(config)
     yield from faults(config, ESCAPED)

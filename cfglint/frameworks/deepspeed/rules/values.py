@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, value_rule
+from cfglint.findings.rule import VALUE, Example, Finding, config_error
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.remedies import choice, mistyped, not_attribute
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 from cfglint.source.annotations import ConfigMapping, Iterator
 
 COMMUNICATION = CHOICES["communication_data_type",]
@@ -37,10 +36,10 @@ def dtype(value: object) -> str | None:
     return DTYPES.get(value) if isinstance(value, str) else None
 
 
-@value_rule(
+@config_error(
     "TYP104",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:217-230, 0.14.0 runtime/config.py:250-264",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "communication_data_type": "float16"}\n',
         '{"train_batch_size": 8, "communication_data_type": 16}\n',
@@ -57,8 +56,6 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     resolved by the Hugging Face Trainer either.
 
     Before 0.14.1 the name is bfp16, not bf16.
-
-    Source: deepspeed 0.19.8 runtime/config.py:217-230, 0.14.0 runtime/config.py:250-264.
     """
     allowed = COMMUNICATION if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
     named = ("fp16", "bf16", "fp32") if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
@@ -78,20 +75,17 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@config_error(
     "TYP105",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on)",
+    about=VALUE,
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "avg"}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean"}\n',
     example={"gpus": 8, "at": "/gradient_allreduce_op"},
     old_names=("gradient-allreduce-op",),
 )
 def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`gradient_allreduce_op` is neither mean nor sum.
-
-    Source: deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on).
-    """
+    """`gradient_allreduce_op` is neither mean nor sum."""
     if "gradient_allreduce_op" not in config.values or not config.looks_up("gradient_allreduce_op"):
         return
     value = config.values["gradient_allreduce_op"]
@@ -107,10 +101,10 @@ def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@config_error(
     "TYP106",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:387-406, runtime/model_checkpointing/config.py:23-65",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "checkpoint": {"tag_validation": "error"}}\n',
         '{"train_batch_size": 8, "checkpoint": {"writer": 1}}\n',
@@ -130,8 +124,6 @@ def invalid_checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     `tag_validation` is warn, ignore or fail; `parallel_write.pipeline_stage` is true or false;
     `writer.type` is mock, python or fast; `writer.data_parallel` is replica, socket or machine. Case does not
     matter.
-
-    Source: deepspeed 0.19.8 runtime/config.py:387-406, runtime/model_checkpointing/config.py:23-65.
     """
     section = config.values.get("checkpoint")
     if not isinstance(section, dict):
@@ -192,20 +184,17 @@ def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> It
         yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices], quoted=True))
 
 
-@value_rule(
+@config_error(
     "TYP107",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:563-568",
+    about=VALUE,
     bad='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": "rope"}}\n',
     good='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": ["rope"]}}\n',
     example={"gpus": 8, "at": "/data_types/keep_in_fp32_modules"},
     old_names=("keep-in-fp32-modules",),
 )
 def invalid_keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`data_types.keep_in_fp32_modules` is neither "auto" nor a list of names.
-
-    Source: deepspeed 0.19.8 runtime/config.py:563-568.
-    """
+    """`data_types.keep_in_fp32_modules` is neither "auto" nor a list of names."""
     section = config.values.get("data_types")
     if not isinstance(section, dict) or "keep_in_fp32_modules" not in section or not config.looks_up("data_types", "keep_in_fp32_modules"):
         return
@@ -223,10 +212,10 @@ def invalid_keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@config_error(
     "TYP108",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:184-206",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat"}}\n',
         '{"train_batch_size": 8, "torch_autocast": {"lower_precision_safe_modules": null}}\n',
@@ -241,8 +230,6 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The data type is checked even where autocast is off. Modules are full names, such as
     `torch.nn.Linear`.
-
-    Source: deepspeed 0.19.8 runtime/config.py:184-206.
     """
     section = config.values.get("torch_autocast")
     if not isinstance(section, dict) or not config.looks_up("torch_autocast"):
@@ -269,10 +256,10 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "a list of strings", raised, f"remove `{setting.name}`, or write a list of strings")
 
 
-@value_rule(
+@config_error(
     "TYP109",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:533",
+    about=VALUE,
     bad='{"train_batch_size": 8, "wall_clock_breakdown": "false"}\n',
     fixed='{"train_batch_size": 8, "wall_clock_breakdown": false}\n',
     example={"gpus": 8, "at": "/wall_clock_breakdown"},
@@ -284,8 +271,6 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
     "auto".
 
     Fix: write true or false.
-
-    Source: deepspeed 0.19.8 runtime/config.py:533.
     """
     profiler = config.values.get("flops_profiler", {})
     enabled = profiler.get("enabled", False) if isinstance(profiler, dict) else False
@@ -301,18 +286,16 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, exception: str) -> Finding:
     """The finding for a value that is not a boolean, with a fix if the string spells one."""
-    from cfglint.findings.fix_builders import replace
-
     setting = config.setting(*path)
     word = value.lower() if isinstance(value, str) else ""
     fix = replace(setting, word == "true", f"write {word}", safe=True) if word in ("true", "false") else None
     return Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=exception, fix=fix)
 
 
-@value_rule(
+@config_error(
     "TYP110",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 autotuning/config.py:37-42, 86-92",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "autotuning": {"enabled": false, "results_dir": ""}}\n',
         '{"train_batch_size": 8, "autotuning": {"enabled": false, "model_info": "7b"}}\n',
@@ -325,8 +308,6 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A folder name of `autotuning` is empty, or its `model_info` is not an object.
 
     Both are checked even where autotuning is off.
-
-    Source: deepspeed 0.19.8 autotuning/config.py:37-42, 86-92.
     """
     section = config.values.get("autotuning")
     if not isinstance(section, dict):
@@ -346,10 +327,10 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "an object", not_attribute(info, "get"), "remove `autotuning.model_info`")
 
 
-@value_rule(
+@config_error(
     "TYP111",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:519, 723",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": ["Adam"]}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": ["lr"]}}\n',
@@ -359,10 +340,7 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     old_names=("optimizer-type-not-text",),
 )
 def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`optimizer.type` is not a string, or `optimizer.params` is not an object.
-
-    Source: deepspeed 0.19.8 runtime/config.py:519, 723.
-    """
+    """`optimizer.type` is not a string, or `optimizer.params` is not an object."""
     section = config.values.get("optimizer")
     if not isinstance(section, dict) or section.get("type") is None:
         return
@@ -375,10 +353,10 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "an object", not_attribute(params, "keys"), 'write an object, such as {"lr": 1e-4}')
 
 
-@value_rule(
+@config_error(
     "TYP112",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:716-733",
+    about=VALUE,
     bad=(
         '{"train_batch_size": 8, "vocabulary_size": "50257"}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"max_grad_norm": "1.0"}}}\n',
@@ -392,8 +370,6 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed uses these values only to decide on a warning: whether `vocabulary_size` is a multiple of 8,
     and whether `optimizer.params.max_grad_norm` is positive. A string makes that comparison fail.
-
-    Source: deepspeed 0.19.8 runtime/config.py:716-733.
     """
     size = config.values.get("vocabulary_size")
     if size and not isinstance(size, (int, float)):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, WARN, Example, Finding, rule
+from cfglint.findings.rule import SKIP, WARN, Example, Finding, config_error, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
+from cfglint.frameworks.remedies import insert, remove
 from cfglint.source.annotations import Iterator
 
 STAGE_1_EXEMPT = (0, 13, 0)  # first release that scales gradients before reduce-scatter with stage 1
@@ -32,10 +32,9 @@ def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
 MUON_AT_STAGE_3 = (0, 18, 9)
 
 
-@rule(
+@config_error(
     "DSP010",
-    ERROR,
-    fails_at="config",
+    source="deepspeed 0.19.8 runtime/config.py:693-700",
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "sum", "zero_optimization": {"stage": 3}}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean", "zero_optimization": {"stage": 3}}\n',
     example={"gpus": 8, "at": "/gradient_allreduce_op"},
@@ -47,8 +46,6 @@ def unsupported_gradient_sum(config: DeepSpeedConfig) -> Iterator[Finding]:
     Stage 3, ZenFlow and DeepCompile do not support summing gradients.
 
     Fix: remove `gradient_allreduce_op`, or use stage 2 or lower without ZenFlow and DeepCompile.
-
-    Source: deepspeed 0.19.8 runtime/config.py:693-700.
     """
     if averages(config) or not config.looks_up("gradient_allreduce_op"):
         return
@@ -63,10 +60,9 @@ def unsupported_gradient_sum(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help='set `gradient_allreduce_op` to "mean"')
 
 
-@rule(
+@init_error(
     "DSP011",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2659",
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
@@ -79,8 +75,6 @@ def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     `deepspeed.initialize`. A misspelt `optimizer` section, or one without `type`, does not count.
 
     Fix: add an `optimizer` section, or pass an optimizer to `deepspeed.initialize`.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2659.
     """
     if config.stage in (1, 2) and not config.has_optimizer and readable_optimizer(config):
         raised = f"AssertionError: zero stage {config.stage} requires an optimizer"
@@ -94,10 +88,9 @@ def readable_optimizer(config: DeepSpeedConfig) -> bool:
     return isinstance(section, dict) and isinstance(section.get("type", ""), (str, type(None)))
 
 
-@rule(
+@init_error(
     "DSP012",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2298-2305, runtime/zero/utils.py:45",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
     good=(
@@ -113,8 +106,6 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     `"zero_allow_untested_optimizer": true`.
 
     Fix: set `"zero_allow_untested_optimizer": true`, or use one of the optimizers above.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2298-2305, runtime/zero/utils.py:45.
     """
     from cfglint.frameworks.deepspeed.optimizers import TESTED_WITH_ZERO
 
@@ -122,18 +113,15 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage not in (1, 2, 3) or optimizer is None or not optimizer.class_name:
         return
     if optimizer.class_name not in TESTED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
-        from cfglint.findings.fix_builders import insert
-
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
         fix = insert(config, ("zero_allow_untested_optimizer",), True, "set `zero_allow_untested_optimizer` to true", safe=True)
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which requires `zero_allow_untested_optimizer` with ZeRO"
         yield Finding(config.setting("optimizer", "type"), text, exception=raised, fix=fix)
 
 
-@rule(
+@init_error(
     "DSP013",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2650",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": true}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": false}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 3}}\n',
@@ -141,25 +129,17 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     old_names=("legacy-stage1",),
 )
 def removed_legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`legacy_stage1` is on: that implementation was removed in 0.5.9.
-
-    Fix: remove the key.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2650.
-    """
+    """`legacy_stage1` is on: that implementation was removed in 0.5.9."""
     if config.zero["legacy_stage1"] and config.stage in (1, 2, 3) and not uses_bf16_optimizer(config):
-        from cfglint.findings.fix_builders import remove
-
         setting = config.at("zero_optimization", "legacy_stage1")
         raised = "Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >= 0.5.9."
         text = "`legacy_stage1` was removed in DeepSpeed 0.5.9"
         yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `legacy_stage1`", safe=True))
 
 
-@rule(
+@init_error(
     "DSP014",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:213-219, runtime/engine.py:2308",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"}}\n',
     good=(
@@ -178,10 +158,6 @@ def gradient_norm_required(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: zero_optimization.compute_grad_norm=false requires gradient_clipping=0`,
     `... does not support ZenFlow`, `... does not support optimizer offload`, `... does not support ZeRO
     Stage 1 with BF16 parameters and FP32 gradient accumulation`.
-
-    Fix: remove `compute_grad_norm`, or turn off what requires the norm (`"gradient_clipping": 0`).
-
-    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:213-219, runtime/engine.py:2308.
     """
     if config.zero["compute_grad_norm"] is not False or config.stage not in (1, 2) or not config.has_optimizer:
         return
@@ -209,10 +185,9 @@ def norm_required(config: DeepSpeedConfig, norm: object) -> str:
     return f"requires a `gradient_clipping` of 0, but it is {norm}{default}"
 
 
-@rule(
+@init_error(
     "DSP015",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396; before 0.13.0 also with stage 1",
     bad=(
         ('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "gradient_predivide_factor": 2.0}\n',
@@ -234,8 +209,6 @@ def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     Reduce-scatter is on by default and scales gradients itself. With stage 2 and
     `gradient_allreduce_op: sum` the check does not apply. `prescale_gradients` is not converted to a boolean: a
     string such as "false" counts as true.
-
-    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396; before 0.13.0 also with stage 1.
     """
     stage = config.stage
     scattering = (2, 3) if config.version >= STAGE_1_EXEMPT else (1, 2, 3)
@@ -264,10 +237,9 @@ def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP016",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:389",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 5}, "optimizer": {"type": "Adam"}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 6}, "optimizer": {"type": "Adam"}}\n',
@@ -277,8 +249,6 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     """An odd `allgather_bucket_size` with stage 1 or 2.
 
     Fix: write an even number; 500000000 is the default.
-
-    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:389.
     """
     size = config.zero["allgather_bucket_size"]
     if isinstance(size, int) and size % 2 and builds_stage_1_or_2(config):
@@ -291,10 +261,9 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP017",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/zero/stage3.py:360-363, 390",
     when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
@@ -321,8 +290,6 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     Reduce-scatter is on by default; Muon requires complete gradients, so it has to be turned off. Before 0.18.9 Muon does not support
     stage 3 at all.
     `zero_quantized_gradients` requires reduce-scatter and is incompatible with Muon.
-
-    Source: deepspeed 0.19.8 runtime/zero/stage3.py:360-363, 390.
     """
     optimizer = config.optimizer
     if config.stage != 3 or not config.has_optimizer:
@@ -354,10 +321,9 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "DSP018",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 utils/groups.py:71, 943",
     bad='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}, "optimizer": {"type": "Adam"}}\n',
     good='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
     example={"gpus": 12, "at": "/zero_optimization/zero_hpz_partition_size"},
@@ -370,8 +336,6 @@ def indivisible_secondary_partition(config: DeepSpeedConfig) -> Iterator[Finding
     count means all GPUs.
 
     Fix: write the number of GPUs of one node, or another divisor of the GPU count.
-
-    Source: deepspeed 0.19.8 utils/groups.py:71, 943.
     """
     size, world = config.zero["zero_hpz_partition_size"], config.world_size
     if config.stage == 3 and isinstance(size, int) and size > 1 and world is not None and world % min(size, world) and config.has_optimizer:
@@ -385,10 +349,9 @@ def indivisible_secondary_partition(config: DeepSpeedConfig) -> Iterator[Finding
         )
 
 
-@rule(
+@init_error(
     "DSP019",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on)",
     bad=(
         '{"train_batch_size": 8, "managed_gradient_accumulation": false, "zero_optimization": {"stage": 1, "overlap_comm": true}}\n',
         '{"train_batch_size": 8, "managed_gradient_accumulation": false, "compile": {"deepcompile": true}}\n',
@@ -398,10 +361,7 @@ def indivisible_secondary_partition(config: DeepSpeedConfig) -> Iterator[Finding
     old_names=("unmanaged-accumulation",),
 )
 def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`managed_gradient_accumulation: false` with overlapped communication below stage 2, or with DeepCompile.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on).
-    """
+    """`managed_gradient_accumulation: false` with overlapped communication below stage 2, or with DeepCompile."""
     if config.values.get("managed_gradient_accumulation", True) or not config.looks_up("managed_gradient_accumulation"):
         return
     setting = config.setting("managed_gradient_accumulation")
@@ -424,10 +384,9 @@ def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Find
         )
 
 
-@rule(
+@init_error(
     "DSP020",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/torch_autocast.py:32",
     bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3, "zero_quantized_weights": true}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3}}\n',
     example={"gpus": 8, "at": "/zero_optimization/zero_quantized_weights"},
@@ -436,8 +395,6 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
     """`zero_quantized_weights` together with `torch_autocast`.
 
     Fix: keep one of the two; `bf16` instead of `torch_autocast` is compatible with quantized weights.
-
-    Source: deepspeed 0.19.8 runtime/torch_autocast.py:32.
     """
     section = config.values.get("torch_autocast")
     if isinstance(section, dict) and section.get("enabled") and config.zero["zero_quantized_weights"]:
@@ -447,10 +404,9 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
         yield Finding(setting, text, exception=raised, help="use `bf16` instead of `torch_autocast`")
 
 
-@rule(
+@init_error(
     "DSP021",
-    ERROR,
-    fails_at="init",
+    source="deepspeed 0.19.8 runtime/engine.py:2717-2720",
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
@@ -461,8 +417,6 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
 
     The engine calls a method on itself that only the optimizer of stage 3 has. A model built under
     `deepspeed.zero.Init` has its groups already and is not affected.
-
-    Source: deepspeed 0.19.8 runtime/engine.py:2717-2720.
     """
     size = config.zero["zero_hpz_partition_size"]
     if config.stage == 3 and isinstance(size, int) and size > 1 and not config.has_optimizer and readable_optimizer(config):

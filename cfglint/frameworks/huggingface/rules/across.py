@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, info, init_error, warning
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.remedies import remove, replace
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
@@ -36,10 +36,9 @@ def refusal(config: TrainerConfig) -> Refusal | None:
     return config.deepspeed.refusal if config.deepspeed is not None else None
 
 
-@rule(
+@init_error(
     "RUN001",
-    ERROR,
-    fails_at="init",
+    source="transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266",
     bad=(
         {
             "train.yaml": TWO_FILES + "per_device_train_batch_size: 4\n",
@@ -65,10 +64,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     half precision are compared as plain values: 64.0 equals 64, the string "64" does not. All differences are raised together,
     when training begins. `train_batch_size` must match the number of processes, so a config that sets it works on one cluster
     size only.
-
-    Fix: set the key to `"auto"` in the DeepSpeed config.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266.
     """
     launch = config.deepspeed
     if launch is None or not launch.mismatches:
@@ -80,8 +75,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
-        from cfglint.findings.fix_builders import replace
-
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
@@ -94,12 +87,11 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "RUN002",
-    ERROR,
     old_names=("zero-section-missing",),
-    fails_at="config",
     raises="ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.",
+    source="accelerate 1.15.0 utils/dataclasses.py:1276; deepspeed 0.19.8 autotuning/autotuner.py (model_info_profile_run)",
     bad={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto"}\n'},
     good={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 0}}\n'},
     example={"gpus": 8, "at": "/zero_optimization"},
@@ -108,8 +100,6 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
     """Under the Trainer a DeepSpeed config requires a `zero_optimization` section, even for stage 0.
 
     Under `deepspeed --autotuning` the autotuner writes the section into the configs of its experiments.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py:1276; deepspeed 0.19.8 autotuning/autotuner.py (model_info_profile_run).
     """
     line = config.facts.launch.line
     if line is not None and "autotuning" in line.options.given:
@@ -125,11 +115,10 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "RUN014",
-    ERROR,
-    fails_at="init",
     raises="ValueError: Found `optimizer` configured in the DeepSpeed config, but no `scheduler`.",
+    source="transformers 4.30.2 deepspeed.py:305-310, 4.33.2 integrations/deepspeed.py:306; 4.33.3 builds the Trainer's own scheduler",
     bad={
         "train.yaml": TWO_FILES,
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "optimizer": {"type": "AdamW"}, "zero_optimization": {}}\n',
@@ -138,10 +127,7 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/optimizer", "target": {"transformers": "4.30.2"}},
 )
 def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
-    """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33.3 does not support.
-
-    Source: transformers 4.30.2 deepspeed.py:305-310, 4.33.2 integrations/deepspeed.py:306; 4.33.3 builds the Trainer's own scheduler.
-    """
+    """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33.3 does not support."""
     launch = config.deepspeed
     if launch is None or config.section("deepspeed") is None or config.version >= TRAINER_SCHEDULER:
         return
@@ -153,11 +139,10 @@ def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Fin
         )
 
 
-@rule(
+@init_error(
     "RUN003",
-    ERROR,
+    source="accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355",
     old_names=("auto-unfilled",),
-    fails_at="init",
     bad={
         "train.yaml": TWO_FILES,
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2, "allgather_bucket_size": "auto"}}\n',
@@ -175,25 +160,18 @@ def unresolved_auto(config: TrainerConfig) -> Iterator[Finding]:
     warm-up and total steps, `fp16.enabled`, `bf16.enabled`, and with the model's hidden size `reduce_bucket_size`,
     `stage3_prefetch_bucket_size` and `stage3_param_persistence_threshold`. accelerate adds the stage, the offload
     devices and `stage3_gather_16bit_weights_on_model_save`. Every other key needs a value.
-
-    Fix: write a value, or remove the key to use DeepSpeed's default.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355.
     """
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.kind == launch.UNRESOLVED:
-        from cfglint.findings.fix_builders import remove
-
         setting = launch.setting(found.key)
         fix = remove(setting, f"remove {found.key}", safe=True)
         yield Finding(setting, f'`{found.key}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
 
 
-@rule(
+@config_error(
     "RUN004",
-    ERROR,
+    source="accelerate 1.15.0 utils/dataclasses.py:1415-1446, utils/deepspeed.py:186-206, accelerator.py:2212-2234",
     old_names=("deepspeed-refused",),
-    fails_at="config",
     bad={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'},
     good={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}\n'},
     example={"gpus": 8, "at": "/fp16/enabled"},
@@ -209,8 +187,6 @@ def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
     type(s) for //: 'str' and 'int'`.
 
     Fix: correct the key in the message; for half precision use `"enabled": "auto"` in both sections.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py:1415-1446, utils/deepspeed.py:186-206, accelerator.py:2212-2234.
     """
     found, launch = refusal(config), config.deepspeed
     if found is None or launch is None or found.kind == launch.UNRESOLVED:
@@ -220,16 +196,14 @@ def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
     setting, fix = launch.setting(found.key), None
     related: tuple[Setting, ...] = ()
     if launch.disagrees_on_precision:
-        from cfglint.findings.fix_builders import replace
-
         fix = replace(setting, "auto", 'set it to "auto"', safe=True)
         related = (of(config, launch.precision),)
     yield Finding(setting, found.message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
-@rule(
+@warning(
     "RUN005",
-    WARNING,
+    source="transformers 5.23.0 integrations/deepspeed.py:586-589",
     old_names=("deepspeed-schedule-wins",),
     bad={
         "train.yaml": TWO_FILES + "lr_scheduler_type: cosine\nmax_steps: 100\n",
@@ -245,8 +219,6 @@ def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     for cosine.
 
     Fix: remove `scheduler` from the DeepSpeed config, or set `lr_scheduler_type` to the matching type.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py:586-589.
     """
     launch = config.deepspeed
     if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" not in config.arguments:
@@ -262,9 +234,9 @@ def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "RUN013",
-    WARNING,
+    source="deepspeed 0.19.8 autotuning/config.py, autotuning/README.md",
     bad={
         "train.yaml": TWO_FILES + "per_device_train_batch_size: 8\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "autotuning": {"enabled": true}, "zero_optimization": {"stage": 2}}\n',
@@ -286,8 +258,6 @@ def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: `"arg_mappings": {"train_micro_batch_size_per_gpu": "--per_device_train_batch_size",
     "gradient_accumulation_steps": "--gradient_accumulation_steps"}`.
-
-    Source: deepspeed 0.19.8 autotuning/config.py, autotuning/README.md.
     """
     launch = config.deepspeed
     section = launch.written.get("autotuning") if launch is not None else None
@@ -296,9 +266,9 @@ def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(launch.setting("autotuning.enabled"), text, help="write `arg_mappings`, as `cfglint rule RUN013` shows")
 
 
-@rule(
+@info(
     "RUN012",
-    INFO,
+    source="transformers 5.23.0 integrations/deepspeed.py:586-589",
     bad={
         "train.yaml": TWO_FILES + "max_steps: 100\n",
         "ds.json": '{"scheduler": {"type": "WarmupLR", "params": {}}, "zero_optimization": {"stage": 2}}\n',
@@ -312,8 +282,6 @@ def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
     The Trainer config does not name a schedule. With `WarmupLR` the learning rate stays constant after warm-up.
 
     Fix: none if that is meant; else remove `scheduler`, or use `WarmupDecayLR` for the linear decay.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py:586-589.
     """
     launch = config.deepspeed
     if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" in config.arguments:
@@ -333,9 +301,9 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
     return value.get("type") if isinstance(value, dict) else value
 
 
-@rule(
+@warning(
     "RUN006",
-    WARNING,
+    source="transformers 5.23.0 integrations/deepspeed.py:566-585",
     old_names=("deepspeed-optimizer-wins",),
     bad={
         "train.yaml": TWO_FILES + "optim: adafactor\n",
@@ -345,10 +313,7 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
     example={"gpus": 8, "at": "/optim"},
 )
 def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
-    """The optimizer of the DeepSpeed config overrides the Trainer's `optim`.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py:566-585.
-    """
+    """The optimizer of the DeepSpeed config overrides the Trainer's `optim`."""
     launch = config.deepspeed
     if launch is None or "optimizer" not in launch.written or "optim" not in config.arguments:
         return
@@ -363,9 +328,9 @@ def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "RUN007",
-    WARNING,
+    source="accelerate 1.15.0 accelerator.py:3023-3027, deepspeed 0.19.8 runtime/constants.py",
     old_names=("clipping-replaced",),
     bad={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
     good={
@@ -378,8 +343,6 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
     """`max_grad_norm` is ignored, because the DeepSpeed config does not set `gradient_clipping`.
 
     The DeepSpeed engine clips gradients and uses its own key only. Its default is 1.0 from 0.19.3 on; before, it does not clip.
-
-    Source: accelerate 1.15.0 accelerator.py:3023-3027, deepspeed 0.19.8 runtime/constants.py.
     """
     launch = config.deepspeed
     norm = config.arguments["max_grad_norm"]
@@ -399,9 +362,9 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "RUN008",
-    WARNING,
+    source="accelerate 1.7.0 and 1.8.0 utils/deepspeed.py (`DeepSpeedEngineWrapper.backward`), 1.15.0 utils/dataclasses.py:1273",
     old_names=("accumulation-replaced",),
     bad={
         "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",
@@ -419,8 +382,6 @@ def ignored_gradient_accumulation(config: TrainerConfig) -> Iterator[Finding]:
     DeepSpeed then takes an optimizer step for every micro batch, while the Trainer counts one step per accumulation. From 1.8.0
     on accelerate tells the engine when to step, and the run is the same with and without the key. If the DeepSpeed config sets
     `train_batch_size` (also as `"auto"`), DeepSpeed rejects the batch sizes with every release.
-
-    Source: accelerate 1.7.0 and 1.8.0 utils/deepspeed.py (`DeepSpeedEngineWrapper.backward`), 1.15.0 utils/dataclasses.py:1273.
     """
     launch = config.deepspeed
     own = accumulation_steps(config)

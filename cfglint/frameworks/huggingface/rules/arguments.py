@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import inf
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules import OLD, article, certainty, lost_strategy, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
@@ -23,15 +23,13 @@ MILLION = 1_000_000  # ratios are compared in millionths
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 
 
-@rule("HFT001", ERROR, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
+@config_error("HFT001", source="transformers 5.23.0 hf_argparser.py:372", bad="- output_dir: out\n", good="output_dir: out\n")
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
     The parser asks the loaded value for its keys, and an empty file or a list has none.
 
     Fix: write `key: value` lines, or `{}` for a file without settings.
-
-    Source: transformers 5.23.0 hf_argparser.py:372.
     """
     if config.readable and not config.parsed:
         what = type(config.root).__name__
@@ -39,12 +37,11 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(config.setting(), message, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
 
 
-@rule(
+@config_error(
     "HFT002",
-    ERROR,
     old_names=("output-dir-missing",),
-    fails_at="config",
     raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
+    source="transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517",
     when_partial=SKIP,
     bad="seed: 1\n",
     good="output_dir: out\nseed: 1\n",
@@ -54,8 +51,6 @@ def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
     """`output_dir` is required before transformers 4.49.
 
     Fix: set it to a folder. From 4.49.0 on it is optional and defaults to `trainer_output`.
-
-    Source: transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517.
     """
     if config.parsed and config.arguments.lacks("output_dir"):
         yield Finding(
@@ -63,10 +58,9 @@ def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT003",
-    ERROR,
-    fails_at="config",
+    source="transformers 5.23.0 training_args.py:1558-1567, utils/generic.py:578",
     bad="output_dir: out\nlr_scheduler_type: Cosine\n",
     fixed="output_dir: out\nlr_scheduler_type: cosine\n",
     example={"at": "/lr_scheduler_type"},
@@ -82,8 +76,6 @@ def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use one of the values in the message. Some exist only in some releases: `save_strategy: best`
     from 4.47, `optim: adamw_hf` up to 4.49.
-
-    Source: transformers 5.23.0 training_args.py:1558-1567, utils/generic.py:578.
     """
     for name in CHOICES:
         if name in config.arguments.given and has_field(name, config.version):
@@ -121,8 +113,6 @@ def _message(name: str, value: object) -> str:
 
 
 def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> ConfigValue:
-    from cfglint.findings.fix_builders import replace
-
     if value is False and "no" in allowed:
         return replace(setting, "no", "quote the value", safe=True)
     word = str(value).strip().lower()
@@ -131,11 +121,10 @@ def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> Co
     return None
 
 
-@rule(
+@config_error(
     "HFT004",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1576-1583, 1732",
     old_names=("steps-needed",),
-    fails_at="config",
     bad=(
         "output_dir: out\nlogging_steps: 0\n",
         "output_dir: out\neval_strategy: steps\nlogging_steps: 0\n",
@@ -148,8 +137,6 @@ def missing_step_interval(config: TrainerConfig) -> Iterator[Finding]:
 
     `logging_strategy: steps` (the default) requires `logging_steps` other than 0. With `eval_strategy: steps`,
     an `eval_steps` that is unset or 0 defaults to `logging_steps`, which must then be positive.
-
-    Source: transformers 5.23.0 training_args.py:1576-1583, 1732.
     """
     args = config.arguments
     every, strategy_ = args["logging_steps"], args.eval_strategy
@@ -169,11 +156,10 @@ def missing_step_interval(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT005",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1735-1746",
     old_names=("fractional-steps",),
-    fails_at="config",
     bad="output_dir: out\nsave_steps: 12.5\n",
     good="output_dir: out\nsave_steps: 0.125\n",
     example={"at": "/save_steps"},
@@ -184,8 +170,6 @@ def non_integer_steps(config: TrainerConfig) -> Iterator[Finding]:
     `logging_steps`, `eval_steps` and `save_steps` below 1 are a ratio of the total steps; above 1 they count steps.
 
     Fix: use an integer, or a ratio below 1.
-
-    Source: transformers 5.23.0 training_args.py:1735-1746.
     """
     args = config.arguments
     units = {"logging_steps": args["logging_strategy"], "eval_steps": args.eval_strategy, "save_steps": args["save_strategy"]}
@@ -201,11 +185,10 @@ def non_integer_steps(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "HFT006",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1750-1755, 4.42.4 training_args.py:1554",
     old_names=("best-model-strategies",),
-    fails_at="config",
     bad=(
         "output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
         Example(
@@ -220,8 +203,6 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
 
     Every evaluation needs a checkpoint, so `save_strategy` and `eval_strategy` must be equal; from 4.47.0 on
     `save_strategy: best` is accepted too. The defaults are "steps" for `save_strategy` and "no" for `eval_strategy`.
-
-    Source: transformers 5.23.0 training_args.py:1750-1755, 4.42.4 training_args.py:1554.
     """
     args = config.arguments
     when, save = args.eval_strategy, args["save_strategy"]
@@ -261,11 +242,10 @@ def is_joined(config: TrainerConfig) -> bool:
     return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 
-@rule(
+@config_error(
     "HFT007",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1756-1773, 4.42.4 training_args.py:1559-1577",
     old_names=("best-model-steps",),
-    fails_at="config",
     bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 300\n",
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 400\n",
     example={"at": "/save_steps"},
@@ -277,8 +257,6 @@ def mismatched_best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
     Up to 4.52 a ratio such as 0.3 is rejected for 0.1 although it is a multiple, because of floating-point rounding.
 
     Fix: use a multiple; `eval_steps` defaults to `logging_steps`.
-
-    Source: transformers 5.23.0 training_args.py:1756-1773, 4.42.4 training_args.py:1559-1577.
     """
     args = config.arguments
     save, every = args["save_steps"], args.eval_steps
@@ -325,11 +303,11 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     return "" if version >= RATIOS_COMPARED else absolute
 
 
-@rule(
+@config_error(
     "HFT008",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.49.0 training_args.py:1609 lets every integer pass, and "
+    "0 ends the first step (`global_step % 0`); 4.50.0 is as strict as 5.23.0",
     old_names=("empty-cache-steps",),
-    fails_at="config",
     bad=(
         "output_dir: out\ntorch_empty_cache_steps: 0\n",
         Example(
@@ -348,11 +326,7 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     example={"at": "/torch_empty_cache_steps"},
 )
 def invalid_empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """`torch_empty_cache_steps` is not a positive integer.
-
-    Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.49.0 training_args.py:1609 lets every
-    integer pass, and 0 ends the first step (`global_step % 0`); 4.50.0 is as strict as 5.23.0.
-    """
+    """`torch_empty_cache_steps` is not a positive integer."""
     value = config.arguments["torch_empty_cache_steps"]
     if value is None:
         return
@@ -375,20 +349,16 @@ def invalid_empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text, help=NO_EMPTYING)
 
 
-@rule(
+@config_error(
     "HFT009",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1790-1798 (`greedy` from 5.4.0)",
     old_names=("scheduler-needs-evaluation",),
-    fails_at="config",
     bad="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\n",
     good="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\neval_strategy: epoch\n",
     example={"at": "/lr_scheduler_type"},
 )
 def scheduler_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
-    """`reduce_lr_on_plateau` and `greedy` require evaluations, and `eval_strategy` is "no".
-
-    Source: transformers 5.23.0 training_args.py:1790-1798 (`greedy` from 5.4.0).
-    """
+    """`reduce_lr_on_plateau` and `greedy` require evaluations, and `eval_strategy` is "no"."""
     kind = config.arguments["lr_scheduler_type"]
     known = choices("lr_scheduler_type", config.version)[1]
     if kind in ("reduce_lr_on_plateau", "greedy") and kind in known and config.arguments.eval_strategy == "no":
@@ -402,19 +372,15 @@ def scheduler_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT010",
-    ERROR,
-    fails_at="config",
+    source="transformers 5.23.0 training_args.py:1804 (from 4.38.0)",
     bad="output_dir: out\ndataloader_prefetch_factor: 2\n",
     good="output_dir: out\ndataloader_prefetch_factor: 2\ndataloader_num_workers: 4\n",
     example={"at": "/dataloader_prefetch_factor"},
 )
 def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
-    """`dataloader_prefetch_factor` is set without data loader workers.
-
-    Source: transformers 5.23.0 training_args.py:1804 (from 4.38.0).
-    """
+    """`dataloader_prefetch_factor` is set without data loader workers."""
     args = config.arguments
     workers = args["dataloader_num_workers"]
     if args["dataloader_prefetch_factor"] is not None and is_number(workers) and workers == 0:
@@ -428,12 +394,11 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT011",
-    ERROR,
     old_names=("configured-state", "missing-configured-state"),
-    fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
+    source="transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0)",
     when_partial="warn",
     bad="output_dir: out\naccelerator_config: {use_configured_state: true}\n",
     good="output_dir: out\naccelerator_config: {use_configured_state: false}\n",
@@ -443,8 +408,6 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
     """`accelerator_config.use_configured_state` requires an `Accelerator` that the script built earlier.
 
     Fix: remove it, unless the script builds an `Accelerator` first.
-
-    Source: transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0).
     """
     if config.accelerator.get("use_configured_state") and config.version >= ACCELERATOR_KEYS["use_configured_state"]:
         setting = config.setting("accelerator_config", "use_configured_state")
@@ -455,11 +418,10 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
         )
 
 
-@rule(
+@config_error(
     "HFT012",
-    ERROR,
-    fails_at="config",
     raises="ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
+    source="accelerate 1.15.0 state.py:304, transformers 5.23.0 training_args.py:1890",
     bad="output_dir: out\nddp_backend: nccl\n",
     good="output_dir: out\n",
     example={"gpus": 1, "at": "/ddp_backend"},
@@ -468,8 +430,6 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     """`ddp_backend` is set for a single process without a launcher.
 
     With a single GPU the run is a plain `python train.py`; a backend makes accelerate look for a process group.
-
-    Source: accelerate 1.15.0 state.py:304, transformers 5.23.0 training_args.py:1890.
     """
     if config.arguments["ddp_backend"] is not None and config.launched is False:
         yield Finding(
@@ -479,11 +439,10 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT013",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1525-1531",
     old_names=("inline-json",),
-    fails_at="config",
     bad="output_dir: out\nlr_scheduler_kwargs: \"{'num_cycles': 2}\"\nlr_scheduler_type: cosine\n",
     good="output_dir: out\nlr_scheduler_kwargs: {num_cycles: 2}\nlr_scheduler_type: cosine\n",
     example={"at": "/lr_scheduler_kwargs"},
@@ -492,8 +451,6 @@ def invalid_inline_json(config: TrainerConfig) -> Iterator[Finding]:
     """A string that begins with `{` is parsed as JSON, and it is not valid JSON.
 
     The mapping fields accept JSON strings too, for use on the command line.
-
-    Source: transformers 5.23.0 training_args.py:1525-1531.
     """
     for name, error in config.arguments.unparsed.items():
         text = f"{type(error).__name__}: {error}"

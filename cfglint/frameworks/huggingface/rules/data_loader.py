@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.steps import ZERO_IS_A_LIMIT
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import batches_of_rank
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
@@ -13,11 +12,10 @@ from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
 
-@rule(
+@init_error(
     "HFT047",
-    ERROR,
+    source="transformers 5.23.0 trainer.py:2541, torch 2.13 utils/data/sampler.py, 4.42.4 trainer.py:3254",
     old_names=("no-batches",),
-    fails_at="init",
     bad=(
         "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
         Example("output_dir: out\nper_device_train_batch_size: 8\n", facts={"num_examples": 0}),
@@ -37,8 +35,6 @@ def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a
     length, was -1`, `ValueError: num_samples should be a positive integer value, but got num_samples=0`; up to 4.48
     on one GPU: `TypeError: unsupported operand type(s) for -=: 'NoneType' and 'int'` or the like, after no step.
-
-    Source: transformers 5.23.0 trainer.py:2541, torch 2.13 utils/data/sampler.py, 4.42.4 trainer.py:3254.
     """
     examples = config.facts.num_examples
     if examples is None or not config.parsed or config.batch.problem is not None:
@@ -66,11 +62,10 @@ def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step", help=remedy)
 
 
-@rule(
+@init_error(
     "HFT048",
-    ERROR,
+    source="torch 2.13 utils/data/dataloader.py, transformers 5.23.0 trainer.py:1018-1051",
     old_names=("workers-needed",),
-    fails_at="init",
     bad=(
         "output_dir: out\ndataloader_persistent_workers: true\n",
         "output_dir: out\ndataloader_num_workers: -1\n",
@@ -87,8 +82,6 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: persistent_workers option needs num_workers > 0`, `ValueError:
     multiprocessing_context can only be used with multi-process loading (num_workers > 0)`, `ValueError:
     num_workers option should be non-negative`.
-
-    Source: torch 2.13 utils/data/dataloader.py, transformers 5.23.0 trainer.py:1018-1051.
     """
     args = config.arguments
     workers = args["dataloader_num_workers"]
@@ -121,20 +114,16 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "dataloader_multiprocessing_context"), message, exception=text, help=remedy)
 
 
-@rule(
+@init_error(
     "HFT049",
-    ERROR,
+    source="torch 2.13 utils/data/dataloader.py",
     old_names=("prefetch-negative",),
-    fails_at="init",
     bad="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
     good="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 2\n",
     example={"at": "/dataloader_prefetch_factor"},
 )
 def negative_prefetch_factor(config: TrainerConfig) -> Iterator[Finding]:
-    """`dataloader_prefetch_factor` is negative.
-
-    Source: torch 2.13 utils/data/dataloader.py.
-    """
+    """`dataloader_prefetch_factor` is negative."""
     value, workers = config.arguments["dataloader_prefetch_factor"], config.arguments["dataloader_num_workers"]
     if is_number(value) and value < 0 and is_number(workers) and workers > 0:
         text = "ValueError: prefetch_factor option should be non-negative"

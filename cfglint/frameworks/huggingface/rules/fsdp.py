@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, init_error, warning
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -89,11 +89,10 @@ def words(config: TrainerConfig) -> list[ConfigValue]:
     return value.split() if isinstance(value, str) else value if isinstance(value, list) else []
 
 
-@rule(
+@config_error(
     "HFT020",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:2896-2938, 4.42.4 training_args.py:1776-1796",
     old_names=("fsdp-option",),
-    fails_at="config",
     bad=(
         "output_dir: out\nfsdp: full-shard\n",
         "output_dir: out\nfsdp: [1]\n",
@@ -116,8 +115,6 @@ def invalid_fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     Up to 5.9 the options of a list are not validated, and an unknown one is ignored.
 
     Fix: use one of the options; from 5.10 on set `fsdp: true` and the rest in `fsdp_config`.
-
-    Source: transformers 5.23.0 training_args.py:2896-2938, 4.42.4 training_args.py:1776-1796.
     """
     setting = of(config, "fsdp")
     modern = config.version >= SECTION_RULES
@@ -170,11 +167,11 @@ def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
     return number and (bool(value) or config.version < ZERO_IS_OFF)
 
 
-@rule(
+@config_error(
     "HFT021",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:2775-2888 (from 5.10), 4.42.4 training_args.py:1798-1900, 4.40.2 "
+    "training_args.py:1816-1820, accelerate 1.15.0 utils/dataclasses.py:1846-2010",
     old_names=("fsdp-config-value",),
-    fails_at="config",
     bad=(
         "output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
         "output_dir: out\nfsdp: true\nfsdp_config: 3\n",
@@ -210,12 +207,6 @@ def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
 
     `auto_wrap_policy` is case-sensitive. Accepted booleans are true, false, yes, no, on, off, 1 and 0, also as
     strings. With FSDP2 `reshard_after_forward` is a boolean; with FSDP1 it is the name of a sharding strategy.
-
-    Fix: use one of the values in the message.
-
-    Source: transformers 5.23.0 training_args.py:2775-2888 (from 5.10), 4.42.4 training_args.py:1798-1900, 4.40.2
-    training_args.py:1816-1820,
-    accelerate 1.15.0 utils/dataclasses.py:1846-2010.
     """
     value = config.arguments["fsdp_config"]
     on = config.uses_fsdp
@@ -320,21 +311,17 @@ def _booleans(section: FsdpSection, version: Version) -> Iterator[Finding]:
             yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")
 
 
-@rule(
+@init_error(
     "HFT022",
-    ERROR,
     old_names=("fsdp-alone",),
-    fails_at="init",
     raises="ValueError: Using fsdp only works in distributed training.",
+    source="transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494",
     bad="output_dir: out\nfsdp: full_shard\n",
     good="output_dir: out\n",
     example={"gpus": 1, "at": "/fsdp"},
 )
 def fsdp_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp` is set, and a single GPU runs without a launcher.
-
-    Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
-    """
+    """`fsdp` is set, and a single GPU runs without a launcher."""
     if config.uses_fsdp and config.launched is False and not FsdpSection(config).values.get("xla"):
         yield Finding(
             of(config, "fsdp"),
@@ -343,39 +330,31 @@ def fsdp_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT023",
-    ERROR,
     old_names=("fsdp-and-deepspeed",),
-    fails_at="init",
     raises="ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of those flags.",
+    source="transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490",
     bad="output_dir: out\nfsdp: full_shard\ndeepspeed: ds.json\n",
     good="output_dir: out\nfsdp: full_shard\n",
     example={"gpus": 8, "at": "/fsdp"},
 )
 def fsdp_with_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp` and `deepspeed` are both enabled, and they are incompatible.
-
-    Source: transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490.
-    """
+    """`fsdp` and `deepspeed` are both enabled, and they are incompatible."""
     if config.uses_fsdp and config.uses_deepspeed:
         yield excludes(of(config, "fsdp"), of(config, "deepspeed"))
 
 
-@rule(
+@init_error(
     "HFT024",
-    ERROR,
+    source="transformers 5.23.0 trainer.py:878-884, 4.42.4 trainer.py:4622",
     old_names=("checkpointing-twice",),
-    fails_at="init",
     bad="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\nactivation_checkpointing: true\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\n",
     example={"gpus": 8, "at": "/fsdp_config/activation_checkpointing"},
 )
 def duplicate_activation_checkpointing(config: TrainerConfig) -> Iterator[Finding]:
-    """Activation checkpointing is enabled both in `fsdp_config` and in the training arguments.
-
-    Source: transformers 5.23.0 trainer.py:878-884, 4.42.4 trainer.py:4622.
-    """
+    """Activation checkpointing is enabled both in `fsdp_config` and in the training arguments."""
     if not config.uses_fsdp or not config.arguments.checkpointing or config.launched is not True:
         return
     section = FsdpSection(config)
@@ -394,9 +373,9 @@ def duplicate_activation_checkpointing(config: TrainerConfig) -> Iterator[Findin
         )
 
 
-@rule(
+@info(
     "HFT069",
-    INFO,
+    source="transformers 4.43.0 training_args.py:1829, 5.23.0 training_args.py:692-695",
     bad=(
         "output_dir: out\nfsdp: full_shard auto_wrap\nactivation_checkpointing: true\n",
         Example("output_dir: out\nfsdp: full_shard\ngradient_checkpointing: true\n", facts={"target": {"transformers": "4.57.1"}}),
@@ -409,8 +388,6 @@ def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
     """Activation checkpointing of the model, not of FSDP, gathers the sharded parameters once more in the backward pass.
 
     transformers says so in the log or in the documentation of `fsdp_config`.
-
-    Source: transformers 4.43.0 training_args.py:1829, 5.23.0 training_args.py:692-695.
     """
     sharded = not {"full_shard", "hybrid_shard"}.isdisjoint(map(str, words(config))) or config.arguments["fsdp"] is True
     if not config.uses_fsdp or not sharded or not config.arguments.checkpointing:
@@ -425,11 +402,10 @@ def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@init_error(
     "HFT025",
-    ERROR,
+    source="transformers 5.23.0 trainer.py:889-914, 4.42.4 trainer.py:4633-4645",
     old_names=("model-only-checkpoints",),
-    fails_at="init",
     bad=(
         "output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
         "output_dir: out\nfsdp: true\nsave_only_model: true\nload_best_model_at_end: true\neval_strategy: steps\n",
@@ -441,8 +417,6 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
     """`save_only_model` is incompatible with `load_best_model_at_end` under DeepSpeed and FSDP.
 
     It is also incompatible with sharded FSDP checkpoints, which include the optimizer state.
-
-    Source: transformers 5.23.0 trainer.py:889-914, 4.42.4 trainer.py:4633-4645.
     """
     args = config.arguments
     sharded = config.uses_fsdp and config.launched is True
@@ -474,9 +448,9 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "HFT026",
-    WARNING,
+    source="transformers 5.23.0 training_args.py:2775",
     old_names=("fsdp-config-unused",),
     bad="output_dir: out\nfsdp_config: {min_num_params: 2000}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {min_num_params: 2000}\n",
@@ -488,8 +462,6 @@ def unused_fsdp_config(config: TrainerConfig) -> Iterator[Finding]:
     Up to 5.9 transformers warns about it where `fsdp_config` names a file; later releases ignore it silently.
 
     Fix: set `fsdp: true` (up to 5.9 `fsdp: full_shard`), or remove the section.
-
-    Source: transformers 5.23.0 training_args.py:2775.
     """
     section = config.section("fsdp_config")
     if section and any(section.values()) and not config.uses_fsdp:
@@ -501,9 +473,10 @@ def unused_fsdp_config(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@warning(
     "KEY204",
-    WARNING,
+    source="transformers 5.23.0 training_args.py:2775-2888",
+    about=VALUE,
     old_names=("fsdp-config-key",),
     bad="output_dir: out\nfsdp: true\nfsdp_config: {sharding_strategy: FULL_SHARD}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {reshard_after_forward: true}\n",
@@ -516,8 +489,6 @@ def unknown_fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
     prefix `fsdp_`.
 
     Fix: correct the key; instead of `sharding_strategy` use `reshard_after_forward` (FSDP2) or an option of `fsdp`.
-
-    Source: transformers 5.23.0 training_args.py:2775-2888.
     """
     if not config.uses_fsdp:
         return

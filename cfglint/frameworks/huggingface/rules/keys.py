@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING, Fix
-from cfglint.findings.rule import KEY, Example, Finding, rule, value_rule
+from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.rule import KEY, VALUE, Example, Finding, config_error, init_error
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules import shown
-from cfglint.frameworks.remedies import listed
+from cfglint.frameworks.remedies import listed, rename
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import ConfigValue, Iterator
 
@@ -25,11 +25,10 @@ ACCELERATOR_KEYS = {
 }
 
 
-@rule(
+@config_error(
     "KEY200",
-    ERROR,
+    source="transformers 5.23.0 hf_argparser.py:382-383",
     old_names=("unknown-field",),
-    fails_at="config",
     bad=(
         "output_dir: out\nlearning_rte: 1.0e-5\n",
         Example("output_dir: out\nlearning_rte: 1.0e-5\n", facts={"strict_keys": False}),
@@ -46,8 +45,6 @@ def unknown_training_argument(config: TrainerConfig) -> Iterator[Finding]:
     it looks like a typo of a field.
 
     Fix: correct the name; if the key belongs to the script's own dataclass, do not use strict keys.
-
-    Source: transformers 5.23.0 hf_argparser.py:382-383.
     """
     strict = config.facts.strict_keys
     for key in config.values:
@@ -91,8 +88,6 @@ def not_used(config: TrainerConfig, key: ConfigValue) -> str:
 
 
 def _renamed(setting: Setting, name: str) -> Fix | None:
-    from cfglint.findings.fix_builders import rename
-
     return rename(setting, name, f"rename to {name}", safe=False)
 
 
@@ -143,11 +138,10 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     return [name for _, name in ranked]
 
 
-@rule(
+@config_error(
     "KEY201",
-    ERROR,
+    source="the first release of each field, from the wheels of transformers 4.30.0 to 5.23.0; 5.23.0 hf_argparser.py:382-383",
     old_names=("argument-not-yet",),
-    fails_at="config",
     bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
     good="output_dir: out\n",
     example={"strict_keys": True, "target": {"transformers": "4.42.4"}, "at": "/torch_empty_cache_steps"},
@@ -160,9 +154,6 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
     its own.
 
     Fix: remove the key, or upgrade to a release that has it.
-
-    Source: the first release of each field, from the wheels of transformers 4.30.0 to 5.23.0;
-    5.23.0 hf_argparser.py:382-383.
     """
     if not config.facts.strict_keys:
         return
@@ -173,11 +164,11 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
             yield _unused(config, key, f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer")
 
 
-@value_rule(
+@config_error(
     "KEY203",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560",
+    about=VALUE,
     old_names=("accelerator-config-key",),
-    fails_at="config",
     bad=(
         "output_dir: out\naccelerator_config: {split_batch: true}\n",
         "output_dir: out\naccelerator_config: [split_batches]\n",
@@ -189,13 +180,7 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/split_batch"},
 )
 def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
-    """`accelerator_config` has an unknown key, or is neither a mapping nor a file name.
-
-    Fix: use a valid key: split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
-    gradient_accumulation_kwargs and use_configured_state.
-
-    Source: transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560.
-    """
+    """`accelerator_config` has an unknown key, or is neither a mapping nor a file name."""
     value = config.arguments["accelerator_config"]
     if value is None or isinstance(value, str):
         named = config.files.get("accelerator_config")
@@ -220,11 +205,11 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 
-@value_rule(
+@init_error(
     "KEY205",
-    ERROR,
+    source="transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030",
+    about=VALUE,
     old_names=("accumulation-keyword",),
-    fails_at="init",
     bad=(
         "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",
         "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: 4}\n",
@@ -233,10 +218,7 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/gradient_accumulation_kwargs/steps"},
 )
 def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
-    """`gradient_accumulation_kwargs` has an unknown key, or is not a mapping.
-
-    Source: transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030.
-    """
+    """`gradient_accumulation_kwargs` has an unknown key, or is not a mapping."""
     value = config.accelerator.get("gradient_accumulation_kwargs")
     path = ("accelerator_config", "gradient_accumulation_kwargs")
     if value is not None and not isinstance(value, dict):

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING, Fix
-from cfglint.findings.rule import KEY, Finding, rule
+from cfglint.findings.rule import KEY, Finding, config_error
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
+from cfglint.frameworks.remedies import remove, rename
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
 
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
 
 
-@rule(
+@config_error(
     "KEY202",
-    ERROR,
-    fails_at="config",
+    source="the fields of transformers 4.30.0 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383",
     bad="output_dir: out\nevaluation_strategy: epoch\n",
     fixed="output_dir: out\neval_strategy: epoch\n",
     example={"strict_keys": True, "at": "/evaluation_strategy"},
@@ -40,8 +40,6 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     Fix: use the replacement. `evaluation_strategy` is now `eval_strategy`; `warmup_ratio: 0.1` is `warmup_steps: 0.1`
     from 5.0 on, but a ratio of 1.0 would be one step; `group_by_length: true` is `train_sampling_strategy:
     group_by_length`; other fields were removed without a replacement.
-
-    Source: the fields of transformers 4.30.0 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383.
     """
     strict = config.facts.strict_keys
     if not strict and not OWN_LOOP.isdisjoint(config.values):
@@ -78,8 +76,6 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
     """(the replacement, the edit that makes it) for a removed field; key names are in backticks."""
     if config.without_remedies:
         return "", None
-    from cfglint.findings.fix_builders import remove
-
     setting = config.setting(key)
     value = setting.value
     if key == "warmup_ratio":
@@ -96,8 +92,6 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
 
 def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
     """Rename the key; if both keys are set, remove the old one, which is safe if they agree."""
-    from cfglint.findings.fix_builders import remove, rename
-
     setting = config.setting(old)
     if new not in config.values:
         return rename(setting, new, f"rename to {new}", safe=has_field(new, config.version))
@@ -107,7 +101,7 @@ def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
 
 def _ratio(config: TrainerConfig, value: object) -> Fix | None:
     """Replace `warmup_ratio` by `warmup_steps`: only a ratio below 1, and with no effect if `warmup_steps` was positive."""
-    from cfglint.findings.fix_builders import remove, removed, rename, replaced, several
+    from cfglint.findings.fix_builders import removed, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
     written = "warmup_steps" in config.values
@@ -127,7 +121,7 @@ def _ratio(config: TrainerConfig, value: object) -> Fix | None:
 
 
 def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: ConfigValue) -> Fix | None:
-    from cfglint.findings.fix_builders import inserted, remove, removed, several
+    from cfglint.findings.fix_builders import inserted, removed, several
 
     section = config.values.get(path[0])
     if value in (None, 0) and not isinstance(value, bool):
@@ -144,7 +138,7 @@ def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Config
 
 
 def _switched(config: TrainerConfig, key: str, new: str, becomes: ConfigValue, value: ConfigValue) -> Fix | None:
-    from cfglint.findings.fix_builders import inserted, remove, removed, several
+    from cfglint.findings.fix_builders import inserted, removed, several
 
     setting = config.setting(key)
     if not value:

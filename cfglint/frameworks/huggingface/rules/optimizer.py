@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
@@ -33,11 +32,10 @@ TORCH_CONVERTED: dict[str, Conversions] = {
 }
 
 
-@rule(
+@init_error(
     "HFT050",
-    ERROR,
+    source="torch 2.13 optim/adam.py:58-72",
     old_names=("optimizer-range",),
-    fails_at="init",
     bad=(
         "output_dir: out\nadam_beta2: 1.0\n",
         "output_dir: out\nlearning_rate: -1.0\n",
@@ -54,8 +52,6 @@ def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
     requires both betas to be floats: write `0.0`, not `0`.
 
     Fix: use a value in the range. Where the DeepSpeed config has an optimizer, these fields are only compared with it.
-
-    Source: torch 2.13 optim/adam.py:58-72.
     """
     args = config.arguments
     if not config.parsed or not config.makes_optimizer:
@@ -83,21 +79,17 @@ def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(of(config, name), f"`{name}` is {shown(value)}, an integer; it must be a float", exception=text, help=remedy)
 
 
-@rule(
+@init_error(
     "HFT051",
-    ERROR,
+    source="transformers 5.23.0 trainer_optimizer.py:65-73, and the functions of the optimizers from :262 on; `sgd`, `adagrad` and "
+    "`rmsprop` read `optim_args` from 5.3.0 on",
     old_names=("optimizer-arguments",),
-    fails_at="init",
     bad=("output_dir: out\noptim_args: momentum\n", "output_dir: out\noptim_args: momentum=x\noptim: sgd\n"),
     good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
     example={"at": "/optim_args"},
 )
 def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
-    """`optim_args` is not a list of `name=value` pairs, or a value is not the number that the optimizer requires.
-
-    Source: transformers 5.23.0 trainer_optimizer.py:65-73, and the functions of the optimizers from :262 on; `sgd`, `adagrad` and
-    `rmsprop` read `optim_args` from 5.3.0 on.
-    """
+    """`optim_args` is not a list of `name=value` pairs, or a value is not the number that the optimizer requires."""
     value = config.arguments["optim_args"]
     if not isinstance(value, str) or not value or not config.parsed or not config.makes_optimizer:
         return
@@ -142,12 +134,11 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
     return next((converted for part, converted in CONVERTED.items() if part in optimizer), {})
 
 
-@rule(
+@init_error(
     "HFT052",
-    ERROR,
+    source="transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262",
     releases=(Releases((4, 39, 0)),),
     old_names=("target-modules",),
-    fails_at="init",
     bad=(
         "output_dir: out\noptim: galore_adamw\n",
         Example("output_dir: out\noptim: galore_adamw\n", facts={"target": {"transformers": "4.48.3"}}),
@@ -161,10 +152,7 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
     example={"at": "/optim"},
 )
 def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
-    """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP.
-
-    Source: transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262.
-    """
+    """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP."""
     optimizer = config.arguments.optimizer
     if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not config.makes_optimizer:
         return

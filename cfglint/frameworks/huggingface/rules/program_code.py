@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import CODE, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import fields_of_class, of_package
 from cfglint.frameworks._releases import RELEASES
@@ -33,10 +33,9 @@ CONVERTS = (0, 15, 0)  # the release of trl from which on they do so
 OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
 
 
-@rule(
+@init_error(
     "KEY206",
-    ERROR,
-    fails_at="init",
+    source="transformers 5.23.0 trainer.py (Trainer.__init__); trl 1.16.0 trainer/*_trainer.py",
     bad=(
         {"train.sh": LINE, "train.py": ARGUMENTS + "Trainer(model, args, tokenizer=tokenizer).train()\n"},
         {"train.sh": LINE, "train.py": OF_TRL + "SFTTrainer('gpt2', args, max_seq_length=2048).train()\n"},
@@ -58,8 +57,6 @@ def unknown_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
     configuration classes (`SFTConfig`, `DPOConfig`), and `tokenizer` was renamed to `processing_class`. Only keywords that are written
     in the call are checked, and none in a program that imports unsloth, which replaces the constructors. A call under a condition,
     or in a `try`, gives a warning; under a condition about the release, nothing.
-
-    Source: transformers 5.23.0 trainer.py (Trainer.__init__); trl 1.16.0 trainer/*_trainer.py.
     """
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
@@ -116,10 +113,9 @@ def remedy(name: str, call: TrainerCall, framework: Framework, rows: tuple[Row, 
     return f"remove `{name}`, and set `{field}`" if field else f"remove `{name}`"
 
 
-@rule(
+@init_error(
     "KEY208",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/sft_trainer.py (SFTTrainer.__init__)",
     bad=(
         {"train.sh": LINE, "train.py": SEQ2SEQ + "SFTTrainer('gpt2', args=Seq2SeqTrainingArguments('out')).train()\n"},
         {"train.sh": LINE, "train.py": OWN_CLASS + "SFTTrainer('gpt2', args=Own('out')).train()\n"},
@@ -136,8 +132,6 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
 
     It builds an `SFTConfig` of all their fields, which does not take those of `Seq2SeqTrainingArguments` or of a class of the program. A
     class that is derived from `SFTConfig` is passed on as it is.
-
-    Source: trl 1.16.0 trainer/sft_trainer.py (SFTTrainer.__init__).
     """
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
@@ -158,10 +152,9 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@load_error(
     "KEY207",
-    ERROR,
-    fails_at="load",
+    source="the modules of trl and transformers in each release",
     bad=(
         {"train.sh": LINE, "train.py": "from trl import DataCollatorForCompletionOnlyLM\n" + TRAINS},
         {"train.sh": LINE, "train.py": "from transformers.deepspeed import HfDeepSpeedConfig\n" + TRAINS},
@@ -183,8 +176,6 @@ def missing_import(config: TrainerConfig) -> Iterator[Finding]:
 
     The modules and the public names that were added or removed between the modelled releases are known; of other names nothing is said,
     nor of the models of transformers. An import under a condition, or in a `try`, gives a warning.
-
-    Source: the modules of trl and transformers in each release.
     """
     program = config.facts.launch.code
     for each in program.imports if program is not None else ():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isnan
 
 from cfglint.batch.steps import LAST_EVALUATED, ONE_STEP_TAKEN, RATIO_TAKEN, ZERO_IS_A_LIMIT
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.diagnostic import INFO
+from cfglint.findings.rule import Example, Finding, config_error, info, warning
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
@@ -20,11 +20,10 @@ FAR_MORE = 4  # times the training batch from which an evaluation batch is repor
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 
-@rule(
+@config_error(
     "STP001",
-    ERROR,
+    source="transformers 5.23.0 training_args.py:1800, 4.57.6 training_args.py:1913, 4.42.4 training_args.py:1783",
     old_names=("warmup-steps-value",),
-    fails_at="config",
     bad=(
         "output_dir: out\nwarmup_steps: -1\n",
         Example("output_dir: out\nwarmup_steps: .nan\n", "/warmup_steps", "ValueError: cannot convert float NaN"),
@@ -43,8 +42,6 @@ def invalid_warmup_steps(config: TrainerConfig) -> Iterator[Finding]:
     `ValueError: warmup_steps must be either 0 or > 1`.
 
     Fix: use a number of steps; on 4.x a ratio is set with `warmup_ratio`.
-
-    Source: transformers 5.23.0 training_args.py:1800, 4.57.6 training_args.py:1913, 4.42.4 training_args.py:1783.
     """
     version = config.version
     if version < NAMED_REFUSAL:
@@ -76,12 +73,11 @@ def invalid_warmup_steps(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, name), message, exception=f"ValueError: {text}", help=f"set `{name}: 0` for no warm-up")
 
 
-@rule(
+@config_error(
     "STP002",
-    ERROR,
     old_names=("warmup-ratio-range",),
-    fails_at="config",
     raises="ValueError: warmup_ratio must lie in range [0,1]",
+    source="transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905",
     bad=(
         "output_dir: out\nwarmup_ratio: 3\n",
         Example("output_dir: out\nwarmup_ratio: .nan\n", exception="ValueError: cannot convert float NaN to integer"),
@@ -90,10 +86,7 @@ def invalid_warmup_steps(config: TrainerConfig) -> Iterator[Finding]:
     example={"target": {"transformers": "4.42.4"}, "at": "/warmup_ratio"},
 )
 def warmup_ratio_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_ratio` is not between 0 and 1.
-
-    Source: transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905.
-    """
+    """`warmup_ratio` is not between 0 and 1."""
     value = config.arguments["warmup_ratio"]
     if config.version >= RATIO_TAKEN or not is_number(value):
         return
@@ -116,18 +109,15 @@ def warmup_ratio_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP004",
-    WARNING,
+    source="transformers 5.23.0 training_args.py:2154, optimization.py:118",
     bad="output_dir: out\nmax_steps: 100\nwarmup_steps: 500\n",
     good="output_dir: out\nmax_steps: 10000\nwarmup_steps: 500\n",
     example={"at": "/warmup_steps"},
 )
 def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
-    """Warm-up is longer than the run, so the learning rate never reaches its peak.
-
-    Source: transformers 5.23.0 training_args.py:2154, optimization.py:118.
-    """
+    """Warm-up is longer than the run, so the learning rate never reaches its peak."""
     args = config.arguments
     if args["lr_scheduler_type"] in WITHOUT_WARMUP or not is_number(args["warmup_steps"]) or args["warmup_steps"] < 1:
         return
@@ -141,19 +131,16 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP005",
-    WARNING,
+    source="transformers 5.23.0 trainer.py:2500-2532",
     old_names=("epochs-overridden",),
     bad="output_dir: out\nnum_train_epochs: 3\nmax_steps: 1000\n",
     good="output_dir: out\nnum_train_epochs: 3\nmax_steps: -1\n",
     example={"at": "/num_train_epochs"},
 )
 def overridden_epochs(config: TrainerConfig) -> Iterator[Finding]:
-    """`num_train_epochs` is overridden by `max_steps`.
-
-    Source: transformers 5.23.0 trainer.py:2500-2532.
-    """
+    """`num_train_epochs` is overridden by `max_steps`."""
     limit = config.arguments["max_steps"]
     if "num_train_epochs" in config.arguments and is_number(limit) and limit > 0:
         related = (of(config, "max_steps"),)
@@ -165,9 +152,9 @@ def overridden_epochs(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP006",
-    WARNING,
+    source="transformers 5.3.0 trainer_callback.py:575-601, 5.23.0 trainer_callback.py:584-604",
     old_names=("interval-beyond-run",),
     bad="output_dir: out\nmax_steps: 100\neval_strategy: steps\neval_steps: 500\n",
     good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 500\n",
@@ -179,8 +166,6 @@ def interval_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
     From 5.4.0 on the last step is always evaluated; the last step is always saved.
 
     Fix: use a shorter interval, or a ratio such as 0.1.
-
-    Source: transformers 5.3.0 trainer_callback.py:575-601, 5.23.0 trainer_callback.py:584-604.
     """
     total = steps(config).total
     if not total:
@@ -199,9 +184,9 @@ def interval_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "STP007",
-    WARNING,
+    source="transformers 5.23.0 trainer.py:2500-2545, 4.49.0 trainer.py:5213",
     old_names=("hardly-any-steps",),
     bad=(
         "output_dir: out\nmax_steps: 0\n",
@@ -216,8 +201,6 @@ def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
 
     `max_steps: 0` means "unset" up to 4.48 and ends the run after one step since 4.49. `num_train_epochs` of 0 or less
     trains nothing, and a negative `gradient_accumulation_steps` is silently accepted.
-
-    Source: transformers 5.23.0 trainer.py:2500-2545, 4.49.0 trainer.py:5213.
     """
     args = config.arguments
     limit, epochs = args["max_steps"], args["num_train_epochs"]
@@ -241,9 +224,9 @@ def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP008",
-    WARNING,
+    source="transformers 5.23.0 trainer_callback.py:584-604",
     bad=("output_dir: out\nsave_steps: -1\n", "output_dir: out\nsave_steps: 0\n"),
     good='output_dir: out\nsave_strategy: "no"\n',
     example={"at": "/save_steps"},
@@ -252,8 +235,6 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     """With `save_steps` of 0 or less no checkpoint is saved before the end of the run.
 
     An info for 0, which says so itself.
-
-    Source: transformers 5.23.0 trainer_callback.py:584-604.
     """
     value = config.arguments["save_steps"]
     if config.arguments["save_strategy"] == "steps" and type(value) in (int, float) and value <= 0:
@@ -265,9 +246,9 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP009",
-    WARNING,
+    source="transformers 4.57.6 training_args.py:2551-2558, 5.14.1 training_args.py:1487-1489",
     old_names=("warmup-twice",),
     bad="output_dir: out\nwarmup_steps: 100\nwarmup_ratio: 0.1\n",
     good="output_dir: out\nwarmup_ratio: 0.1\n",
@@ -277,8 +258,6 @@ def conflicting_warmup(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_steps` and `warmup_ratio` are both set, and one overrides the other.
 
     In 4.x the steps override the ratio, in 5.0 to 5.14 the ratio overrides the steps, so an upgrade changes the schedule.
-
-    Source: transformers 4.57.6 training_args.py:2551-2558, 5.14.1 training_args.py:1487-1489.
     """
     args = config.arguments
     count, ratio = args["warmup_steps"], args["warmup_ratio"]
@@ -293,9 +272,9 @@ def conflicting_warmup(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@warning(
     "STP010",
-    WARNING,
+    source="transformers 5.23.0 training_args.py:2158-2160",
     old_names=("warmup-of-one",),
     bad="output_dir: out\nwarmup_steps: 1.0\n",
     good="output_dir: out\nwarmup_steps: 1\n",
@@ -305,8 +284,6 @@ def float_warmup_of_one_step(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_steps: 1.0` is one step, not the entire run.
 
     A float below 1 is a ratio of the total steps; from 1 on it counts steps, and its fractional part is dropped.
-
-    Source: transformers 5.23.0 training_args.py:2158-2160.
     """
     value = config.arguments["warmup_steps"]
     if config.version >= RATIO_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
@@ -319,9 +296,9 @@ def float_warmup_of_one_step(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "STP011",
-    WARNING,
+    source="transformers 5.23.0 optimization.py:1018-1036",
     old_names=("schedule-without-warmup",),
     bad=(
         "output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
@@ -335,8 +312,6 @@ def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
 
     `constant`, `reduce_lr_on_plateau` and `greedy` have no warm-up. `constant` and `constant_with_warmup` ignore
     `lr_scheduler_kwargs`.
-
-    Source: transformers 5.23.0 optimization.py:1018-1036.
     """
     args = config.arguments
     kind = args["lr_scheduler_type"]
@@ -360,9 +335,9 @@ def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "STP012",
-    INFO,
+    source="transformers 5.23.0 training_args.py:1128, 1828-1833",
     old_names=("larger-evaluation-batch",),
     bad="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 16\neval_strategy: epoch\n",
     good="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 2\neval_strategy: epoch\n",
@@ -373,10 +348,6 @@ def large_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
 
     The first evaluation can then run out of memory, hours into the run: the logits of a large vocabulary
     are kept for all samples. `per_device_eval_batch_size` defaults to 8.
-
-    Fix: use the training batch size, unless the larger one is known to fit.
-
-    Source: transformers 5.23.0 training_args.py:1128, 1828-1833.
     """
     args = config.arguments
     train, evaluation = args["per_device_train_batch_size"], args["per_device_eval_batch_size"]
@@ -390,9 +361,9 @@ def large_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, note=note, help=remedy)
 
 
-@rule(
+@info(
     "STP013",
-    INFO,
+    source="transformers 5.23.0 trainer_callback.py (ExportableState, compute_steps: `math.ceil(max_steps * ratio)`)",
     bad="output_dir: out\nmax_steps: 1001\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
     good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
     example={"target": {"transformers": "4.57.1"}, "at": "/eval_steps"},
@@ -404,8 +375,6 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     one from before them. From 5.4.0 on the last step is always evaluated.
 
     Fix: use a number of steps that divides the total, or a slightly smaller ratio.
-
-    Source: transformers 5.23.0 trainer_callback.py (ExportableState, compute_steps: `math.ceil(max_steps * ratio)`).
     """
     args = config.arguments
     ratio, total = args.eval_steps, steps(config).total

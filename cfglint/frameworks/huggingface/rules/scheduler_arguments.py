@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import choices
@@ -82,11 +81,11 @@ SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
 
 
-@rule(
+@init_error(
     "STP003",
-    ERROR,
+    source="transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, "
+    "before the first step (5.23.0 trainer.py:1770, `_prepare_for_training`)",
     old_names=("scheduler-arguments",),
-    fails_at="init",
     bad=(
         "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
         "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
@@ -107,9 +106,6 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
     ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
     get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
-
-    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, before
-    the first step (5.23.0 trainer.py:1770, `_prepare_for_training`).
     """
     kind, given = built_schedule(config), config.arguments["lr_scheduler_kwargs"]
     if not kind:

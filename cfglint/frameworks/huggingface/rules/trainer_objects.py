@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import CODE, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import CODE, Example, Finding, first_step_error, init_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of
@@ -29,10 +29,9 @@ INFERS_STEPS = (5, 14)  # transformers says so in its exception
 CHECK_LENGTH = ("Trainer", "Seq2SeqTrainer", "SFTTrainer")
 
 
-@rule(
+@first_step_error(
     "HFT070",
-    ERROR,
-    fails_at="first-step",
+    source="transformers 5.23.0 trainer_callback.py:745-756, 4.48.3 trainer_callback.py:709-716",
     bad=(
         {"train.sh": LINE, "train.py": STOPS.format(EVALUATED)},
         Example({"train.sh": LINE, "train.py": STOPS.format(EVALUATED)}, facts={"target": {"transformers": "4.48.3"}}),
@@ -46,8 +45,6 @@ def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
     """`EarlyStoppingCallback` requires evaluations and `metric_for_best_model`.
 
     `load_best_model_at_end`, which sets the metric to "loss" if there is none, is required as well up to transformers 4.48.
-
-    Source: transformers 5.23.0 trainer_callback.py:745-756, 4.48.3 trainer_callback.py:709-716.
     """
     args = config.arguments
     best, metric, when = args["load_best_model_at_end"], args["metric_for_best_model"], args.eval_strategy
@@ -72,10 +69,9 @@ def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT071",
-    ERROR,
-    fails_at="init",
+    source="transformers 5.23.0 trainer.py:666-671",
     bad=(
         {"train.sh": LINE, "train.py": STREAMS.format("")},
         Example({"train.sh": LINE, "train.py": STREAMS.format("")}, facts={"target": {"transformers": "4.57.6"}}),
@@ -85,10 +81,7 @@ def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
     about=CODE,
 )
 def streamed_data_without_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """The training set of `load_dataset(..., streaming=True)` has no length, so the Trainer requires `max_steps`.
-
-    Source: transformers 5.23.0 trainer.py:666-671.
-    """
+    """The training set of `load_dataset(..., streaming=True)` has no length, so the Trainer requires `max_steps`."""
     limit = config.arguments["max_steps"]
     inferred = "so the number of training steps cannot be inferred; " if config.version >= INFERS_STEPS else ""
     for call in trainer_calls(config):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, first_step_error, init_error
 from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_choice
@@ -43,13 +42,12 @@ SEEDS = 2**32
 ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from here on, with any DeepSpeed before
 
 
-@rule(
+@init_error(
     "HFT040",
-    ERROR,
     old_names=("best-checkpoint-metric",),
-    fails_at="init",
     raises="ValueError: `args.metric_for_best_model` must be provided when using 'best' save_strategy or if "
     "`args.load_best_model_at_end` is set to `True`.",
+    source="transformers 5.23.0 trainer.py:686-691, training_args.py:1586-1593 (from 4.47.0)",
     bad="output_dir: out\nsave_strategy: best\neval_strategy: epoch\n",
     good="output_dir: out\nsave_strategy: best\neval_strategy: epoch\nmetric_for_best_model: loss\n",
     example={"at": "/save_strategy"},
@@ -59,8 +57,6 @@ def missing_best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     """`save_strategy: best` requires `metric_for_best_model`.
 
     It defaults to the loss only with `load_best_model_at_end` and with schedules that depend on evaluations.
-
-    Source: transformers 5.23.0 trainer.py:686-691, training_args.py:1586-1593 (from 4.47.0).
     """
     args = config.arguments
     follows = args["load_best_model_at_end"] or args["lr_scheduler_type"] in ("reduce_lr_on_plateau", "greedy")
@@ -74,12 +70,11 @@ def missing_best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT041",
-    ERROR,
     old_names=("accumulation-twice",),
-    fails_at="init",
     raises="ValueError: The `AcceleratorConfig`'s `num_steps` is set but `gradient_accumulation_steps` is greater than 1",
+    source="transformers 5.23.0 trainer.py:813-823, 4.42.4 trainer.py:4556",
     bad="output_dir: out\ngradient_accumulation_steps: 4\naccelerator_config: {gradient_accumulation_kwargs: {num_steps: 2}}\n",
     good="output_dir: out\ngradient_accumulation_steps: 4\n",
     example={"at": "/accelerator_config/gradient_accumulation_kwargs/num_steps"},
@@ -89,8 +84,6 @@ def conflicting_accumulation(config: TrainerConfig) -> Iterator[Finding]:
     """Gradient accumulation is set both for the Trainer and for accelerate (`gradient_accumulation_kwargs.num_steps`).
 
     With a `gradient_accumulation_steps` of 1, `num_steps` replaces it from 5.0 on.
-
-    Source: transformers 5.23.0 trainer.py:813-823, 4.42.4 trainer.py:4556.
     """
     own = config.arguments["gradient_accumulation_steps"]
     if "num_steps" in config.accumulation_kwargs and is_number(own) and own > 1:
@@ -104,11 +97,10 @@ def conflicting_accumulation(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT042",
-    ERROR,
+    source="transformers 5.23.0 trainer.py:899-908, 4.42.4 trainer.py:4642-4644",
     old_names=("batch-size-search",),
-    fails_at="init",
     bad=(
         {"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 3}}\n"},
         Example(
@@ -124,8 +116,6 @@ def unsupported_batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     """`auto_find_batch_size` is incompatible with ZeRO-3; before 4.45 with all of DeepSpeed and FSDP.
 
     Fix: set the batch size, or use ZeRO-2.
-
-    Source: transformers 5.23.0 trainer.py:899-908, 4.42.4 trainer.py:4642-4644.
     """
     if not config.arguments["auto_find_batch_size"]:
         return
@@ -147,11 +137,10 @@ def unsupported_batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT043",
-    ERROR,
+    source="accelerate 1.15.0 utils/dataclasses.py:708-742, 1096; transformers 5.23.0 trainer.py:799-805",
     old_names=("compile-backend",),
-    fails_at="init",
     bad=(
         "output_dir: out\ntorch_compile_backend: inductr\n",
         "output_dir: out\ntorch_compile_backend: 1\n",
@@ -164,8 +153,6 @@ def unknown_compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     """`torch_compile_backend` is not a backend that accelerate supports.
 
     Setting a backend or a mode enables `torch_compile`.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py:708-742, 1096; transformers 5.23.0 trainer.py:799-805.
     """
     value = config.arguments["torch_compile_backend"]
     if value is None:
@@ -183,10 +170,9 @@ def unknown_compile_backend(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "HFT044",
-    ERROR,
-    fails_at="init",
+    source="transformers 5.23.0 integrations/integration_utils.py:2643-2679",
     bad="output_dir: out\nreport_to: wandbb\n",
     good="output_dir: out\nreport_to: wandb\n",
     example={"at": "/report_to"},
@@ -196,8 +182,6 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
     """`report_to` names a tracker that the release does not support.
 
     Fix: use one of the names in the exception, "none" or "all".
-
-    Source: transformers 5.23.0 integrations/integration_utils.py:2643-2679.
     """
     known = [name for name, since in TRACKERS.items() if config.version >= since]
     for name in config.arguments.trackers:
@@ -211,11 +195,10 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "HFT045",
-    ERROR,
+    source="transformers 5.23.0 trainer_utils.py:191",
     old_names=("seed-range",),
-    fails_at="init",
     bad="output_dir: out\nseed: -1\n",
     good="output_dir: out\nseed: 42\n",
     example={"at": "/seed"},
@@ -225,8 +208,6 @@ def seed_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
     """`seed` is outside the range that numpy accepts.
 
     Fix: use an integer from 0 to 4294967295.
-
-    Source: transformers 5.23.0 trainer_utils.py:191.
     """
     value = config.arguments["seed"]
     if isinstance(value, int) and not 0 <= value < SEEDS:
@@ -235,11 +216,10 @@ def seed_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at, help="set `seed: 42`, which is the default")
 
 
-@rule(
+@init_error(
     "HFT046",
-    ERROR,
+    source="transformers 5.23.0 trainer.py:766, accelerate 1.15.0 accelerator.py:476 (from 4.56.0)",
     old_names=("parallelism-in-file",),
-    fails_at="init",
     bad="output_dir: out\nparallelism_config: {tp_size: 2}\n",
     good="output_dir: out\n",
     example={"gpus": 8, "at": "/parallelism_config"},
@@ -249,10 +229,6 @@ def unsupported_parallelism_config(config: TrainerConfig) -> Iterator[Finding]:
     """`parallelism_config` is not supported in a file: it stays a mapping, and the Trainer requires an object.
 
     Run-time error: `AttributeError: 'dict' object has no attribute 'get_device_mesh'`, `... 'cp_enabled'`.
-
-    Fix: set it in code, or in the `parallelism_config` block of the accelerate config.
-
-    Source: transformers 5.23.0 trainer.py:766, accelerate 1.15.0 accelerator.py:476 (from 4.56.0).
     """
     value = config.arguments["parallelism_config"]
     if value is not None:
@@ -266,20 +242,16 @@ def unsupported_parallelism_config(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "HFT053",
-    ERROR,
+    source="transformers 5.23.0 integrations/neftune.py:49",
     old_names=("noise-negative",),
-    fails_at="first-step",
     bad="output_dir: out\nneftune_noise_alpha: -5\n",
     good="output_dir: out\nneftune_noise_alpha: 5\n",
     example={"at": "/neftune_noise_alpha"},
 )
 def negative_noise_alpha(config: TrainerConfig) -> Iterator[Finding]:
-    """`neftune_noise_alpha` is negative.
-
-    Source: transformers 5.23.0 integrations/neftune.py:49.
-    """
+    """`neftune_noise_alpha` is negative."""
     value = config.arguments["neftune_noise_alpha"]
     if is_number(value) and value < 0 and takes_steps(config):
         text = "RuntimeError: uniform_ expects to return a [from, to) range"
@@ -291,11 +263,10 @@ def negative_noise_alpha(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "HFT054",
-    ERROR,
+    source="accelerate 1.15.0 utils/deepspeed.py:136-158",
     old_names=("deepspeed-neither",),
-    fails_at="config",
     bad="output_dir: out\nlocal_rank: 0\ndeepspeed: true\n",
     good="output_dir: out\nlocal_rank: 0\n",
     example={"gpus": 8, "at": "/deepspeed"},
@@ -305,8 +276,6 @@ def invalid_deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
 
     Run-time error: `OSError: [Errno 9] Bad file descriptor`, `TypeError: stat: path should be string, bytes,
     os.PathLike or integer, not list`.
-
-    Source: accelerate 1.15.0 utils/deepspeed.py:136-158.
     """
     value: ConfigValue = config.arguments["deepspeed"]
     if value and not isinstance(value, (str, dict)):
@@ -321,10 +290,9 @@ def invalid_deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "HFT055",
-    ERROR,
-    fails_at="first-step",
+    source="torch 2.13 utils/checkpoint.py:486-514, 1608; transformers 5.23.0 trainer.py:1507-1515",
     bad=(
         CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: true, foo: 1}\n",
         CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: true, debug: true}\n",
@@ -340,10 +308,6 @@ def invalid_checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
     The mapping is passed to `torch.utils.checkpoint.checkpoint`. With `use_reentrant: true` (also without the key) it accepts neither
     keywords of its own invention nor `context_fn` or `debug`; with `use_reentrant: false`, `context_fn` is a function, which no file can
     contain, and other keywords go to the layers of the model, so that only the model decides whether they are valid.
-
-    Fix: remove the argument.
-
-    Source: torch 2.13 utils/checkpoint.py:486-514, 1608; transformers 5.23.0 trainer.py:1507-1515.
     """
     arguments = config.arguments
     field = arguments.checkpointing_arguments

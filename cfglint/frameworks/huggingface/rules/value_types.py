@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING, Fix
-from cfglint.findings.rule import Finding, value_rule
+from cfglint.findings.diagnostic import Fix
+from cfglint.findings.rule import VALUE, Finding, init_error, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.frameworks.remedies import replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.sections import Section
 
@@ -15,11 +16,11 @@ NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
 
 
-@value_rule(
+@init_error(
     "TYP200",
-    ERROR,
+    source="the exception names the operation that fails; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged",
+    about=VALUE,
     old_names=("uncoerced-value",),
-    fails_at="init",
     bad='output_dir: out\nmax_steps: "100"\n',
     fixed="output_dir: out\nmax_steps: 100\n",
     example={"at": "/max_steps"},
@@ -39,9 +40,6 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
     TRL's parser casts strings to the field's type, so the same file may work there.
 
     Fix: write the number without quotes, with a decimal point before the exponent.
-
-    Source: the exception names the operation that fails; transformers 5.23.0 hf_argparser.py:372-384
-    passes values on unchanged.
     """
     if not config.parsed:
         return
@@ -118,8 +116,6 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     """
     from math import isfinite
 
-    from cfglint.findings.fix_builders import replace
-
     if not isinstance(setting.value, str) or kind not in NUMERIC:
         return None
     try:
@@ -135,9 +131,10 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     return replace(setting, value, "write it as a number", safe=True)
 
 
-@value_rule(
+@warning(
     "TYP201",
-    WARNING,
+    source="transformers 5.23.0 training_args.py:1613-1618 (`if self.bf16`), hf_argparser.py:372-384 (no coercion)",
+    about=VALUE,
     old_names=("text-for-boolean",),
     bad='output_dir: out\nbf16: "false"\n',
     fixed="output_dir: out\nbf16: false\n",
@@ -149,8 +146,6 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
     `bf16: "false"` silently enables bf16.
 
     Fix: write true or false without quotes.
-
-    Source: transformers 5.23.0 training_args.py:1613-1618 (`if self.bf16`), hf_argparser.py:372-384 (no coercion).
     """
     for name, value in config.arguments.given.items():
         if isinstance(value, str) and config.arguments.kind_of(name) == "bool":
@@ -159,15 +154,14 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 continue
             setting = config.setting(name)
             if word in FALSE_WORDS:
-                from cfglint.findings.fix_builders import replace
-
                 fix = replace(setting, False, "change to false", safe=False)
                 yield Finding(setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, consumer_only=True)
 
 
-@value_rule(
+@warning(
     "TYP202",
-    WARNING,
+    source="Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged",
+    about=VALUE,
     old_names=("truth-for-number",),
     bad="output_dir: out\nper_device_train_batch_size: true\n",
     good="output_dir: out\nper_device_train_batch_size: 1\n",
@@ -179,8 +173,6 @@ def boolean_for_number(config: TrainerConfig) -> Iterator[Finding]:
     In YAML 1.1 `yes`, `on`, `no` and `off` are booleans too.
 
     Fix: write the number.
-
-    Source: Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged.
     """
     for name, value in config.arguments.given.items():
         if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC and not is_refused(config, name):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import CODE, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import CODE, Example, Finding, config_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch.config import LaunchConfig
@@ -37,10 +37,9 @@ LINE = "torchrun --nproc_per_node 8 train.py\n"
 IMPORT = "from accelerate import Accelerator\n\n"
 
 
-@rule(
+@config_error(
     "LCH020",
-    ERROR,
-    fails_at="config",
+    source="accelerate 1.15.0 accelerator.py:274-301, 312-317, 540-545",
     bad=(
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bfloat16')\n"},
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precison='bf16')\n"},
@@ -62,8 +61,6 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
 
     The program is read as a syntax tree; only literals are checked. Arguments of releases before 0.20 are not reported.
     `dispatch_batches`, `even_batches` and `use_seedable_sampler` moved to `DataLoaderConfiguration` in accelerate 1.0.
-
-    Source: accelerate 1.15.0 accelerator.py:274-301, 312-317, 540-545.
     """
     call = config.accelerator
     for key, node in call.root.pairs() if call is not None and call.root is not None else ():

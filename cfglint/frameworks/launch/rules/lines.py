@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import ARGUMENT, Example, Finding, launch_rule, rule
+from cfglint.findings.rule import ARGUMENT, LAUNCH, Example, Finding, info, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks._releases import RELEASES
@@ -50,10 +49,9 @@ def of_release(releases: Releases, config: LaunchConfig) -> bool:
     return config.facts.version(releases.package, RELEASES[releases.package]) in releases
 
 
-@rule(
+@load_error(
     "LCH001",
-    ERROR,
-    fails_at="load",
+    source="bash 5.2; 19 of 689 recorded launch scripts lose arguments this way",
     bad=(
         "torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
         "torchrun --nproc_per_node 8 \\ \n    train.py --per_device_train_batch_size 4\n",
@@ -77,17 +75,18 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     It is an error where the program is known to refuse the arguments, or the launcher gets no program.
 
     Run-time error: ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
-
-    Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """
     return problems(config, "LCH001")
 
 
-@launch_rule(
+@load_error(
     "LCH002",
-    ERROR,
-    fails_at="load",
+    about=LAUNCH,
     raises="FileNotFoundError: [Errno 2] No such file or directory",
+    source="accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), 1.15.0 utils/deepspeed.py:136-158 "
+    "(HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile), trl 1.16.0 scripts/utils.py (TrlParser), "
+    "axolotl 0.21.0 cli/main.py (ConfigPath), LLaMA-Factory 0.9.5 hparams/parser.py (read_args), GPT-NeoX ea7aefd8 "
+    "megatron/neox_arguments/arguments.py (from_ymls)",
     bad={
         "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
         "train.py": "\n",
@@ -114,18 +113,14 @@ def missing_launch_file(config: LaunchConfig) -> Iterator[Finding]:
     `Error: Invalid value for 'CONFIG': Path '...' does not exist.`
 
     Fix: correct the path, or start the script from the folder that it expects.
-
-    Source: accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), 1.15.0 utils/deepspeed.py:136-158
-    (HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile), trl 1.16.0 scripts/utils.py (TrlParser),
-    axolotl 0.21.0 cli/main.py (ConfigPath), LLaMA-Factory 0.9.5 hparams/parser.py (read_args), GPT-NeoX ea7aefd8
-    megatron/neox_arguments/arguments.py (from_ymls).
     """
     return problems(config, "LCH002")
 
 
-@launch_rule(
+@warning(
     "LCH004",
-    WARNING,
+    source="accelerate 1.15.0 utils/launch.py:216",
+    about=LAUNCH,
     bad="accelerate launch --multi_gpu --num_processes 15 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
     good="accelerate launch --multi_gpu --num_processes 16 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
 )
@@ -135,16 +130,14 @@ def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
     `num_processes` is the total; each machine starts the quotient, and the remainder is dropped silently.
 
     Fix: make `num_processes` a multiple of `num_machines`.
-
-    Source: accelerate 1.15.0 utils/launch.py:216.
     """
     return problems(config, "LCH004")
 
 
-@launch_rule(
+@load_error(
     "LCH005",
-    ERROR,
-    fails_at="load",
+    source="deepspeed 0.19.8 launcher/runner.py:440-500",
+    about=LAUNCH,
     bad="deepspeed --num_gpus 4 --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
 )
@@ -154,17 +147,14 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     `--num_gpus` and `--num_nodes` cannot be combined with `--include` and `--exclude`; `--num_nodes` above 1 needs a hostfile. With
     CUDA_VISIBLE_DEVICES set and no flag that chooses GPUs, the launcher converts it to an `--include`, so that `--num_nodes 1` is
     refused, too.
-
-    Fix: choose the GPUs in one way only.
-
-    Source: deepspeed 0.19.8 launcher/runner.py:440-500.
     """
     return problems(config, "LCH005")
 
 
-@launch_rule(
+@warning(
     "LCH006",
-    WARNING,
+    source="deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py",
+    about=LAUNCH,
     bad="CUDA_VISIBLE_DEVICES=2,3 deepspeed --num_gpus 2 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --include localhost:2,3 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     example={"at": "CUDA_VISIBLE_DEVICES"},
@@ -174,15 +164,14 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
 
     The deepspeed launcher deletes the variable and uses physical ids: with `--num_gpus N` the first N of the machine. torchrun does
     not look at it: more processes than visible devices start, and those without a device fail.
-
-    Source: deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py.
     """
     return problems(config, "LCH006")
 
 
-@launch_rule(
+@warning(
     "LCH007",
-    WARNING,
+    source="accelerate 1.15.0 commands/launch.py (launch_command, simple_launcher)",
+    about=LAUNCH,
     bad={
         "train.sh": "accelerate launch --config_file one.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
         "one.yaml": 'compute_environment: LOCAL_MACHINE\ndistributed_type: "NO"\nnum_machines: 1\nnum_processes: 1\n',
@@ -197,16 +186,15 @@ def single_process_config(config: LaunchConfig) -> Iterator[Finding]:
     """`distributed_type: "NO"` starts one process and ignores `--num_processes`.
 
     Only `--multi_gpu`, `--use_deepspeed` or `--use_fsdp` override the file's type.
-
-    Source: accelerate 1.15.0 commands/launch.py (launch_command, simple_launcher).
     """
     return problems(config, "LCH007")
 
 
-@launch_rule(
+@load_error(
     "LCH008",
-    ERROR,
-    fails_at="load",
+    source="accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env); 0.33.0 "
+    "commands/config/config_args.py:175",
+    about=LAUNCH,
     releases=(
         Releases(until=(0, 34, 0), package="accelerate", of="the class that requires it in the file"),
         Releases((0, 34, 0), package="accelerate", of="the launcher's own check"),
@@ -233,16 +221,14 @@ def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
 
     A config file without `num_processes` needs `--num_processes` on the line; before accelerate 0.34 the file has to have it, whatever
     the line says. `--multi_gpu` needs at least two processes; more than one machine needs `--machine_rank` where no file gives it.
-
-    Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env); 0.33.0
-    commands/config/config_args.py:175.
     """
     return problems(config, "LCH008")
 
 
-@launch_rule(
+@warning(
     "LCH009",
-    WARNING,
+    source="accelerate 1.15.0 commands/launch.py (launch_command)",
+    about=LAUNCH,
     bad="accelerate launch --num_processes 8 --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
     good="accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
     example={"at": "--deepspeed_config_file"},
@@ -251,15 +237,14 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
     """`--deepspeed_config_file` is given to a launch that does not use DeepSpeed.
 
     Without `--use_deepspeed` or a config file of type DEEPSPEED the launch is plain multi-GPU, and the file is never read.
-
-    Source: accelerate 1.15.0 commands/launch.py (launch_command).
     """
     return problems(config, "LCH009")
 
 
-@launch_rule(
+@warning(
     "LCH010",
-    WARNING,
+    source="deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py",
+    about=LAUNCH,
     bad="deepspeed train.py --num_gpus 4 --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --num_gpus 4 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     example={"at": "--num_gpus"},
@@ -269,15 +254,14 @@ def option_after_program(config: LaunchConfig) -> Iterator[Finding]:
     """A launcher option is placed after the program and is passed to the program instead.
 
     What follows the program's name belongs to the program: `deepspeed train.py --num_gpus 4` uses every GPU of the machine.
-
-    Source: deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py.
     """
     return problems(config, "LCH010")
 
 
-@launch_rule(
+@warning(
     "LCH011",
-    WARNING,
+    source="deepspeed 0.19.8 launcher/runner.py (fetch_hostfile)",
+    about=LAUNCH,
     bad={"train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n", "train.py": "\n"},
     good={
         "train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
@@ -290,15 +274,14 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     """The hostfile of a deepspeed launch does not exist.
 
     The launcher warns and continues with the local machine and all its GPUs.
-
-    Source: deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
     """
     return problems(config, "LCH011")
 
 
-@launch_rule(
+@warning(
     "LCH012",
-    WARNING,
+    source="transformers 5.23.0 hf_argparser.py:158-260 (`label_names`, `include_for_metrics` and `debug` take several words)",
+    about=LAUNCH,
     bad=(
         f"torchrun --nproc_per_node 8 train.py {TRAINER} --report_to wandb tensorboard\n",
         f'F="full_shard auto_wrap"\ntorchrun --nproc_per_node 8 train.py {TRAINER} --fsdp $F\n',
@@ -313,8 +296,6 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     where the program is known to do so), and a program that asks for the remaining strings drops them.
 
     Fix: quote the words (`--fsdp "full_shard auto_wrap"`); several trackers can only be given in a file, or as `all`.
-
-    Source: transformers 5.23.0 hf_argparser.py:158-260 (`label_names`, `include_for_metrics` and `debug` take several words).
     """
     command = config.command
     launch = config.facts.launch
@@ -342,10 +323,10 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
             )
 
 
-@launch_rule(
+@load_error(
     "LCH013",
-    ERROR,
-    fails_at="load",
+    source="torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260",
+    about=LAUNCH,
     bad="torchrun --nproc_per_node 8 --master_port --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
     good="torchrun --nproc_per_node 8 --master_port 29501 --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
     example={"at": "--master_port"},
@@ -356,15 +337,14 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     argparse does not accept a word that begins with a dash as a value: `expected one argument`, exit status 2. That holds for
     the launchers, and for fields of TrainingArguments whose default is null, such as `--tf32` and `--greater_is_better`: they
     need `True` after them, unlike other booleans.
-
-    Source: torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260.
     """
     return problems(config, "LCH013")
 
 
-@launch_rule(
+@info(
     "LCH014",
-    INFO,
+    source="transformers 5.23.0 training_args.py (__post_init__), recorded with accelerate 1.15.0",
+    about=LAUNCH,
     bad={
         "train.sh": "accelerate launch --config_file z3.yaml train.py --per_device_train_batch_size 4 --deepspeed ds.json\n",
         "z3.yaml": ZERO_3,
@@ -380,17 +360,14 @@ def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
     """The program's `--deepspeed` file replaces the DeepSpeed block of the accelerate config.
 
     ZeRO stage and offloading of the accelerate config have no effect then.
-
-    Fix: name the DeepSpeed file in one place.
-
-    Source: transformers 5.23.0 training_args.py (__post_init__), recorded with accelerate 1.15.0.
     """
     return problems(config, "LCH014")
 
 
-@launch_rule(
+@warning(
     "LCH015",
-    WARNING,
+    source="sbatch(1) 22.05; torch 2.13.0 distributed/run.py does not check the count",
+    about=LAUNCH,
     bad={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
     good={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
 )
@@ -398,19 +375,17 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     """The Slurm header asks for fewer GPUs or nodes than the launch line starts processes for.
 
     A header that asks for more than the line uses is not reported: the job may use the rest for something else.
-
-    Fix: ask for as many GPUs as the line starts processes.
-
-    Source: sbatch(1) 22.05; torch 2.13.0 distributed/run.py does not check the count.
     """
     return problems(config, "LCH015")
 
 
-@launch_rule(
+@load_error(
     "LCH018",
-    ERROR,
+    source="torch 2.13.0 distributed/run.py (determine_local_world_size, parse_min_max_nnodes) and "
+    "distributed/elastic/agent/server/api.py:107 (WorkerSpec), deepspeed 0.19.8 launcher/runner.py (parse_args), accelerate "
+    "1.15.0 commands/launch.py (launch_command_parser)",
+    about=LAUNCH,
     old_names=("unusable-process-count",),
-    fails_at="load",
     bad=(
         "torchrun --nproc_per_node false train.py --output_dir out --per_device_train_batch_size 4\n",
         "torchrun --nproc_per_node 0 train.py --output_dir out --per_device_train_batch_size 4\n",
@@ -426,17 +401,14 @@ def invalid_process_or_node_count(config: LaunchConfig) -> Iterator[Finding]:
     `torchrun --nproc_per_node` accepts an integer above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
     `deepspeed` and `accelerate launch` accept integers. A value such as `false` or `2.0` is refused before anything starts,
     and so is an empty variable.
-
-    Source: torch 2.13.0 distributed/run.py (determine_local_world_size, parse_min_max_nnodes) and
-    distributed/elastic/agent/server/api.py:107 (WorkerSpec), deepspeed 0.19.8 launcher/runner.py (parse_args), accelerate 1.15.0
-    commands/launch.py (launch_command_parser).
     """
     return problems(config, "LCH018")
 
 
-@launch_rule(
+@warning(
     "LCH021",
-    WARNING,
+    source="transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own",
+    about=LAUNCH,
     bad={"train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ../shared/ds.json {TRAINER}\n", "train.py": "\n"},
     good={
         "train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ds.json {TRAINER}\n",
@@ -451,7 +423,5 @@ def launch_file_outside_project(config: LaunchConfig) -> Iterator[Finding]:
     The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else the working
     directory; links are resolved first. The content of such a file is neither read nor shown, because a script from elsewhere could
     name any file of the machine. The same holds for scripts that a script sources or calls: what they set is unknown.
-
-    Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
     """
     return problems(config, "LCH021")

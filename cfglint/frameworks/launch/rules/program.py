@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import ARGUMENT, Finding, rule
+from cfglint.findings.rule import ARGUMENT, Finding, load_error
 from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.launch.rules.lines import problems
 from cfglint.source.annotations import Iterator
@@ -27,10 +26,10 @@ trainer = Trainer(model=None, args=training_args)
 LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4"
 
 
-@rule(
+@load_error(
     "LCH003",
-    ERROR,
-    fails_at="load",
+    source="transformers 5.23.0 hf_argparser.py:330-336, CPython argparse.py (parse_args), deepspeed 0.19.8 launcher/launch.py, "
+    "torch 2.13.0 distributed/run.py:965",
     bad={"train.sh": f"{LINE} --data_path d --report_to wandb tensorboard\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d --report_to wandb\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--report_to"},
@@ -44,17 +43,13 @@ def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
     `argparse` does for unknown arguments, unless the program calls `parse_known_args`. It is reported only where the
     source of the program shows every argument that it accepts. The deepspeed launcher adds `--local_rank` to the arguments, and
     `python -m torch.distributed.launch` adds `--local-rank`.
-
-    Source: transformers 5.23.0 hf_argparser.py:330-336, CPython argparse.py (parse_args), deepspeed 0.19.8 launcher/launch.py,
-    torch 2.13.0 distributed/run.py:965.
     """
     return problems(config, "LCH003")
 
 
-@rule(
+@load_error(
     "LCH016",
-    ERROR,
-    fails_at="load",
+    source="transformers 5.23.0 hf_argparser.py:158-260, CPython argparse.py (parse_known_args)",
     bad={"train.sh": f"{LINE}\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--data_path"},
@@ -66,16 +61,13 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
     A field of a dataclass without a default, or an argument with `required=True`, has to be given.
 
     Fix: pass the argument, or give it a default in the program.
-
-    Source: transformers 5.23.0 hf_argparser.py:158-260, CPython argparse.py (parse_known_args).
     """
     return problems(config, "LCH016")
 
 
-@rule(
+@load_error(
     "LCH017",
-    ERROR,
-    fails_at="load",
+    source="transformers 5.23.0 hf_argparser.py:158-260, CPython argparse.py (_get_value, _check_value)",
     bad={"train.sh": f"{LINE} --data_path d --max_tokens 2k\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d --max_tokens 2048\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--max_tokens"},
@@ -85,9 +77,5 @@ def invalid_argument_value(config: LaunchConfig) -> Iterator[Finding]:
     """A value on the launch line does not have the type of its argument, or is not one of the choices.
 
     The argument is one that the program defines itself, or a field of TrainingArguments, by its type in the release.
-
-    Fix: write a value of that type.
-
-    Source: transformers 5.23.0 hf_argparser.py:158-260, CPython argparse.py (_get_value, _check_value).
     """
     return problems(config, "LCH017")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING, Fix
-from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
+from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
 
@@ -27,10 +28,9 @@ NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positiona
 FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
-@rule(
+@config_error(
     "LLF001",
-    ERROR,
-    fails_at="config",
+    source="llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict)",
     bad=(
         BASE + "lora_ranks: 16\n",
         BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
@@ -48,10 +48,6 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     unknown keys pass. A file in a checkout or fork of LLaMA-Factory may have the fields of its code; an undeclared file
     with three or more unknown keys is taken to be written for one, and reported once. Keys of Megatron-core
     (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, an environment variable: they are a warning.
-
-    Fix: use the name of the field, or remove the key.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
     unknown = [key for key in config.values if not known(key, config)]
     if unknown:
@@ -140,8 +136,6 @@ def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] |
 
 def renamed(setting: Setting, name: str | None) -> Fix | None:
     """The fix that renames a misspelt key."""
-    from cfglint.findings.fix_builders import rename
-
     return rename(setting, name, f"rename to {name}", safe=False) if name else None
 
 
@@ -155,20 +149,16 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     return next((name for name in near_fields(key, lengths, MOST_TYPOS) if name not in config.values), None)
 
 
-@rule(
+@config_error(
     "LLF002",
-    ERROR,
-    fails_at="config",
+    source="llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31",
     when_partial=SKIP,
     bad=(NO_MODEL, Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}})),
     good=BASE,
     example=KIND,
 )
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`model_name_or_path` is required.
-
-    Source: llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31.
-    """
+    """`model_name_or_path` is required."""
     required = is_required("model_name_or_path", config.own_version)
     missing = "model_name_or_path" not in config.values if required else config.own("model_name_or_path") is None
     if config.readable and missing:

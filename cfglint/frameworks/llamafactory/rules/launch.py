@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, FROM_083, FROM_090, KIND, conflict
 from cfglint.frameworks.remedies import excludes, one_off
@@ -23,10 +22,9 @@ EXCLUDES_ZERO3 = {
 }
 
 
-@rule(
+@config_error(
     "LLF060",
-    ERROR,
-    fails_at="config",
+    source="llamafactory 0.9.5 hparams/parser.py:368-413",
     bad=(
         {"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO3},
         Example({"train.yaml": FULL + "use_unsloth: true\ndeepspeed: ds.json\n", "ds.json": ZERO3}, at="/use_unsloth"),
@@ -36,10 +34,7 @@ EXCLUDES_ZERO3 = {
     example={**KIND, "gpus": 8, "at": "/pure_bf16"},
 )
 def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`predict_with_generate`, `pissa_init`, `pure_bf16`, `use_unsloth` and `use_kt` do not support ZeRO stage 3.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:368-413.
-    """
+    """`predict_with_generate`, `pissa_init`, `pure_bf16`, `use_unsloth` and `use_kt` do not support ZeRO stage 3."""
     if not config.zero3:
         return
     for name, (releases, text) in EXCLUDES_ZERO3.items():
@@ -55,19 +50,15 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "LLF061",
-    ERROR,
-    fails_at="config",
+    source="llamafactory 0.9.5 hparams/parser.py:387-399",
     bad=(FULL + "use_badam: true\n", FULL + "use_badam: true\nbadam_mode: ratio\n", FULL + "use_galore: true\ngalore_layerwise: true\n"),
     good=FULL + "use_muon: true\n",
     example={**KIND, "gpus": 8, "at": "/use_badam"},
 )
 def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Layer-wise GaLore and APOLLO, and BAdam, do not support several processes; layer-wise BAdam does under ZeRO stage 3.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:387-399.
-    """
+    """Layer-wise GaLore and APOLLO, and BAdam, do not support several processes; layer-wise BAdam does under ZeRO stage 3."""
     if not config.launched:
         return
     for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
@@ -104,11 +95,10 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "LLF062",
-    ERROR,
-    fails_at="config",
     raises="ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.",
+    source="llamafactory 0.9.5 hparams/parser.py:400",
     bad=(
         {"train.yaml": FULL + "use_apollo: true\noptim: adamw_torch\ndeepspeed: ds.json\n", "ds.json": ZERO2},
         Example(
@@ -128,10 +118,7 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "gpus": 8, "at": "/use_apollo"},
 )
 def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """GaLore and APOLLO are incompatible with DeepSpeed, and before 0.8.3 BAdam is.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:400.
-    """
+    """GaLore and APOLLO are incompatible with DeepSpeed, and before 0.8.3 BAdam is."""
     if config.arguments["deepspeed"] is None:
         return
     names, refused = refused_under_deepspeed(config)
@@ -153,31 +140,26 @@ def refused_under_deepspeed(config: LlamaFactoryConfig) -> tuple[tuple[str, ...]
     return (("use_galore",), "GaLore is") if config.own_version in FROM_083 else (("use_galore", "use_badam"), "GaLore and BAdam are")
 
 
-@rule(
+@config_error(
     "LLF063",
-    ERROR,
     releases=FROM_083,
-    fails_at="config",
     raises="ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.",
+    source="llamafactory 0.9.5 hparams/parser.py:371",
     bad=BASE + "val_size: 0.1\npredict_with_generate: true\ncompute_accuracy: true\n",
     good=BASE + "val_size: 0.1\ncompute_accuracy: true\n",
     example={**KIND, "at": "/compute_accuracy"},
 )
 def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`predict_with_generate` and `compute_accuracy` are two ways to evaluate that exclude each other.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:371.
-    """
+    """`predict_with_generate` and `compute_accuracy` are two ways to evaluate that exclude each other."""
     if config.own("predict_with_generate") and config.own("compute_accuracy"):
         remedy = one_off("compute_accuracy", "predict_with_generate")
         yield excludes(config.field("compute_accuracy"), config.field("predict_with_generate"), remedy)
 
 
-@rule(
+@config_error(
     "LLF064",
-    ERROR,
+    source="llamafactory 0.9.5 hparams/parser.py:374, 406",
     old_names=("inference-option",),
-    fails_at="config",
     bad=(
         BASE + "infer_backend: vllm\n",
         BASE + "quantization_bit: 4\nquantization_device_map: auto\n",
@@ -191,10 +173,7 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/infer_backend"},
 )
 def inference_option_in_training(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`infer_backend` vllm or sglang, and `quantization_device_map: auto`, are for inference.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:374, 406.
-    """
+    """`infer_backend` vllm or sglang, and `quantization_device_map: auto`, are for inference."""
     every_other = config.own_version in ENGINES_LISTED
     if config.own("infer_backend") != "huggingface" if every_other else config.own("infer_backend") == "vllm":
         text = f"ValueError: {'vLLM/SGLang' if every_other else 'vLLM'} backend is only available for API, CLI and Web."

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, Fix
+from cfglint.findings.diagnostic import Fix
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import choices
 from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, KIND, certainty, conflict
-from cfglint.frameworks.remedies import choice, excludes, one_off
+from cfglint.frameworks.remedies import choice, excludes, insert, one_off, replace
 from cfglint.source.annotations import Iterator
 
 STAGE_NAMED = Releases((0, 8, 3))  # in the message about an unknown stage
@@ -41,11 +41,10 @@ def methods(config: LlamaFactoryConfig) -> tuple[str, ...]:
     return choices("finetuning_type", config.own_version)
 
 
-@rule(
+@config_error(
     "LLF020",
-    ERROR,
-    fails_at="config",
     raises="AssertionError: Invalid fine-tuning method.",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:576",
     bad=BASE + "finetuning_type: qlora\n",
     good=LORA,
     example={**KIND, "at": "/finetuning_type"},
@@ -54,8 +53,6 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`finetuning_type` must be lora, oft, freeze or full. QLoRA is lora with `quantization_bit: 4`.
 
     Fix: use one of the four.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:576.
     """
     known = methods(config)
     if config.method not in known:
@@ -65,19 +62,15 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("finetuning_type"), message, help=remedy)
 
 
-@rule(
+@init_error(
     "LLF021",
-    ERROR,
-    fails_at="init",
+    source="llamafactory 0.9.5 train/tuner.py:127",
     bad=BASE.replace("sft", "sftt"),
     good=BASE,
     example={**KIND, "at": "/stage"},
 )
 def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted.
-
-    Source: llamafactory 0.9.5 train/tuner.py:127.
-    """
+    """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted."""
     stages = choices("stage", config.own_version)
     if config.stage not in stages and config.package not in config.facts.outside:  # a fork may have more
         message = f"`stage` is {spelled(config.stage)}; it must be one of {', '.join(stages)}"
@@ -85,19 +78,15 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("stage"), message, exception=text, help=choice("stage", config.stage, stages))
 
 
-@rule(
+@config_error(
     "LLF022",
-    ERROR,
-    fails_at="config",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:604-615",
     bad=(FULL + "use_dora: true\n", Example(FULL + "loraplus_lr_ratio: 16.0\n", at="/loraplus_lr_ratio")),
     good=LORA + "use_dora: true\n",
     example={**KIND, "at": "/use_dora"},
 )
 def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:604-615.
-    """
+    """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`."""
     if config.method == "lora" or config.method not in methods(config):
         return
     for name in LORA_ONLY if config.own_version in LORA_OPTIONS else LORA_ONLY[:1]:
@@ -109,30 +98,25 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
             yield conflict(config, name, "finetuning_type", message=message, exception=text, remedy=remedy)
 
 
-@rule(
+@config_error(
     "LLF023",
-    ERROR,
-    fails_at="config",
     raises="ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:592",
     bad=FULL + "use_llama_pro: true\n",
     good=BASE + "finetuning_type: freeze\nuse_llama_pro: true\n",
     example={**KIND, "at": "/use_llama_pro"},
 )
 def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:592.
-    """
+    """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all."""
     if config.own("use_llama_pro") and config.method == "full":
         message = "`use_llama_pro` is incompatible with `finetuning_type: full`"
         remedy = "set `finetuning_type: freeze`, or set `use_llama_pro: false`"
         yield Finding(config.field("use_llama_pro"), message, related=(config.field("finetuning_type"),), help=remedy)
 
 
-@rule(
+@config_error(
     "LLF024",
-    ERROR,
-    fails_at="config",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:595-599",
     bad=(
         LORA + "use_badam: true\n",
         Example(LORA + "use_galore: true\n", at="/use_galore"),
@@ -148,10 +132,7 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "gpus": 1, "at": "/use_badam"},
 )
 def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:595-599.
-    """
+    """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other."""
     used = [name for name in SWITCHES if config.own(name)]
     those = "GaLore, APOLLO or BAdam" if config.own_version in APOLLO_KNOWN else "GaLore or BAdam"
     if config.method == "lora" and config.own_version not in BADAM_WITHOUT_LORA:
@@ -168,10 +149,9 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield excludes(config.field(used[1]), config.field(used[0]), one_off(used[0], used[1]), exception=text)
 
 
-@rule(
+@init_error(
     "LLF025",
-    ERROR,
-    fails_at="init",
+    source="llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333",
     bad=FULL + "use_galore: true\n",
     fixed=FULL + "use_galore: true\noptim: adamw_torch\n",
     example={**KIND, "gpus": 1, "at": "/use_galore"},
@@ -180,10 +160,6 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore and APOLLO need `optim: adamw_torch`; the default of transformers 5 is `adamw_torch_fused`.
 
     GaLore also accepts adafactor and the 8-bit AdamW.
-
-    Fix: set `optim: adamw_torch`.
-
-    Source: llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333.
     """
     if not config.trains or not config.parsed or not config.makes_optimizer:
         return
@@ -203,26 +179,20 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
     """The fix that writes `optim: adamw_torch`."""
-    from cfglint.findings.fix_builders import insert, replace
-
     if "optim" in config.values:
         return replace(config.field("optim"), "adamw_torch", "write adamw_torch", safe=True)
     return insert(config, ("optim",), "adamw_torch", "add optim: adamw_torch", safe=True)
 
 
-@rule(
+@init_error(
     "LLF026",
-    ERROR,
-    fails_at="init",
+    source="llamafactory 0.9.5 train/trainer_utils.py:250, 337",
     bad=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 8\n",
     good=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 1\n",
     example={**KIND, "gpus": 1, "at": "/galore_layerwise"},
 )
 def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated.
-
-    Source: llamafactory 0.9.5 train/trainer_utils.py:250, 337.
-    """
+    """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated."""
     if not config.trains or config.arguments["gradient_accumulation_steps"] == 1 or not config.makes_optimizer:
         return
     for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
@@ -234,30 +204,25 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
             return
 
 
-@rule(
+@config_error(
     "LLF027",
-    ERROR,
-    fails_at="config",
     raises="ValueError: Adapter is only valid for the LoRA method.",
+    source="llamafactory 0.9.5 hparams/parser.py:185",
     bad=FULL + "adapter_name_or_path: saves/adapter\n",
     good=LORA + "adapter_name_or_path: saves/adapter\n",
     example={**KIND, "at": "/adapter_name_or_path"},
 )
 def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`adapter_name_or_path` requires `finetuning_type: lora`.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:185.
-    """
+    """`adapter_name_or_path` requires `finetuning_type: lora`."""
     if config.own("adapter_name_or_path") is not None and config.method != "lora" and config.method in methods(config):
         message = f"`adapter_name_or_path` requires `finetuning_type: lora`, but it is {config.method}"
         remedy = "set `finetuning_type: lora`, or remove `adapter_name_or_path`"
         yield Finding(config.field("adapter_name_or_path"), message, related=(config.field("finetuning_type"),), help=remedy)
 
 
-@rule(
+@config_error(
     "LLF028",
-    ERROR,
-    fails_at="config",
+    source="llamafactory 0.9.5 hparams/parser.py:188-202, 404",
     bad=(
         FULL + "quantization_bit: 4\n",
         LORA + "quantization_bit: 4\nresize_vocab: true\nfp8: true\n",
@@ -271,8 +236,6 @@ def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     So `quantization_bit` requires `finetuning_type` lora or oft, and excludes `pissa_init`, `resize_vocab`, `fp8`,
     several adapters, and `create_new_adapter` together with `adapter_name_or_path`.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:188-202, 404.
     """
     if config.own("quantization_bit") is None:
         return
@@ -309,20 +272,16 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
         yield "adapter_name_or_path", f"accepts one adapter, not {len(adapters)}", text
 
 
-@rule(
+@config_error(
     "LLF029",
-    ERROR,
-    fails_at="config",
     raises="AssertionError: We only accept 4-bit or 8-bit quantization.",
+    source="llamafactory 0.9.5 hparams/finetuning_args.py:577-578",
     bad=BASE + "ref_model_quantization_bit: 16\n",
     good=BASE + "ref_model_quantization_bit: 8\n",
     example={**KIND, "at": "/ref_model_quantization_bit"},
 )
 def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage.
-
-    Source: llamafactory 0.9.5 hparams/finetuning_args.py:577-578.
-    """
+    """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage."""
     for name in ("ref_model_quantization_bit", "reward_model_quantization_bit"):
         if config.own(name) not in (None, 8, 4):
             yield Finding(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.rules import BASE, KIND, certainty, conflict
 from cfglint.frameworks.remedies import excludes, one_off
@@ -37,21 +36,17 @@ def of(release: str, **facts: str) -> ExampleFacts:
     return {**KIND, "target": {"llamafactory": release}, "at": facts.get("at", "")}
 
 
-@rule(
+@config_error(
     "LLF100",
-    ERROR,
     releases=TEMPLATE_REQUIRED,
-    fails_at="config",
     raises="ValueError: Please specify which `template` to use.",
+    source="llamafactory 0.9.1 hparams/parser.py (get_train_args)",
     bad=BASE,
     good=TEMPLATED,
     example=of("0.9.1", at="/stage"),
 )
 def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Before 0.9.2 every stage but pt requires `template`.
-
-    Source: llamafactory 0.9.1 hparams/parser.py (get_train_args).
-    """
+    """Before 0.9.2 every stage but pt requires `template`."""
     if config.stage != "pt" and config.own("template") is None:
         yield Finding(
             config.field("stage"),
@@ -61,21 +56,17 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "LLF101",
-    ERROR,
     releases=SLOW_TOKENIZER_REQUIRED,
-    fails_at="config",
     raises="ValueError: `split_special_tokens` is only supported for slow tokenizers.",
+    source="llamafactory 0.9.4 hparams/model_args.py (BaseModelArguments.__post_init__)",
     bad=TEMPLATED + "split_special_tokens: true\n",
     good=TEMPLATED + "split_special_tokens: true\nuse_fast_tokenizer: false\n",
     example=of("0.9.4", at="/split_special_tokens"),
 )
 def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Before 0.9.5 `split_special_tokens` requires a slow tokenizer, and `use_fast_tokenizer` is true by default.
-
-    Source: llamafactory 0.9.4 hparams/model_args.py (BaseModelArguments.__post_init__).
-    """
+    """Before 0.9.5 `split_special_tokens` requires a slow tokenizer, and `use_fast_tokenizer` is true by default."""
     if config.own("split_special_tokens") and config.own("use_fast_tokenizer"):
         yield conflict(
             config,
@@ -87,21 +78,17 @@ def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Findi
         )
 
 
-@rule(
+@config_error(
     "LLF102",
-    ERROR,
     releases=PROJECTOR_ALONE,
-    fails_at="config",
     raises="ValueError: `train_mm_proj_only` is only valid for full training.",
+    source="llamafactory 0.9.1 hparams/finetuning_args.py (__post_init__)",
     bad=TEMPLATED + "train_mm_proj_only: true\n",
     good=FULL + "template: llama3\ntrain_mm_proj_only: true\n",
     example=of("0.9.1", at="/train_mm_proj_only"),
 )
 def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`train_mm_proj_only`, a key of 0.8.0 to 0.9.1, requires `finetuning_type: full`; the default is lora.
-
-    Source: llamafactory 0.9.1 hparams/finetuning_args.py (__post_init__).
-    """
+    """`train_mm_proj_only`, a key of 0.8.0 to 0.9.1, requires `finetuning_type: full`; the default is lora."""
     if config.own("train_mm_proj_only") and config.method != "full":
         yield conflict(
             config,
@@ -114,21 +101,17 @@ def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@config_error(
     "LLF103",
-    ERROR,
     releases=PACKING_REFUSED,
-    fails_at="config",
     raises="ValueError: Neat packing is incompatible with transformers>=4.53.0.",
+    source="llamafactory 0.9.4 hparams/parser.py (get_train_args)",
     bad=BASE + "neat_packing: true\n",
     good=BASE + "packing: true\n",
     example=of("0.9.4", at="/neat_packing"),
 )
 def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """LLaMA-Factory 0.9.4 refuses `neat_packing` with transformers 4.53.0 and newer; it accepts transformers 4.51.0 to 4.57.1.
-
-    Source: llamafactory 0.9.4 hparams/parser.py (get_train_args).
-    """
+    """LLaMA-Factory 0.9.4 refuses `neat_packing` with transformers 4.53.0 and newer; it accepts transformers 4.51.0 to 4.57.1."""
     if not config.own("neat_packing") or config.version < TRANSFORMERS_OF_PACKING:
         return
     yield Finding(
@@ -138,12 +121,11 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
     )
 
 
-@rule(
+@config_error(
     "LLF104",
-    ERROR,
+    source="llamafactory 0.8.2 hparams/parser.py (get_train_args), hparams/model_args.py, hparams/data_args.py (__post_init__)",
     name="option-refused-by-0.8",
     releases=OPTIONS_OF_MODELS,
-    fails_at="config",
     bad=(
         TEMPLATED + "finetuning_type: full\npure_bf16: true\nbf16: true\n",
         Example(TEMPLATED + "predict_with_generate: true\n", at="/predict_with_generate"),
@@ -154,10 +136,7 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
     example=of("0.8.2", at="/pure_bf16"),
 )
 def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Before 0.8.3 `pure_bf16` excludes mixed precision, generation excludes training, and bits and label lengths are checked.
-
-    Source: llamafactory 0.8.2 hparams/parser.py (get_train_args), hparams/model_args.py, hparams/data_args.py (__post_init__).
-    """
+    """Before 0.8.3 `pure_bf16` excludes mixed precision, generation excludes training, and bits and label lengths are checked."""
     mixed = next((name for name in ("fp16", "bf16") if config.arguments[name]), None)
     if config.own("pure_bf16") and mixed is not None:
         text = "ValueError: Turn off mixed precision training when using `pure_bf16`."
@@ -188,12 +167,11 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
         )
 
 
-@rule(
+@config_error(
     "LLF105",
-    ERROR,
+    source="llamafactory 0.8.3 hparams/model_args.py (__post_init__), hparams/parser.py (get_train_args)",
     name="images-refused-by-0.8",
     releases=(IMAGES_BY_SWITCH, DORA_WITHOUT_UNSLOTH),
-    fails_at="config",
     bad=(
         TEMPLATED + "visual_inputs: true\nuse_unsloth: true\n",
         TEMPLATED + "visual_inputs: true\npacking: true\n",
@@ -203,10 +181,7 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
     example=of("0.8.3", at="/visual_inputs"),
 )
 def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Before 0.9.0 `visual_inputs` excludes `use_unsloth` and `packing`; before 0.8.2 `use_dora` excludes `use_unsloth`.
-
-    Source: llamafactory 0.8.3 hparams/model_args.py (__post_init__), hparams/parser.py (get_train_args).
-    """
+    """Before 0.9.0 `visual_inputs` excludes `use_unsloth` and `packing`; before 0.8.2 `use_dora` excludes `use_unsloth`."""
     pairs = (
         (IMAGES_BY_SWITCH, "visual_inputs", "use_unsloth", "Unsloth does not support MLLM yet. Stay tuned."),
         (IMAGES_BY_SWITCH, "visual_inputs", "packing", "Cannot use packing in MLLM fine-tuning."),
@@ -217,20 +192,16 @@ def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
             yield excludes(config.field(name), config.field(other), one_off(other, name), exception=f"ValueError: {text}")
 
 
-@rule(
+@config_error(
     "LLF106",
-    ERROR,
+    source="llamafactory 0.9.4 hparams/training_args.py (RayArguments.__post_init__)",
     releases=STORAGE_CHECKED,
-    fails_at="config",
     bad=BASE + "ray_storage_filesystem: hdfs\n",
     good=BASE + "ray_storage_filesystem: s3\n",
     example=of("0.9.4", at="/ray_storage_filesystem"),
 )
 def unknown_ray_storage(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`ray_storage_filesystem`, a key of 0.9.3 and 0.9.4, is s3, gs or gcs.
-
-    Source: llamafactory 0.9.4 hparams/training_args.py (RayArguments.__post_init__).
-    """
+    """`ray_storage_filesystem`, a key of 0.9.3 and 0.9.4, is s3, gs or gcs."""
     value = config.own("ray_storage_filesystem")
     if value is not None and value not in STORAGES:
         end = "." if config.own_version >= parse_version("0.9.4") else ""

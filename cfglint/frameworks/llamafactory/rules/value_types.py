@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, config_error, warning
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.releases import choices, types
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import Any, Iterator
 
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f")
@@ -28,10 +27,9 @@ CHECKED_ELSEWHERE = (
 )
 
 
-@rule(
+@config_error(
     "LLF070",
-    ERROR,
-    fails_at="config",
+    source="the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189",
     bad=BASE + "adapter_name_or_path: [saves/one]\n",
     good=BASE + "adapter_name_or_path: saves/one\n",
     example={**KIND, "at": "/adapter_name_or_path"},
@@ -44,8 +42,6 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `AttributeError: 'list' object has no attribute 'split'`, `TypeError: '>' not supported between
     instances of 'str' and 'float'` (val_size), `ValueError: invalid literal for int() with base 10: 'true'` (use_galore).
-
-    Source: the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189.
     """
     if not config.parsed:
         return
@@ -65,22 +61,15 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "LLF071",
-    WARNING,
+    source="llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing)",
     bad=BASE + 'packing: "false"\n',
     fixed=BASE + "packing: false\n",
     example={**KIND, "at": "/packing"},
 )
 def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A string in a boolean field counts as true, even `"false"`.
-
-    Fix: write true or false without quotes.
-
-    Source: llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
-    """
-    from cfglint.findings.fix_builders import replace
-
+    """A string in a boolean field counts as true, even `"false"`."""
     for name, value in config.values.items():
         if isinstance(value, str) and types(name, config.own_version)[:1] == ("bool",) and value.strip().lower() in FALSE_WORDS:
             setting = config.field(name)
@@ -93,9 +82,9 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "LLF072",
-    WARNING,
+    source="omegaconf 2.4.0 _yaml.py; llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing)",
     bad=BASE + "max_samples: None\n",
     fixed=BASE + "max_samples: null\n",
     example={**KIND, "at": "/max_samples"},
@@ -106,10 +95,7 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
     It is not refused at startup; data or model code fails later, or compares it wrongly.
 
     Fix: use `null`, or the number without quotes.
-
-    Source: omegaconf 2.4.0 _yaml.py; llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
     """
-    from cfglint.findings.fix_builders import replace
     from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
 
     failing = {each.field for each in failures(config)}
@@ -129,9 +115,9 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "LLF073",
-    WARNING,
+    source="the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict)",
     old_names=("unchecked-own-choice",),
     bad=BASE + "flash_attn: flash2\n",
     good=BASE + "flash_attn: fa2\n",
@@ -141,8 +127,6 @@ def invalid_llamafactory_choice(config: LlamaFactoryConfig) -> Iterator[Finding]
     """A value is not among those that the field lists, and the parser does not check it.
 
     What happens then depends on the field: another branch is taken silently, or loading model or data fails.
-
-    Source: the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
     for name, value in config.values.items():
         allowed = choices(name, config.own_version)

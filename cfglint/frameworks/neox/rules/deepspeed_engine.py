@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, rename, replace
+from cfglint.frameworks.neox.rules import RUN
 from cfglint.frameworks.pydantic import Fault
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
@@ -38,11 +37,10 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
     return config.setting(name, *path)
 
 
-@rule(
+@init_error(
     "NEO090",
-    ERROR,
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/zero/config.py, runtime/config_utils.py:57, comm/config.py, monitor/config.py",
     old_names=("deepspeed-section",),
-    fails_at="init",
     bad=(
         "{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
         Example("{zero_optimization: {stage: 1, reduce_bucket_size: 5e8x}}\n", "/zero_optimization/reduce_bucket_size"),
@@ -66,11 +64,6 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time error: `pydantic_core._pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig
     reduce_buckt_size Extra inputs are not permitted`.
-
-    Fix: use the name that the message suggests, or remove the key.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/zero/config.py, runtime/config_utils.py:57,
-    comm/config.py, monitor/config.py.
     """
     from cfglint.frameworks.deepspeed.models import EARLY, TWICE
     from cfglint.frameworks.pydantic import UNKNOWN
@@ -154,11 +147,11 @@ def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None,
     return found[0].name, found[0].distance <= 1
 
 
-@rule(
+@init_error(
     "NEO091",
-    ERROR,
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:252-266; gpt-neox (May 2026) "
+    "megatron/neox_arguments/deepspeed_args.py",
     old_names=("communication-data-type",),
-    fails_at="init",
     bad=(
         "{communication_data_type: true}\n",
         "{deepspeed_extra_args: {communication_data_type: int8}}\n",
@@ -170,9 +163,6 @@ def invalid_communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
     """`communication_data_type` has no valid value at top level.
 
     GPT-NeoX accepts only a boolean, DeepSpeed only the strings fp32, fp16 and bf16.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:252-266; gpt-neox (May 2026)
-    megatron/neox_arguments/deepspeed_args.py.
     """
     value = engine_value(config, "communication_data_type")
     if value is None:
@@ -192,32 +182,27 @@ def invalid_communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO092",
-    ERROR,
-    fails_at="init",
     raises="ElasticityConfigError: One or more batch related parameters were found in your ds_config",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:757-785",
     bad="{elasticity: {enabled: true, max_train_batch_size: 64, micro_batch_sizes: [4], min_gpus: 1, max_gpus: 64, version: 0.1}}\n",
     good="{elasticity: {enabled: true, max_train_batch_size: 64, micro_batch_sizes: [4], min_gpus: 1, max_gpus: 64, version: 0.1, "
     "ignore_non_elastic_batch_info: true}}\n",
     example={**RUN, "at": "/elasticity"},
 )
 def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
-    """Elastic training is incompatible with the batch sizes that GPT-NeoX always passes.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:757-785.
-    """
+    """Elastic training is incompatible with the batch sizes that GPT-NeoX always passes."""
     section = engine_value(config, "elasticity")
     if isinstance(section, dict) and section.get("enabled") and not section.get("ignore_non_elastic_batch_info"):
         message = "`elasticity` is incompatible with the batch sizes that GPT-NeoX passes to DeepSpeed"
         yield Finding(engine_setting(config, "elasticity"), message, help="set `elasticity.ignore_non_elastic_batch_info: true`")
 
 
-@rule(
+@init_error(
     "NEO093",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-505, 725-727, 879",
     old_names=("extra-args-batch",),
-    fails_at="init",
     bad="{train_micro_batch_size_per_gpu: 4, deepspeed_extra_args: {train_batch_size: 100}}\n",
     good="{train_micro_batch_size_per_gpu: 4}\n",
     example={**RUN, "at": "/deepspeed_extra_args/train_batch_size"},
@@ -226,8 +211,6 @@ def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
     """Batch sizes in `deepspeed_extra_args` contradict those that the launcher computed.
 
     The launcher ignores them; in the workers they override the computed ones, which are then checked again.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-505, 725-727, 879.
     """
     extra, batch = config.derived.extra, config.batch
     names = [name for name in (TOTAL, MICRO, ACCUMULATION) if name in extra]
@@ -252,11 +235,10 @@ def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help=f"remove `deepspeed_extra_args.{names[0]}`")
 
 
-@rule(
+@init_error(
     "NEO094",
-    ERROR,
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:192-202",
     old_names=("loss-scale-power",),
-    fails_at="init",
     bad='{fp16: {enabled: true, initial_scale_power: "12"}}\n',
     fixed="{fp16: {enabled: true, initial_scale_power: 12}}\n",
     example={**RUN, "at": "/fp16/initial_scale_power"},
@@ -267,8 +249,6 @@ def invalid_loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
     DeepSpeed raises 2 to this power.
 
     Fix: use a number, for example 16 for a scale of 65536.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:192-202.
     """
     power = config.get("fp16", "initial_scale_power", default=16)
     if config.derived.precision == "fp16" and not is_number(power):
@@ -279,11 +259,11 @@ def invalid_loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"`fp16.initial_scale_power` is {describe(power)}, not a number", exception=text, fix=fix)
 
 
-@rule(
+@init_error(
     "NEO095",
-    ERROR,
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125, deepspeed/elasticity/config.py:60-75, "
+    "deepspeed/runtime/config.py:560-580, 865",
     old_names=("deepspeed-value",),
-    fails_at="init",
     bad=(
         "{curriculum_learning: {curriculum_type: seqlen}}\n",
         "{elasticity: {enabled: true}}\n",
@@ -301,11 +281,6 @@ def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     `curriculum_learning` requires `enabled`, `elasticity` its two sizes, `wall_clock_breakdown` a
     boolean; `checkpoint.tag_validation` must be Ignore, Warn or Fail, `checkpoint.parallel_write.pipeline_stage`
     a boolean, and `sparse_attention.mode` one of five values.
-
-    Fix: set the key that the message names.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125,
-    deepspeed/elasticity/config.py:60-75, deepspeed/runtime/config.py:560-580, 865.
     """
     curriculum = engine_value(config, "curriculum_learning")
     if isinstance(curriculum, dict) and "enabled" not in curriculum:
@@ -362,12 +337,11 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "PRC306",
-    ERROR,
     old_names=("two-precisions-for-deepspeed",),
-    fails_at="init",
     raises="AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled",
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:835; gpt-neox (May 2026) megatron/neox_arguments/arguments.py:982-997",
     bad="{precision: fp16, deepspeed_extra_args: {bf16: {enabled: true}}}\n",
     good="{precision: fp16}\n",
     example={**RUN, "at": "/deepspeed_extra_args/bf16"},
@@ -376,9 +350,6 @@ def extra_args_precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
     """`deepspeed_extra_args` and `precision` enable different precisions.
 
     GPT-NeoX passes the section of its own precision to DeepSpeed, in addition to the extra one.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:835; gpt-neox (May 2026)
-    megatron/neox_arguments/arguments.py:982-997.
     """
     extra, own = config.derived.extra, {"fp16": "fp16", "bfloat16": "bf16"}.get(config.derived.precision)
     for name, other in (("bf16", "fp16"), ("fp16", "bf16")):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING, Fix
-from cfglint.findings.rule import KEY, Finding, rule, value_rule
+from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.rule import KEY, VALUE, Finding, config_error
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import fields
@@ -12,8 +12,8 @@ from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.fields import Check
 from cfglint.frameworks.neox.python_errors import describe, hollow, raised
-from cfglint.frameworks.neox.rules import RUN, remove, rename, replace
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import choice, remove, rename, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.document import Path
 from cfglint.source.numbers import is_number
@@ -48,10 +48,9 @@ HOMES = {
 REPLACED = frozenset(("config_files", "user_script"))
 
 
-@rule(
+@config_error(
     "KEY300",
-    ERROR,
-    fails_at="config",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in neox_args.py and deepspeed_args.py",
     bad="{num_layers: 2, save_interval: 1000}\n",
     fixed="{num_layers: 2, checkpoint_factor: 1000}\n",
     example={**RUN, "at": "/save_interval"},
@@ -65,9 +64,6 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     forks fail in the same way as a typo.
 
     Fix: use the current name, or remove the key.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in
-    neox_args.py and deepspeed_args.py.
     """
     for name in config.values if not config.is_for_fork else ():
         if not config.knows(name):
@@ -115,11 +111,11 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
     return f"; did you mean `{nearest}`?", rename(setting, nearest, f"rename to `{nearest}`")
 
 
-@value_rule(
+@config_error(
     "TYP300",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385",
+    about=VALUE,
     old_names=("wrong-type",),
-    fails_at="config",
     bad="{num_layers: 2, eval_iters: 10.0}\n",
     fixed="{num_layers: 2, eval_iters: 10}\n",
     example={**RUN, "at": "/eval_iters"},
@@ -138,8 +134,6 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
     validated`, `TypeError: can't multiply sequence by non-int of type 'float'`.
 
     Fix: write a value of the argument's type.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385.
     """
     for name, path, value, exception in _refused(config):
         if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or is_number(value)):
@@ -152,12 +146,12 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@config_error(
     "TYP301",
-    ERROR,
+    about=VALUE,
     old_names=("value-not-allowed",),
-    fails_at="config",
     raises=fields.CANNOT,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403",
     bad="{num_layers: 2, norm: batchnorm}\n",
     good="{num_layers: 2, norm: rmsnorm}\n",
     example={**RUN, "at": "/norm"},
@@ -166,8 +160,6 @@ def invalid_value(config: NeoXConfig) -> Iterator[Finding]:
     """A value is not a valid choice for its argument.
 
     The check ignores case; the code that uses the value may not (see NEO065 and TYP304).
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403.
     """
     for name, path, value, _ in _refused(config):
         check = config.check_of(name)
@@ -183,11 +175,11 @@ def invalid_value(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@config_error(
     "TYP302",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088, 1268",
+    about=VALUE,
     old_names=("null-in-arithmetic",),
-    fails_at="config",
     bad="{num_layers: 2, moe_num_experts: null}\n",
     fixed="{num_layers: 2}\n",
     example={**RUN, "at": "/moe_num_experts"},
@@ -196,10 +188,6 @@ def null_for_number(config: NeoXConfig) -> Iterator[Finding]:
     """An argument is set to null, and GPT-NeoX uses it in a comparison.
 
     null passes every type check, so it fails only in the first comparison.
-
-    Fix: remove the argument to use its default.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088, 1268.
     """
     nulls = {"moe_num_experts": "TypeError: '>' not supported between instances of 'NoneType' and 'int'"}
     if config.derived.lr is not None:

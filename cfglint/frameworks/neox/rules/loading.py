@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.rules import RUN, remove
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import remove
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import Document
 
@@ -19,11 +19,10 @@ def written(document: Document, text: str) -> Setting:
     return Setting((text,), node.raw if node else None, WRITTEN, document, node, key_node)
 
 
-@rule(
+@load_error(
     "NEO001",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-249",
     old_names=("argument-in-two-files",),
-    fails_at="load",
     bad={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{seed: 2}\n"},
     good={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{data_path: text}\n"},
     example={**RUN, "at": "/seed"},
@@ -35,8 +34,6 @@ def duplicate_argument(config: NeoXConfig) -> Iterator[Finding]:
     values. The same happens in a single file when the spelling with dashes comes before the one with underscores.
 
     Fix: keep it in one of the files. If the values are equal, the later one can be removed safely.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-249.
     """
     for document, text, before, text_before in config.repeats:
         if "-" in text:
@@ -54,12 +51,11 @@ def duplicate_argument(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@load_error(
     "NEO002",
-    ERROR,
     old_names=("files-of-one-name",),
-    fails_at="load",
     raises="AssertionError: At least two config files have the same filename",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:258-261",
     bad={"small/model.yml": "{num_layers: 2}\n", "large/model.yml": "{hidden_size: 64}\n"},
     good={"small/model.yml": "{num_layers: 2}\n", "large/sizes.yml": "{hidden_size: 64}\n"},
     example=RUN,
@@ -68,8 +64,6 @@ def duplicate_file_name(config: NeoXConfig) -> Iterator[Finding]:
     """Two files of a run have the same file name, in different folders.
 
     GPT-NeoX saves all config files to one folder with every checkpoint.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:258-261.
     """
     seen: dict[str, Document] = {}
     for document in config.documents:
@@ -83,9 +77,10 @@ def duplicate_file_name(config: NeoXConfig) -> Iterator[Finding]:
         seen.setdefault(name, document)
 
 
-@value_rule(
+@warning(
     "KEY303",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-254",
+    about=VALUE,
     old_names=("dashed-twin",),
     bad='{"seed": 1, "hidden_size": 64, "hidden-size": 128}\n',
     good='{"seed": 1, "hidden-size": 128}\n',
@@ -96,8 +91,6 @@ def overridden_by_dashed_key(config: NeoXConfig) -> Iterator[Finding]:
 
     Dashes are converted to underscores after the check for duplicates, so `hidden-size` in a later file (or later
     in the same file) is not detected as a duplicate of `hidden_size`; it silently overrides it.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-254.
     """
     for document, text, before, text_before in config.repeats:
         if "-" in text:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, init_error
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, elsewhere, replace
+from cfglint.frameworks.neox.rules import RUN, elsewhere
 from cfglint.frameworks.neox.sizes import dense, own_attention, transformer, unbuildable, widths
-from cfglint.frameworks.remedies import excludes
+from cfglint.frameworks.remedies import excludes, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
@@ -24,11 +24,10 @@ CASED = {
 }
 
 
-@rule(
+@init_error(
     "NEO060",
-    ERROR,
-    fails_at="init",
     raises="SystemExit",
+    source="gpt-neox (May 2026) megatron/training.py:876-893",
     bad=(
         "{zero_optimization: {stage: 2}, pipe_parallel_size: 1}\n",
         "{zero_optimization: {stage: 2}, pipe_parallel_size: 2}\n",
@@ -42,8 +41,6 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
 
     The workers print one line and exit **with status 0**, so a job scheduler records a success.
     `pipe_parallel_size: 1` enables the pipeline engine with one stage; 0 disables it.
-
-    Source: gpt-neox (May 2026) megatron/training.py:876-893.
     """
     stage, pipe, tensor = config.derived.worker_zero_stage, config.derived.pipe, config.derived.tensor
     if stage not in (2, 3) or pipe is None:
@@ -77,11 +74,11 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO061",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/mpu/utils.py:24, megatron/model/transformer.py:119-160, 302-308, "
+    "megatron/model/gmlp.py:116, megatron/model/moe.py:46",
     old_names=("sizes-over-ranks",),
-    fails_at="init",
     bad="{model_parallel_size: 4, num_attention_heads: 6, hidden_size: 96, num_layers: 2}\n",
     good="{model_parallel_size: 4, num_attention_heads: 8, hidden_size: 96, num_layers: 2}\n",
     example={**RUN, "at": "/num_attention_heads"},
@@ -93,9 +90,6 @@ def size_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
     activations the width of the MLP is two thirds of the configured one; `mlp_multiple_of` rounds it up.
 
     Fix: use sizes that are multiples of `model_parallel_size`.
-
-    Source: gpt-neox (May 2026) megatron/mpu/utils.py:24, megatron/model/transformer.py:119-160, 302-308,
-    megatron/model/gmlp.py:116, megatron/model/moe.py:46.
     """
     ranks = config.derived.tensor
     if type(ranks) is not int or ranks == 1:
@@ -125,21 +119,17 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, ConfigValue]]:
         yield from widths(config)
 
 
-@rule(
+@init_error(
     "NEO062",
-    ERROR,
     old_names=("width-given-twice",),
-    fails_at="init",
     raises="AssertionError: Must pass either the absolute intermediate size or the relative expansion factor for the mamba projections",
+    source="gpt-neox (May 2026) megatron/model/transformer.py:106, megatron/model/rwkv/v6/rwkv.py:278",
     bad="{num_layers: 2, intermediate_size: 256, expansion_factor: 4.0}\n",
     good="{num_layers: 2, intermediate_size: 256}\n",
     example={**RUN, "at": "/expansion_factor"},
 )
 def conflicting_mlp_width(config: NeoXConfig) -> Iterator[Finding]:
-    """`intermediate_size` and `expansion_factor` are both set.
-
-    Source: gpt-neox (May 2026) megatron/model/transformer.py:106, megatron/model/rwkv/v6/rwkv.py:278.
-    """
+    """`intermediate_size` and `expansion_factor` are both set."""
     if config.argument("intermediate_size") is None or config.argument("expansion_factor") is None:
         return
     attention = config.derived.attention
@@ -147,11 +137,10 @@ def conflicting_mlp_width(config: NeoXConfig) -> Iterator[Finding]:
         yield excludes(config.setting("expansion_factor"), config.setting("intermediate_size"), more="; set only one of them")
 
 
-@rule(
+@init_error(
     "NEO063",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/model/transformer.py:383-390",
     old_names=("rotary-share",),
-    fails_at="init",
     bad="{num_layers: 2, pos_emb: rotary, rotary_pct: 25}\n",
     good="{num_layers: 2, pos_emb: rotary, rotary_pct: 0.25}\n",
     example={**RUN, "at": "/rotary_pct"},
@@ -160,8 +149,6 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
     """`rotary_pct` is greater than 1.
 
     It is a fraction of the head's dimensions, not a percentage.
-
-    Source: gpt-neox (May 2026) megatron/model/transformer.py:383-390.
     """
     fraction = config.argument("rotary_pct")
     if config.argument("pos_emb") == "rotary" and is_number(fraction) and fraction > 1 and own_attention(config):
@@ -174,11 +161,10 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO064",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/model/word_embeddings.py:115, megatron/model/transformer.py:439",
     old_names=("dropout-range",),
-    fails_at="init",
     bad=(
         "{num_layers: 2, hidden_dropout: 10}\n",
         "{num_layers: 2, hidden_dropout: null}\n",
@@ -187,10 +173,7 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
     example={**RUN, "at": "/hidden_dropout"},
 )
 def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
-    """A dropout is not a probability between 0 and 1.
-
-    Source: gpt-neox (May 2026) megatron/model/word_embeddings.py:115, megatron/model/transformer.py:439.
-    """
+    """A dropout is not a probability between 0 and 1."""
     names = ["hidden_dropout"]
     attention = config.derived.attention
     if own_attention(config) and attention is not None and attention.any("global", "flash"):
@@ -210,11 +193,11 @@ def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "NEO065",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/model/norms.py:58, activations.py:65, init_functions.py:225; "
+    "megatron/neox_arguments/arguments.py:1389-1395",
     old_names=("name-in-another-case",),
-    fails_at="init",
     bad="{num_layers: 2, norm: RMSNorm}\n",
     fixed="{num_layers: 2, norm: rmsnorm}\n",
     example={**RUN, "at": "/norm"},
@@ -229,9 +212,6 @@ def case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
     recognized`, `NotImplementedError: Unknown init method Small_Init`.
 
     Fix: use lower case.
-
-    Source: gpt-neox (May 2026) megatron/model/norms.py:58, activations.py:65, init_functions.py:225;
-    megatron/neox_arguments/arguments.py:1389-1395.
     """
     from cfglint.frameworks.neox.fields import choices
 
@@ -251,12 +231,11 @@ def case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text.format(value), fix=fix)
 
 
-@rule(
+@init_error(
     "NEO066",
-    ERROR,
     old_names=("sparse-attention-broken",),
-    fails_at="init",
     raises="TypeError: SparseSelfAttention.__init__() got an unexpected keyword argument 'mpu'",
+    source="gpt-neox (May 2026) megatron/model/utils.py:356; DeeperSpeed 91d1c55 deepspeed/ops/sparse_attention/sparse_self_attention.py",
     bad='{num_layers: 2, attention_config: [[["local", "global"], "all"]]}\n',
     good='{num_layers: 2, attention_config: [[["flash"], "all"]]}\n',
     example={**RUN, "at": "/attention_config"},
@@ -266,9 +245,6 @@ def unsupported_sparse_attention(config: NeoXConfig) -> Iterator[Finding]:
 
     Layers of the kinds `local`, `sparse_fixed`, `sparse_variable`, `bigbird` and `bslongformer` call a class
     of DeeperSpeed with an argument that was removed there.
-
-    Source: gpt-neox (May 2026) megatron/model/utils.py:356; DeeperSpeed 91d1c55
-    deepspeed/ops/sparse_attention/sparse_self_attention.py.
     """
     attention = config.derived.attention
     if attention is None or config.argument("attention_config") is None or not own_attention(config):
@@ -279,11 +255,10 @@ def unsupported_sparse_attention(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("attention_config"), message, help="use global or flash attention in `attention_config`")
 
 
-@rule(
+@init_error(
     "NEO067",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/model/rwkv/v6/rwkv.py:281-298",
     old_names=("rwkv-sizes",),
-    fails_at="init",
     bad=(
         '{num_layers: 2, hidden_size: 64, num_attention_heads: 2, attention_config: [[["rwkv"], 2]]}\n',
         '{num_layers: 2, hidden_size: 48, num_attention_heads: 2, dim_att: 64, attention_config: [[["rwkv"], 2]]}\n',
@@ -297,10 +272,6 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
 
     `dim_att` is required: the code that sets its default tests whether the attribute exists, and it does, as
     None. `hidden_size` and `dim_att` must be multiples of 32, and `dim_att` a multiple of the heads.
-
-    Fix: set `dim_att` to the value of `hidden_size`.
-
-    Source: gpt-neox (May 2026) megatron/model/rwkv/v6/rwkv.py:281-298.
     """
     attention = config.derived.attention
     if attention is None or not attention.any("rwkv") or config.argument("attention_config") is None:
@@ -329,11 +300,10 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO068",
-    ERROR,
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420",
     old_names=("pipe-partition-method",),
-    fails_at="init",
     bad="{pipe_parallel_size: 2, num_layers: 4, pipe_partition_method: even}\n",
     good="{pipe_parallel_size: 2, num_layers: 4, pipe_partition_method: parameters}\n",
     example={**RUN, "at": "/pipe_partition_method"},
@@ -350,8 +320,6 @@ def invalid_pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
 
     Without pipeline parallelism the same code partitions the layers into one stage; the finding is then a
     warning, because no failing run was recorded.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420.
     """
     pipe, method = config.derived.pipe, config.argument("pipe_partition_method")
     if pipe is None or "pipe_partition_method" not in config.values:
@@ -409,11 +377,10 @@ def _layers(config: NeoXConfig) -> list[str]:
     return ["EmbeddingPipe", "_pre_transformer_block", *names, "_post_transformer_block", "NormPipe", last]
 
 
-@rule(
+@init_error(
     "NEO069",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47",
     old_names=("fusion-incompatible",),
-    fails_at="init",
     bad=(
         "{num_layers: 2, norm: non_parametric_layernorm, layernorm_fusion: true}\n",
         "{num_layers: 2, onnx_safe: true, bias_gelu_fusion: true, activation: gelu}\n",
@@ -422,10 +389,7 @@ def _layers(config: NeoXConfig) -> list[str]:
     example={**RUN, "at": "/layernorm_fusion"},
 )
 def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
-    """A fused kernel is incompatible with another setting.
-
-    Source: gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47.
-    """
+    """A fused kernel is incompatible with another setting."""
     if config.argument("norm") == "non_parametric_layernorm" and config.argument("layernorm_fusion"):
         text = "ValueError: neox_args.layernorm_fusion not supported for non_parametric_layernorm"
         message = "`layernorm_fusion` does not support `norm: non_parametric_layernorm`"
@@ -450,11 +414,11 @@ def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO058",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/model/init_functions.py:33-175, transformer.py:119-160, 340, "
+    "positional_embeddings.py:40-70, gmlp.py:61, megatron/tokenizer/tokenizer.py:70-77",
     old_names=("model-not-buildable",),
-    fails_at="init",
     bad="{num_layers: 2, hidden_size: 64, num_attention_heads: -4, pos_emb: rotary, seq_length: 128}\n",
     good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, pos_emb: rotary, seq_length: 128}\n",
     example={**RUN, "at": "/num_attention_heads"},
@@ -471,20 +435,16 @@ def invalid_model_size(config: NeoXConfig) -> Iterator[Finding]:
     not NoneType`, `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
 
     Fix: use a positive integer.
-
-    Source: gpt-neox (May 2026) megatron/model/init_functions.py:33-175, transformer.py:119-160, 340,
-    positional_embeddings.py:40-70, gmlp.py:61, megatron/tokenizer/tokenizer.py:70-77.
     """
     for name, message, exception in unbuildable(config):
         yield Finding(config.setting(name), message, exception=exception)
 
 
-@rule(
+@init_error(
     "NEO059",
-    ERROR,
     old_names=("output-layer-parallelism",),
-    fails_at="init",
     raises="SystemExit: ERROR: Output layer parallelism over the hidden dim is currently broken",
+    source="gpt-neox (May 2026) megatron/model/transformer.py:216-236",
     bad="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: null}\n",
     fixed="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: column}\n",
     example={**RUN, "at": "/output_layer_parallelism"},
@@ -494,10 +454,6 @@ def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
 
     null and other cases pass the type check. The workers print one line and exit **with status 0**. The key
     is used only with `no_weight_tying`.
-
-    Fix: set `output_layer_parallelism: column`.
-
-    Source: gpt-neox (May 2026) megatron/model/transformer.py:216-236.
     """
     value = config.argument("output_layer_parallelism")
     separate = config.argument("no_weight_tying") and config.argument("train_impl") != "rm"
@@ -510,12 +466,11 @@ def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO057",
-    ERROR,
     old_names=("orthogonal-broken",),
-    fails_at="init",
     raises="ValueError: Orthogonal init needs to be patched to support mup. Disable mup or use a different init method to avoid this error",
+    source="gpt-neox (May 2026) megatron/model/init_functions.py:95-113, 200-201",
     bad="{num_layers: 2, init_method: orthogonal}\n",
     good="{num_layers: 2, init_method: scaled_orthogonal}\n",
     example={**RUN, "at": "/init_method"},
@@ -525,8 +480,6 @@ def unsupported_orthogonal_init(config: NeoXConfig) -> Iterator[Finding]:
 
     The call omits an argument, so that `mup_init_scale` (1.0) is used as the muP switch, which this
     method rejects. `scaled_orthogonal` is called correctly.
-
-    Source: gpt-neox (May 2026) megatron/model/init_functions.py:95-113, 200-201.
     """
     for name in ("init_method", "output_layer_init_method"):
         if config.argument(name) == "orthogonal" and config.argument("mup_init_scale"):

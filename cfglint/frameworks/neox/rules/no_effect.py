@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, warning
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import UNUSED
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import choices, default, known
-from cfglint.frameworks.neox.rules import RUN, insert, remove, rename, replace
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import insert, remove, rename, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
@@ -65,9 +65,9 @@ NORMS_WITHOUT_BIAS = ("rmsnorm", "te_rmsnorm", "scalenorm", "non_parametric_laye
 NUMBERED = frozenset("0123456789+-.eE")
 
 
-@rule(
+@warning(
     "PRC303",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:982-1011",
     old_names=("precision-becomes-fp32",),
     bad="{precision: bf16, zero_optimization: {stage: 1}}\n",
     good="{precision: bfloat16, zero_optimization: {stage: 1}}\n",
@@ -80,8 +80,6 @@ def precision_falls_back_to_fp32(config: NeoXConfig) -> Iterator[Finding]:
     before its value is checked. Memory use doubles, and no warning is printed.
 
     Fix: use `bfloat16` or `fp16`. The fix changes the training, so it requires `--unsafe-fixes`.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:982-1011.
     """
     value = config.argument("precision")
     if value is None or value == "fp32" or config.derived.precision != "fp32":
@@ -92,9 +90,9 @@ def precision_falls_back_to_fp32(config: NeoXConfig) -> Iterator[Finding]:
     yield Finding(setting, f"`precision` is {spelled(value)}, which trains in fp32: only fp16 and bfloat16 are valid{text}", fix=fix)
 
 
-@rule(
+@warning(
     "PRC304",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-997",
     old_names=("section-of-another-precision",),
     bad=(
         "{fp16: {enabled: true, type: bfloat16}}\n",
@@ -109,8 +107,6 @@ def ignored_precision_section(config: NeoXConfig) -> Iterator[Finding]:
     `type` inside the `fp16` section is ignored: `fp16: {enabled: true, type: bfloat16}`, as in older
     files, trains in fp16. And `bf16: {enabled: false}` together with `precision: bfloat16` disables bfloat16 in DeepSpeed,
     while the model uses it.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-997.
     """
     named = PRECISIONS.get(str(config.get("fp16", "type")).lower())
     if named == "bfloat16" and config.derived.precision == "fp16":
@@ -136,9 +132,10 @@ def to_bfloat16(config: NeoXConfig) -> str:
     return f"set `precision: bfloat16`{section}, and remove `fp16`"
 
 
-@rule(
+@warning(
     "PRC305",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:720-727; DeeperSpeed 91d1c55 (0.16.5) "
+    "deepspeed/runtime/constants.py:215",
     old_names=("clipping-dropped",),
     bad="{gradient_clipping: 1.0}\n",
     good="{gradient_clipping: 1.0, deepspeed_extra_args: {gradient_clipping: 1.0}}\n",
@@ -152,9 +149,6 @@ def disabled_gradient_clipping(config: NeoXConfig) -> Iterator[Finding]:
     so the effect depends on the installed release; see gpt-neox issue 1432.)
 
     Fix: set `deepspeed_extra_args: {gradient_clipping: 1.0}`, which is passed to DeepSpeed.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:720-727; DeeperSpeed 91d1c55 (0.16.5)
-    deepspeed/runtime/constants.py:215.
     """
     value = config.argument("gradient_clipping")
     if "gradient_clipping" in config.values and is_number(value) and value == 1 and "gradient_clipping" not in config.derived.extra:
@@ -167,9 +161,10 @@ def disabled_gradient_clipping(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, fix=fix, note=note)
 
 
-@value_rule(
+@warning(
     "KEY301",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:948-964, 1013-1058, 1080-1085, 812-816",
+    about=VALUE,
     old_names=("computed-argument",),
     bad="{lr: 0.0006, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     fixed="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
@@ -182,8 +177,6 @@ def overwritten_argument(config: NeoXConfig) -> Iterator[Finding]:
     `gradient_clipping`, `batch_size` is the micro batch size; ranks and sizes are set by the launcher.
 
     Fix: set the source instead, and remove this key.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:948-964, 1013-1058, 1080-1085, 812-816.
     """
     for name, source in COMPUTED.items():
         if name not in config.values:
@@ -218,9 +211,10 @@ def _same(one: object, other: object) -> bool:
     return bool(one == other)
 
 
-@value_rule(
+@warning(
     "KEY302",
-    WARNING,
+    source="gpt-neox (May 2026), a search of the entire tree for the names",
+    about=VALUE,
     old_names=("argument-without-reader",),
     bad="{no_save_optim: true}\n",
     good="{save: checkpoints, checkpoint_factor: 100}\n",
@@ -232,10 +226,6 @@ def unused_argument(config: NeoXConfig) -> Iterator[Finding]:
 
     The dataclass still has it, but no code outside the argument classes uses it. Loss scaling for fp16,
     for example, is set inside the `fp16` section.
-
-    Fix: remove it.
-
-    Source: gpt-neox (May 2026), a search of the entire tree for the names.
     """
     for name in config.values:
         if name not in UNUSED or name in COMPUTED or already_true(config, name):
@@ -252,9 +242,10 @@ def already_true(config: NeoXConfig, name: str) -> bool:
     return name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS
 
 
-@value_rule(
+@warning(
     "KEY304",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-536, 725-727",
+    about=VALUE,
     bad="{steps_per_print: 10, deepspeed_extra_args: {steps_per_print: 100}}\n",
     good="{steps_per_print: 10, deepspeed_extra_args: {zero_allow_untested_optimizer: true}}\n",
     example={**RUN, "at": "/deepspeed_extra_args/steps_per_print"},
@@ -265,8 +256,6 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
     The extra arguments are merged into DeepSpeed's config last; the check that should reject
     such a key never fires. GPT-NeoX itself keeps using the other value: with `zero_optimization` the launcher
     checks one stage and the workers train with another.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-536, 725-727.
     """
     for key, value in config.derived.extra.items():
         if key in config.values and config.values[key] != value and known(str(key)):
@@ -281,9 +270,10 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@warning(
     "KEY305",
-    WARNING,
+    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:137-250",
+    about=VALUE,
     old_names=("unread-precision-key",),
     bad="{fp16: {enabled: true, loss-scale: 0}}\n",
     good="{fp16: {enabled: true, loss_scale: 0}}\n",
@@ -294,10 +284,6 @@ def ignored_precision_key(config: NeoXConfig) -> Iterator[Finding]:
 
     DeepSpeed reads the keys by name and ignores the rest. Dashes matter: they are converted to underscores at the top
     level of a file only.
-
-    Fix: use the name that the message suggests.
-
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:137-250.
     """
     from cfglint.frameworks.similar_keys import distance
 
@@ -312,9 +298,10 @@ def ignored_precision_key(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"unknown key `{key}` in `fp16` is ignored{hint}", fix=fix, on_key=True)
 
 
-@value_rule(
+@warning(
     "KEY306",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/training.py:913, megatron/neox_arguments/neox_args.py:467",
+    about=VALUE,
     old_names=("soft-prompt-length",),
     bad="{soft_prompt_tuning: {enabled: true, num_tokens: 20}}\n",
     good="{soft_prompt_tuning: {enabled: true, n_tokens: 20}}\n",
@@ -326,8 +313,6 @@ def ignored_soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
     The code reads `n_tokens`, with the default 10.
 
     Fix: rename it to `n_tokens`. This changes the training.
-
-    Source: gpt-neox (May 2026) megatron/training.py:913, megatron/neox_arguments/neox_args.py:467.
     """
     section = config.argument("soft_prompt_tuning")
     if isinstance(section, dict) and "num_tokens" in section and "n_tokens" not in section:
@@ -340,9 +325,10 @@ def ignored_soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@value_rule(
+@warning(
     "TYP303",
-    WARNING,
+    source="PyYAML 6.0.3 resolver.py:170 (the float pattern); gpt-neox (May 2026) megatron/neox_arguments/arguments.py:242",
+    about=VALUE,
     old_names=("number-read-as-text",),
     bad="{optimizer: {type: Adam, params: {lr: 0.001, eps: 1e-8}}}\n",
     good="{optimizer: {type: Adam, params: {lr: 0.001, eps: 1.0e-8}}}\n",
@@ -356,9 +342,6 @@ def number_parsed_as_string(config: NeoXConfig) -> Iterator[Finding]:
     at its first step.
 
     Fix: write `1.0e-8`.
-
-    Source: PyYAML 6.0.3 resolver.py:170 (the float pattern); gpt-neox (May 2026)
-    megatron/neox_arguments/arguments.py:242.
     """
     from cfglint.frameworks.neox.rules.deepspeed_engine import STRICT_SECTIONS
 
@@ -398,9 +381,11 @@ def looks_numeric(text: str) -> bool:
     return True
 
 
-@value_rule(
+@warning(
     "TYP304",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1389-1395, megatron/learning_rates.py:73-88, "
+    "megatron/training.py:1413-1428",
+    about=VALUE,
     old_names=("name-falls-through",),
     bad="{lr_decay_style: Cosine}\n",
     good="{lr_decay_style: cosine}\n",
@@ -414,9 +399,6 @@ def ignored_case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
     nothing before the end, `pos_emb: Rotary` is not a rotary embedding.
 
     Fix: use lower case. This changes the training.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1389-1395,
-    megatron/learning_rates.py:73-88, megatron/training.py:1413-1428.
     """
     for name, effect in CASE_EFFECTS.items():
         value = config.values.get(name)
@@ -427,9 +409,9 @@ def ignored_case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, f"`{name}` is {value}, which is not recognized: {effect}", fix=fix)
 
 
-@rule(
+@warning(
     "NEO100",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:892-909",
     bad="{num_gpus: 4, train_micro_batch_size_per_gpu: 4}\n",
     good="{num_gpus: 8, train_micro_batch_size_per_gpu: 4}\n",
     example={**RUN, "at": "/num_gpus"},
@@ -439,8 +421,6 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
 
     The batch size is computed for all GPUs of the launching machine, while the launcher starts
     `num_gpus` processes; the batch-size check in the workers then fails.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:892-909.
     """
     count, gpus = config.argument("num_gpus"), config.facts.gpus
     alone = config.argument("hostfile") is None and config.argument("global_num_gpus") is None
@@ -450,9 +430,9 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("num_gpus"), message, help=remedy)
 
 
-@rule(
+@warning(
     "NEO101",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/training.py:1002-1008",
     bad="{optimizer: {type: cpu_torch_adam, params: {lr: 0.001}}}\n",
     good="{optimizer: {type: cpu_adam, params: {lr: 0.001}}}\n",
     example={**RUN, "at": "/optimizer/type"},
@@ -463,8 +443,6 @@ def cpu_torch_adam(config: NeoXConfig) -> Iterator[Finding]:
     The code compares the entire section, a mapping, with the name, which is never equal.
 
     Fix: use `cpu_adam`, which has the same effect.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1002-1008.
     """
     if config.derived.optimizer_name == "cpu_torch_adam":
         setting: Setting = config.setting("optimizer", "type")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, warning
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, remove, replace
+from cfglint.frameworks.neox.rules import RUN
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
+from cfglint.frameworks.remedies import remove, replace
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
@@ -19,9 +19,9 @@ DIVISORS = {
 }
 
 
-@rule(
+@warning(
     "STP065",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/learning_rates.py:60-95; the clamp was removed in pull request 1008",
     old_names=("rate-rises-again",),
     bad="{train_iters: 1000, lr_decay_iters: 500, lr_decay_style: cosine}\n",
     good="{train_iters: 1000, lr_decay_iters: 1000, lr_decay_style: cosine}\n",
@@ -34,8 +34,6 @@ def learning_rate_rises_after_decay(config: NeoXConfig) -> Iterator[Finding]:
     peak at the last step. (The other styles stay at `min_lr`, or keep decreasing.)
 
     Fix: set `lr_decay_iters` to `train_iters`, or remove it.
-
-    Source: gpt-neox (May 2026) megatron/learning_rates.py:60-95; the clamp was removed in pull request 1008.
     """
     decay, total = decay_steps(config), total_steps(config)
     if config.argument("lr_decay_style") != "cosine" or decay is None or total is None or decay >= total:
@@ -48,9 +46,9 @@ def learning_rate_rises_after_decay(config: NeoXConfig) -> Iterator[Finding]:
     yield Finding(setting, message, related=related, fix=fix)
 
 
-@rule(
+@warning(
     "STP066",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/training.py:1117-1122",
     bad="{train_iters: 1000, lr_decay_iters: 1000, lr_decay_fraction: 0.8}\n",
     good="{train_iters: 1000, lr_decay_fraction: 0.8}\n",
     fixed="{train_iters: 1000, lr_decay_iters: 1000}\n",
@@ -60,10 +58,6 @@ def decay_fraction_ignored(config: NeoXConfig) -> Iterator[Finding]:
     """`lr_decay_fraction` is overridden by `lr_decay_iters`.
 
     The documentation of the argument states the opposite.
-
-    Fix: remove it.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1117-1122.
     """
     if config.argument("lr_decay_iters") is not None and config.argument("lr_decay_fraction") is not None:
         setting = config.setting("lr_decay_fraction")
@@ -72,9 +66,9 @@ def decay_fraction_ignored(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=related, fix=remove(setting, "remove `lr_decay_fraction`"))
 
 
-@rule(
+@warning(
     "STP067",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/training.py:1126",
     old_names=("warmup-is-a-share",),
     bad="{train_iters: 100000, warmup: 2000}\n",
     good="{train_iters: 100000, warmup: 0.02}\n",
@@ -87,8 +81,6 @@ def warmup_not_a_fraction(config: NeoXConfig) -> Iterator[Finding]:
     with `warmup: 1` it reaches its peak at the last step. GPT-NeoX does not reject such values.
 
     Fix: use the number of steps divided by `lr_decay_iters` (or `train_iters`).
-
-    Source: gpt-neox (May 2026) megatron/training.py:1126.
     """
     fraction, decay = config.argument("warmup"), decay_steps(config)
     if not is_number(fraction) or fraction < 1:
@@ -104,9 +96,10 @@ def warmup_not_a_fraction(config: NeoXConfig) -> Iterator[Finding]:
     yield Finding(setting, text, fix=fix)
 
 
-@rule(
+@warning(
     "STP068",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/training.py:1107-1145, megatron/neox_arguments/arguments.py:1069; DeeperSpeed 91d1c55 "
+    "(0.16.5) deepspeed/runtime/engine.py:1033-1045",
     old_names=("scheduler-section-unread",),
     bad="{scheduler: {type: WarmupLR, params: {warmup_num_steps: 100}}, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     good="{warmup: 0.01, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
@@ -118,11 +111,6 @@ def ignored_scheduler_section(config: NeoXConfig) -> Iterator[Finding]:
 
     GPT-NeoX builds its own schedule from `lr_decay_style`, `warmup` and `min_lr` and passes it to DeepSpeed,
     which then ignores the section; with OneBitAdam the section is overwritten.
-
-    Fix: remove it, and use the arguments above.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1107-1145, megatron/neox_arguments/arguments.py:1069;
-    DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/engine.py:1033-1045.
     """
     if config.argument("scheduler") is not None:
         setting = config.setting("scheduler")
@@ -130,9 +118,9 @@ def ignored_scheduler_section(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, fix=remove(setting, "remove `scheduler`"), on_key=True)
 
 
-@rule(
+@warning(
     "STP069",
-    WARNING,
+    source="gpt-neox (May 2026) megatron/data/data_utils.py:595, megatron/initialize.py:103, megatron/training.py:1597",
     old_names=("interval-not-positive",),
     bad="{train_iters: 1000, eval_interval: 0}\n",
     good="{train_iters: 1000, eval_interval: 100}\n",
@@ -146,11 +134,6 @@ def non_positive_interval(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time errors: `ZeroDivisionError: integer division or modulo by zero`, `TypeError: unsupported operand
     type(s) for //: 'int' and 'NoneType'`.
-
-    Fix: use a positive number of steps.
-
-    Source: gpt-neox (May 2026) megatron/data/data_utils.py:595, megatron/initialize.py:103,
-    megatron/training.py:1597.
     """
     for name, moment in DIVISORS.items():
         value = config.values.get(name, 1)

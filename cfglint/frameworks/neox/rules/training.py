@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from math import inf
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, first_step_error, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, elsewhere, remove
-from cfglint.frameworks.remedies import excludes, one_off
+from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.frameworks.remedies import excludes, one_off, remove
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
@@ -42,13 +41,12 @@ CLASSES = {
 }
 
 
-@rule(
+@init_error(
     "NEO070",
-    ERROR,
     old_names=("tokenizer-files",),
-    fails_at="init",
     when_partial=SKIP,
     raises="AssertionError",
+    source="gpt-neox (May 2026) megatron/tokenizer/tokenizer.py:36-62",
     bad=(
         "{tokenizer_type: HFTokenizer}\n",
         "{tokenizer_type: null}\n",
@@ -61,8 +59,6 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
 
     GPT2BPETokenizer, the default, requires `vocab_file` and `merge_file`; HFTokenizer, SPMTokenizer and
     TiktokenTokenizer require `vocab_file`. The launcher does not check them; every worker fails.
-
-    Source: gpt-neox (May 2026) megatron/tokenizer/tokenizer.py:36-62.
     """
     kind = config.argument("tokenizer_type")
     if kind is None:
@@ -82,22 +78,16 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO071",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/initialize.py:216-225",
     old_names=("seed-not-positive",),
-    fails_at="init",
     bad="{seed: 0}\n",
     good="{seed: 1}\n",
     example={**RUN, "at": "/seed"},
 )
 def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
-    """`seed` is zero, negative or null.
-
-    Fix: use a positive integer.
-
-    Source: gpt-neox (May 2026) megatron/initialize.py:216-225.
-    """
+    """`seed` is zero, negative or null."""
     seed = config.argument("seed")
     if seed is None or (is_number(seed) and seed <= 0):
         text = f"ValueError: Seed ({seed}) should be a positive integer."
@@ -106,11 +96,10 @@ def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "STP061",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/data/data_utils.py:482-523",
     old_names=("training-length",),
-    fails_at="init",
     bad=(
         "{train_iters: 100, train_epochs: 1}\n",
         "{train_epochs: 1, pack_impl: unpacked}\n",
@@ -130,8 +119,6 @@ def invalid_training_length(config: NeoXConfig) -> Iterator[Finding]:
     currently unsupported with train_epochs`, `ValueError: Weighting by number of documents is currently
     unsupported with train_epochs`, `ValueError: non gpt2 datasets are not currently unsupported with
     train_epochs`.
-
-    Source: gpt-neox (May 2026) megatron/data/data_utils.py:482-523.
     """
     steps, epochs = config.argument("train_iters"), config.argument("train_epochs")
     if not steps and not epochs:
@@ -177,14 +164,13 @@ def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@init_error(
     "NEO072",
-    ERROR,
     old_names=("optimizer-missing",),
-    fails_at="init",
     when_partial=SKIP,
     raises="SystemExit: ERROR: Optimizer is None. Either set the optimizer dict in your config (if training) or set no_load_optim "
     "in your config (if inference)",
+    source="gpt-neox (May 2026) megatron/training.py:966-970",
     bad="{num_layers: 2}\n",
     good="{num_layers: 2, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     example=RUN,
@@ -194,8 +180,6 @@ def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
 
     The default that the launcher prints is never built. The workers print one line and exit **with
     status 0**.
-
-    Source: gpt-neox (May 2026) megatron/training.py:966-970.
     """
     if config.argument("optimizer") is None and not config.argument("no_load_optim"):
         yield Finding(
@@ -205,11 +189,11 @@ def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO073",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/training.py:1001-1110; DeeperSpeed 91d1c55 (0.16.5) deepspeed/ops/adam/fused_adam.py, "
+    "cpu_adam.py, ops/lion/fused_lion.py",
     old_names=("optimizer-parameter",),
-    fails_at="init",
     bad=(
         "{optimizer: {type: Adam, params: {lr: 0.001, max_grad_norm: 1.0}}}\n",
         "{optimizer: {type: Adam, params: {lr: 0.001, weight_decay: 0.1}}}\n",
@@ -222,9 +206,6 @@ def unexpected_optimizer_parameter(config: NeoXConfig) -> Iterator[Finding]:
 
     Set `weight_decay` at top level: GPT-NeoX passes it itself (default 0.1), and a second one
     among the parameters is rejected. (SM3 accepts none.) `max_grad_norm` is not an optimizer parameter either.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1001-1110; DeeperSpeed 91d1c55 (0.16.5)
-    deepspeed/ops/adam/fused_adam.py, cpu_adam.py, ops/lion/fused_lion.py.
     """
     name = config.derived.optimizer_name
     if name not in PARAMETERS or config.argument("no_load_optim") or config.argument("optimizer") is None:
@@ -282,11 +263,10 @@ def _nearest(key: str, taken: list[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-@rule(
+@init_error(
     "NEO074",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/optimizers.py; DeeperSpeed 91d1c55 (0.16.5) deepspeed/ops/adam/fused_adam.py:70",
     old_names=("optimizer-value",),
-    fails_at="init",
     bad="{optimizer: {type: sm3, params: {lr: 0.001, momentum: 2.0}}}\n",
     good="{optimizer: {type: sm3, params: {lr: 0.001, momentum: 0.9}}}\n",
     example={**RUN, "at": "/optimizer/params/momentum"},
@@ -300,9 +280,6 @@ def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
     Invalid beta: 1.0`, `RuntimeError: FusedAdam does not support the AMSGrad variant.`
 
     Fix: use a value in the range.
-
-    Source: gpt-neox (May 2026) megatron/optimizers.py; DeeperSpeed 91d1c55 (0.16.5)
-    deepspeed/ops/adam/fused_adam.py:70.
     """
     if config.argument("no_load_optim") or config.argument("optimizer") is None:
         return
@@ -317,20 +294,16 @@ def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO075",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/training.py:997-1000",
     old_names=("mup-optimizer",),
-    fails_at="init",
     bad="{use_mup: true, optimizer: {type: lion, params: {lr: 0.001}}}\n",
     good="{use_mup: true, optimizer: {type: adam, params: {lr: 0.001}}}\n",
     example={**RUN, "at": "/optimizer/type"},
 )
 def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
-    """muP (maximal update parametrization) requires the optimizer Adam or SGD.
-
-    Source: gpt-neox (May 2026) megatron/training.py:997-1000.
-    """
+    """muP (maximal update parametrization) requires the optimizer Adam or SGD."""
     if not config.argument("use_mup") or config.argument("no_load_optim") or config.argument("optimizer") is None:
         return
     name = config.derived.optimizer_name
@@ -347,33 +320,28 @@ def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "STP062",
-    ERROR,
     old_names=("scheduler-overridden-and-restored",),
-    fails_at="init",
     raises="AssertionError: both override and use-checkpoint are set.",
+    source="gpt-neox (May 2026) megatron/learning_rates.py:52-57",
     bad="{override_lr_scheduler: true, use_checkpoint_lr_scheduler: true}\n",
     good="{override_lr_scheduler: true}\n",
     example={**RUN, "at": "/use_checkpoint_lr_scheduler"},
 )
 def conflicting_scheduler_sources(config: NeoXConfig) -> Iterator[Finding]:
-    """The learning-rate schedule is both overridden and loaded from the checkpoint.
-
-    Source: gpt-neox (May 2026) megatron/learning_rates.py:52-57.
-    """
+    """The learning-rate schedule is both overridden and loaded from the checkpoint."""
     both = config.argument("override_lr_scheduler") and config.argument("use_checkpoint_lr_scheduler")
     if both and config.derived.optimizer_name != "onebitadam":
         remedy = one_off("use_checkpoint_lr_scheduler", "override_lr_scheduler")
         yield excludes(config.setting("use_checkpoint_lr_scheduler"), config.setting("override_lr_scheduler"), remedy)
 
 
-@rule(
+@init_error(
     "STP063",
-    ERROR,
     old_names=("warmup-null",),
-    fails_at="init",
     raises="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
+    source="gpt-neox (May 2026) megatron/training.py:1126",
     bad="{warmup: null}\n",
     good="{warmup: 0.01}\n",
     fixed="{}\n",
@@ -383,19 +351,16 @@ def null_warmup(config: NeoXConfig) -> Iterator[Finding]:
     """`warmup` is null, but the schedule requires a number.
 
     Fix: use 0 for no warm-up; the default is 0.01 of the decay.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1126.
     """
     if "warmup" in config.values and config.values["warmup"] is None:
         setting = config.setting("warmup")
         yield Finding(setting, "`warmup` is null, not a number", fix=remove(setting, "remove it to use the default"))
 
 
-@rule(
+@first_step_error(
     "STP064",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/training.py:1408-1428",
     old_names=("checkpoint-factor",),
-    fails_at="first-step",
     bad=(
         "{save: out, checkpoint_factor: 0.5}\n",
         "{save: out, checkpoint_factor: 1, checkpoint_scale: log}\n",
@@ -411,8 +376,6 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
 
     Fix: use for example 1000, which saves every 1000 steps with the linear scale, or 2, which doubles the interval with the
     logarithmic scale.
-
-    Source: gpt-neox (May 2026) megatron/training.py:1408-1428.
     """
     factor, scale = config.argument("checkpoint_factor"), config.argument("checkpoint_scale")
     if not config.argument("save") or not is_number(factor) or not factor:
@@ -431,11 +394,10 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception="AssertionError", help="set `checkpoint_factor: 2`, or set `checkpoint_scale: linear`")
 
 
-@rule(
+@first_step_error(
     "NEO076",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/training.py:416-419, 484-489",
     old_names=("preference-training",),
-    fails_at="first-step",
     bad=(
         "{train_impl: dpo, pipe_parallel_size: 1}\n",
         "{train_impl: kto, pipe_parallel_size: 0, train_micro_batch_size_per_gpu: 1}\n",
@@ -448,8 +410,6 @@ def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
 
     Any `pipe_parallel_size` >= 1 enables the pipeline engine. KTO compares the samples of a micro batch with each
     other.
-
-    Source: gpt-neox (May 2026) megatron/training.py:416-419, 484-489.
     """
     kind, pipe = config.argument("train_impl"), config.derived.pipe
     if kind not in ("kto", "dpo", "rm"):
@@ -467,12 +427,11 @@ def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "NEO077",
-    ERROR,
-    fails_at="init",
     raises="NotImplementedError: Gradient Noise Scale logging does not work with zero stage 2+, as the gradients are distributed "
     "across ranks.",
+    source="gpt-neox (May 2026) megatron/utils.py:381-389",
     bad="{log_gradient_noise_scale: true, zero_optimization: {stage: 1}}\n",
     good="{log_gradient_noise_scale: true, zero_optimization: {stage: 0}}\n",
     example={**RUN, "at": "/log_gradient_noise_scale"},
@@ -481,8 +440,6 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     """`log_gradient_noise_scale` is incompatible with ZeRO.
 
     The exception mentions stage 2 and above; the check already rejects stage 1.
-
-    Source: gpt-neox (May 2026) megatron/utils.py:381-389.
     """
     stage = config.derived.worker_zero_stage
     if config.argument("log_gradient_noise_scale") and stage is not None and stage >= 1:
@@ -496,12 +453,11 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@first_step_error(
     "NEO078",
-    ERROR,
     old_names=("sequence-over-ranks",),
-    fails_at="first-step",
     raises="AssertionError",
+    source="gpt-neox (May 2026) megatron/mpu/mappings.py:193-205",
     bad="{sequence_parallel: true, model_parallel_size: 2, seq_length: 127}\n",
     good="{sequence_parallel: true, model_parallel_size: 2, seq_length: 128}\n",
     example={**RUN, "at": "/seq_length"},
@@ -510,10 +466,6 @@ def sequence_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
     """`seq_length` is not divisible by `model_parallel_size`, with sequence parallelism.
 
     Sequence parallelism splits each sequence across the model-parallel ranks.
-
-    Fix: use a multiple of `model_parallel_size`.
-
-    Source: gpt-neox (May 2026) megatron/mpu/mappings.py:193-205.
     """
     ranks, length = config.derived.tensor, config.argument("seq_length")
     if config.argument("sequence_parallel") and type(ranks) is int and type(length) is int and length % ranks:

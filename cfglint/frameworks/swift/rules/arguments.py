@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
+from cfglint.findings.rule import ARGUMENT, Example, Finding, config_error
 from cfglint.frameworks.similar_keys import near, spelled
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
@@ -44,11 +43,10 @@ RENAMED = {
 MOST_WORDS = 6  # of the words that a message shows
 
 
-@rule(
+@config_error(
     "SWF001",
-    ERROR,
+    source="ms-swift 4.6.0 pipelines/base.py:37-41",
     kinds=EVERY,
-    fails_at="config",
     about=ARGUMENT,
     bad=(
         f"{BASE} --lora_rak 8\n",
@@ -65,8 +63,6 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
 
     The parser accepts abbreviations of one argument (`--lora_r 16`), and refuses all that is left over once everything else has been
     checked. `train_type` became `tuner_type` in 4.0: each release refuses the other's name.
-
-    Source: ms-swift 4.6.0 pipelines/base.py:37-41.
     """
     if config.own("ignore_args_error"):
         return
@@ -115,11 +111,10 @@ def further(config: CommandConfig, refused: RefusedWords) -> Finding:
     )
 
 
-@rule(
+@config_error(
     "SWF002",
-    ERROR,
+    source="transformers 5.19.0 hf_argparser.py:158-260; CPython argparse.py",
     kinds=EVERY,
-    fails_at="config",
     about=ARGUMENT,
     bad=(
         f"{BASE} --num_train_epochs three\n",
@@ -131,10 +126,7 @@ def further(config: CommandConfig, refused: RefusedWords) -> Finding:
     example=LINE,
 )
 def invalid_swift_argument(config: CommandConfig) -> Iterator[Finding]:
-    """The words of an argument are not of its type or not among its choices, or an abbreviation has several meanings.
-
-    Source: transformers 5.19.0 hf_argparser.py:158-260; CPython argparse.py.
-    """
+    """The words of an argument are not of its type or not among its choices, or an abbreviation has several meanings."""
     for refused in config.refused:
         if refused.why == INVALID:
             text = f"SystemExit: 2 (error: {refused.message})"

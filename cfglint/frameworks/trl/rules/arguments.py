@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.trl.config import TrlConfig
@@ -12,21 +11,17 @@ from cfglint.frameworks.trl.rules import HEAD, certain, of, shown
 from cfglint.source.annotations import Iterator
 
 
-@rule(
+@config_error(
     "TRL020",
-    ERROR,
-    fails_at="config",
     raises="ValueError: You can't use 8 bit and 4 bit precision at the same time",
+    source="trl 1.16.0 trainer/model_config.py:173-175, 0.17.0 trainer/model_config.py:174-176",
     bad=HEAD + "use_peft: true\nload_in_8bit: true\nload_in_4bit: true\n",
     good=HEAD + "use_peft: true\nload_in_4bit: true\n",
     example={"at": "/load_in_8bit"},
     releases=Releases((0, 7, 11)),
 )
 def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
-    """`load_in_8bit` and `load_in_4bit` are incompatible.
-
-    Source: trl 1.16.0 trainer/model_config.py:173-175, 0.17.0 trainer/model_config.py:174-176.
-    """
+    """`load_in_8bit` and `load_in_4bit` are incompatible."""
     args = config.arguments
     if args["load_in_8bit"] and args["load_in_4bit"]:
         yield excludes(of(config, "load_in_8bit"), of(config, "load_in_4bit"), one_off("load_in_8bit", "load_in_4bit"))
@@ -35,10 +30,9 @@ def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
 LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list ([1.0]) must match number of loss types`")
 
 
-@rule(
+@config_error(
     "TRL021",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 trainer/dpo_config.py:358-364, 0.20.0 trainer/dpo_config.py",
     releases=(LISTED_IN_LOSS, Releases((0, 29, 0))),
     bad=(
         HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
@@ -48,12 +42,7 @@ LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list 
     example={"trainer": "dpo", "at": "/loss_weights"},
 )
 def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
-    """DPO's `loss_weights` needs one weight for each loss of `loss_type`.
-
-    Fix: as many weights as losses.
-
-    Source: trl 1.16.0 trainer/dpo_config.py:358-364, 0.20.0 trainer/dpo_config.py.
-    """
+    """DPO's `loss_weights` needs one weight for each loss of `loss_type`."""
     args = config.arguments
     weights, losses = args["loss_weights"], args["loss_type"]
     if not config.only("dpo") or weights is None:
@@ -84,22 +73,16 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL022",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 trainer/sft_config.py:304-313 and the same lines of the other classes",
     bad=HEAD + "packing: true\npad_to_multiple_of: eight\n",
     good=HEAD + "packing: true\npad_to_multiple_of: 8\n",
     example={"trainer": "sft", "at": "/pad_to_multiple_of"},
     releases=Releases((1, 16, 0)),
 )
 def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
-    """`pad_to_multiple_of` is an integer, "auto", or null.
-
-    Fix: use an integer.
-
-    Source: trl 1.16.0 trainer/sft_config.py:304-313 and the same lines of the other classes.
-    """
+    """`pad_to_multiple_of` is an integer, "auto", or null."""
     value = config.arguments["pad_to_multiple_of"]
     if not isinstance(value, str) or value == "auto" or value.lower() in ("none", "null"):
         return

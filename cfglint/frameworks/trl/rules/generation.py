@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, init_error
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import excludes
@@ -55,10 +54,10 @@ def stage(config: TrlConfig) -> Stage:
     return "init" if config.trl_version in IN_TRAINER else "config"
 
 
-@rule(
+@config_error(
     "TRL030",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608; "
+    "0.16.1 trainer/grpo_trainer.py:424-433",
     releases=(GLOBAL_BATCH, EFFECTIVE_BATCH, LISTS_VALID, GENERATION_BATCH),
     bad=(
         HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
@@ -84,9 +83,6 @@ def incomplete_generation_groups(config: TrlConfig) -> Iterator[Finding]:
     and `steps_per_generation` is `gradient_accumulation_steps`. By default `num_generations` is 8 (RLOO: 2).
 
     Fix: use a micro batch, an accumulation or a number of GPUs that makes it a multiple.
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608;
-    0.16.1 trainer/grpo_trainer.py:424-433.
     """
     if not has_valid_sizes(config) or sizes_conflict(config):
         return
@@ -155,10 +151,9 @@ def indivisible_by(config: TrlConfig) -> int | float | None:
     return micro * world if remainder else None
 
 
-@rule(
+@config_error(
     "TRL031",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670",
     bad=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 40\n",
     good=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 64\n",
     releases=Releases((0, 18, 0)),
@@ -168,8 +163,6 @@ def generation_batch_not_divisible(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` is not a multiple of micro batch x processes.
 
     Fix: use a multiple; or set `steps_per_generation` instead, which is valid on any number of GPUs.
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670.
     """
     if not has_valid_sizes(config) or config.arguments[GENERATION_STEPS] is not None:
         return
@@ -186,30 +179,25 @@ def generation_batch_not_divisible(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL032",
-    ERROR,
-    fails_at="config",
     raises="ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time",
+    source="trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679",
     bad=HEAD + "num_generations: 8\ngeneration_batch_size: 64\nsteps_per_generation: 2\n",
     good=HEAD + "num_generations: 8\nsteps_per_generation: 2\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/generation_batch_size"},
     releases=Releases((0, 18, 0)),
 )
 def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
-    """`generation_batch_size` and `steps_per_generation` are mutually exclusive.
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679.
-    """
+    """`generation_batch_size` and `steps_per_generation` are mutually exclusive."""
     args = config.arguments
     if config.own_sampler and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
         yield excludes(of(config, GENERATION), of(config, GENERATION_STEPS))
 
 
-@rule(
+@config_error(
     "TRL033",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591",
     bad=(
         HEAD + "num_generations: 1\n",
         Example(HEAD + "num_generations: 1\n", exception="ValueError: The global train batch size", facts={"target": {"trl": "0.15.2"}}),
@@ -223,8 +211,6 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1,
     which is less than the minimum required.`, `ZeroDivisionError: integer modulo by zero` (0).
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591.
     """
     value = config.arguments[GENERATIONS]
     if not config.own_sampler or not isinstance(value, (int, float)) or value >= TOO_FEW:
@@ -243,10 +229,9 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@config_error(
     "TRL034",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 trainer/grpo_config.py:1118-1127, trainer/rloo_config.py:681-690; 0.17.0 trainer/grpo_trainer.py:609-620",
     bad=(
         HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\ndo_eval: true\n",
         Example(
@@ -270,8 +255,6 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     An `eval_strategy` other than "no" turns `do_eval` on.
 
     Fix: use a multiple, or `num_generations_eval`.
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1118-1127, trainer/rloo_config.py:681-690; 0.17.0 trainer/grpo_trainer.py:609-620.
     """
     found, world = evaluation_group(config), config.world_size
     if not has_valid_sizes(config) or found is None or not world or (found[0] * world) % found[1] == 0:
@@ -316,10 +299,9 @@ def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> 
     return config.setting("num_processes") if written and gcd(world, per_prompt) < gcd(size, per_prompt) else of(config, EVALUATION_MICRO)
 
 
-@rule(
+@config_error(
     "TRL047",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 cli/commands/training.py (TrainingCommand.run), trainer/grpo_config.py:1096-1135, trainer/rloo_config.py",
     bad=(
         {"run.sh": LINE, "train.yaml": HEAD + "num_processes: 8\nper_device_train_batch_size: 1\nnum_generations: 8\n"},
         Example(
@@ -342,8 +324,6 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
 
     Fix: use a micro batch x accumulation that is a multiple of `num_generations` on one GPU, a written `generation_batch_size`, or
     `accelerate launch` of the script `trl/scripts/grpo.py`, which has no such check.
-
-    Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), trainer/grpo_config.py:1096-1135, trainer/rloo_config.py.
     """
     if not config.command_checks or not has_valid_sizes(config) or sizes_conflict(config):
         return
@@ -376,23 +356,17 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL035",
-    ERROR,
+    source="trl 1.16.0 trainer/grpo_config.py:1086-1094, trainer/rloo_config.py:649-657",
     old_names=("batch-size-search-with-generation",),
-    fails_at="config",
     bad=HEAD + "num_generations: 8\nauto_find_batch_size: true\n",
     good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/auto_find_batch_size"},
     releases=Releases((1, 9, 0)),
 )
 def auto_find_batch_size_with_generation(config: TrlConfig) -> Iterator[Finding]:
-    """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups.
-
-    Fix: set `per_device_train_batch_size`.
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1086-1094, trainer/rloo_config.py:649-657.
-    """
+    """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups."""
     if config.own_sampler and config.arguments["auto_find_batch_size"]:
         text = f"ValueError: auto_find_batch_size is not supported by {label(config)}, because the generation batch must contain "
         text += "full prompt groups"
@@ -404,21 +378,17 @@ def auto_find_batch_size_with_generation(config: TrlConfig) -> Iterator[Finding]
         )
 
 
-@rule(
+@config_error(
     "TRL036",
-    ERROR,
-    fails_at="config",
     raises="ValueError: log_completions_hub_repo is set, but log_completions is False.",
+    source="trl 1.16.0 trainer/grpo_config.py:1080-1084",
     bad=HEAD + "num_generations: 8\nlog_completions_hub_repo: org/log\n",
     good=HEAD + "num_generations: 8\nlog_completions: true\nlog_completions_hub_repo: org/log\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/log_completions_hub_repo"},
     releases=Releases((0, 28, 0)),
 )
 def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
-    """`log_completions_hub_repo` requires `log_completions`.
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1080-1084.
-    """
+    """`log_completions_hub_repo` requires `log_completions`."""
     args = config.arguments
     if config.only("grpo") and args["log_completions_hub_repo"] is not None and not args["log_completions"]:
         severity = certain(config, "log_completions")
@@ -430,10 +400,9 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL037",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 trainer/grpo_config.py:1143-1171",
     bad=(
         HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
         Example(
@@ -447,10 +416,7 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     releases=Releases((1, 6, 0)),
 )
 def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
-    """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none.
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1143-1171.
-    """
+    """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none."""
     if not config.only("grpo"):
         return
     args = config.arguments
@@ -483,20 +449,16 @@ def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
 NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the check, with another message
 
 
-@rule(
+@init_error(
     "TRL038",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 generation/vllm_generation.py:313-318",
     bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 3\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 2\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/vllm_tensor_parallel_size"},
     releases=Releases((0, 18, 0)),
 )
 def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
-    """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes.
-
-    Source: trl 1.16.0 generation/vllm_generation.py:313-318.
-    """
+    """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes."""
     args, world = config.arguments, config.world_size
     size = count(args["vllm_tensor_parallel_size"])
     name = "vllm_tensor_parallel_size" if config.trl_version < NEW_ENGINE else "tensor_parallel_size"
@@ -510,10 +472,9 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL039",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py",
     bad=HEAD + "num_generations: 8\nsteps_per_generation: 0\n",
     good=HEAD + "num_generations: 8\nsteps_per_generation: 1\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/steps_per_generation"},
@@ -524,8 +485,6 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: batch_size should be a positive integer value, but got batch_size=0`, `ValueError: maxlen must
     be non-negative` (below 0), `TypeError: an integer is required` (a fraction).
-
-    Source: trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py.
     """
     if not has_valid_sizes(config) or sizes_conflict(config):
         return
@@ -543,20 +502,16 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL060",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/utils.py:937-953, transformers 5.23.0 trainer.py:2541",
     bad=HEAD + "num_generations: 2\nper_device_train_batch_size: 64\n",
     good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
     example={"trainer": "grpo", "gpus": 8, "num_examples": 100, "at": "/per_device_train_batch_size"},
     releases=Releases(DROPS_INCOMPLETE),
 )
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
-    """The data has fewer prompts than one generation, and an incomplete generation is dropped.
-
-    Source: trl 1.16.0 trainer/utils.py:937-953, transformers 5.23.0 trainer.py:2541.
-    """
+    """The data has fewer prompts than one generation, and an incomplete generation is dropped."""
     made, examples, limit = generation(config), config.facts.num_examples, config.arguments["max_steps"]
     size, per_prompt = count(made.size), count(made.per_prompt)
     if not has_valid_sizes(config) or not size or not per_prompt or not examples or config.streams:

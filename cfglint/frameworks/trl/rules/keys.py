@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, config_error, load_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.launcher_options import PACKAGED, is_flag, is_option, refused
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
+from cfglint.frameworks.remedies import remove, rename
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
 from cfglint.frameworks.trl.config import TrlConfig
@@ -46,10 +47,9 @@ HARMLESS = frozenset(
 )
 
 
-@rule(
+@config_error(
     "TRL010",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check; 0.12.2 commands/cli_utils.py:193",
     bad=(
         HEAD + "packing: true\nlearning_rte: 1.0e-5\n",
         Example(HEAD + "packing: true\nlearning_rte: 1.0e-5\n", "/learning_rte", facts={"strict_keys": False}),
@@ -67,8 +67,6 @@ def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
     refuses those that it does not have: `error: unrecognized arguments: --learning_rte`, exit status 2.
 
     Fix: use the name of the field; names are written with underscores.
-
-    Source: trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check; 0.12.2 commands/cli_utils.py:193.
     """
     known = config.arguments.fields.types
     for key, value in () if config.lacks_class else config.values.items():
@@ -188,18 +186,15 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
 
 def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     """The fix that renames a key."""
-    from cfglint.findings.fix_builders import rename
-
     return rename(setting, name, f"rename to {name}", safe=safe)
 
 
 NAMES = "SFT|DPO|KTO|ORPO|CPO|Reward|PPO|GRPO|RLOO|OnlineDPO|Model"
 
 
-@rule(
+@config_error(
     "TRL011",
-    ERROR,
-    fails_at="config",
+    source="the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.0 to 5.23.0",
     bad=(
         HEAD + "packing: true\nmax_seq_length: 4096\n",
         Example(HEAD + "packing: true\nmax_seq_length: 4096\n", "/max_seq_length", facts={"strict_keys": False}),
@@ -218,8 +213,6 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
 
     Fix: use the replacement. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
     `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` has no replacement.
-
-    Source: the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.0 to 5.23.0.
     """
     known = config.arguments.fields.types
     for key, value in () if config.lacks_class else config.values.items():
@@ -272,7 +265,6 @@ def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
     """(the replacement, the edit that makes it) for a removed key."""
     if config.without_remedies:
         return "", None
-    from cfglint.findings.fix_builders import remove
     from cfglint.frameworks.huggingface.rules.migrations import replacement as of_argument
 
     if key in ARGUMENTS:
@@ -289,10 +281,9 @@ def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
 LINE = "trl sft --config train.yaml\n"
 
 
-@rule(
+@load_error(
     "TRL012",
-    ERROR,
-    fails_at="load",
+    source="trl 0.17.0 cli.py (main)",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\n"},
     good={"run.sh": "python -m trl.scripts.sft --config train.yaml\n", "train.yaml": HEAD + "packing: true\n"},
     example={"kind": "launch", "named": 1, "target": {"trl": "0.17.0"}, "at": "--config"},
@@ -304,10 +295,6 @@ def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
     It parses its line with `parse_args`, which knows the fields of the script's classes only, before it starts the script.
 
     Run-time error: `TRL CLI: error: unrecognized arguments: --config train.yaml`, exit status 2.
-
-    Fix: start the script itself, `accelerate launch SCRIPT --config train.yaml`, with the path of `trl/scripts/sft.py`.
-
-    Source: trl 0.17.0 cli.py (main).
     """
     command = config.facts.launch.command if config.command is not None else None
     if command is None or "config" not in command.words:
@@ -324,10 +311,9 @@ def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
-@rule(
+@config_error(
     "TRL013",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nmulti_gpu: true\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
     example={"kind": "launch", "named": 1, "at": "/multi_gpu"},
@@ -336,8 +322,6 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     """A key that TRL's command passes to `accelerate launch` is an option without a value there.
 
     The value of the key follows the option on the line, and accelerate uses it as the script to start.
-
-    Source: trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py.
     """
     for key, value in config.values.items() if config.hands_on else ():
         if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
@@ -352,10 +336,9 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "TRL014",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: auto\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
     example={"kind": "launch", "named": 1, "at": "/num_processes"},
@@ -369,8 +352,6 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
     status 2.
 
     Fix: use a value of the option's type, or one of its choices; `num_processes` is a number of GPUs.
-
-    Source: trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py.
     """
     for key, value in config.values.items() if config.hands_on else ():
         setting = config.setting(key) if isinstance(key, str) else None
@@ -387,10 +368,9 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "TRL015",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument)",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero4\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero3\n"},
     example={"kind": "launch", "named": 1, "at": "/accelerate_config"},
@@ -400,8 +380,6 @@ def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
 
     The command `trl sft --config FILE` removes it from the file and looks it up before it starts `accelerate launch`. Other
     programs have no use for the key; without the command this is a warning.
-
-    Source: trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument).
     """
     value = config.values.get(LAUNCHER_FILE, "")
     missing = [name for path, name in config.documents[0].missing if path == (LAUNCHER_FILE,) and name not in PACKAGED]

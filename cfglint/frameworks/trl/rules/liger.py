@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -76,10 +75,9 @@ def generation_conflict(config: TrlConfig) -> tuple[str, str, Stage] | None:
     return None
 
 
-@rule(
+@init_error(
     "TRL063",
-    ERROR,
-    fails_at="init",
+    source="trl 1.8.0 trainer/grpo_trainer.py:700-810, 0.21.0 trainer/grpo_config.py, 0.17.0 trainer/grpo_trainer.py:543-556",
     releases=(OLD_ADAPTERS, OLD_LOSS, DELTA, TOKEN_LEVEL, ENTROPY, OFF_POLICY, ENTROPY_BONUS),
     bad=(
         HEAD + "num_generations: 8\nuse_liger_kernel: true\ntop_entropy_quantile: 0.2\n",
@@ -98,8 +96,6 @@ def liger_with_grpo_option(config: TrlConfig) -> Iterator[Finding]:
 
     Which ones changes from release to release: `delta`, `top_entropy_quantile`, `importance_sampling_level`,
     `off_policy_mask_threshold`, a bonus for entropy; in 0.17 LoRA and every loss except bnpo.
-
-    Source: trl 1.8.0 trainer/grpo_trainer.py:700-810, 0.21.0 trainer/grpo_config.py, 0.17.0 trainer/grpo_trainer.py:543-556.
     """
     if not config.only("grpo") or not enabled(config):
         return
@@ -144,10 +140,9 @@ def preference_conflict(config: TrlConfig) -> tuple[str, str] | None:
     return None
 
 
-@rule(
+@init_error(
     "TRL064",
-    ERROR,
-    fails_at="init",
+    source="trl 1.4.0 trainer/dpo_trainer.py, experimental/kto/kto_trainer.py; 0.24.0 trainer/dpo_trainer.py, trainer/kto_trainer.py",
     releases=(DPO_SIGMOID, DPO_SOME, DPO_SEVERAL, DPO_LOG_PROBS, DPO_ADAPTERS, KTO_LOSS, KTO_LOG_PROBS, KTO_ADAPTERS),
     bad=(
         HEAD + "use_liger_kernel: true\nprecompute_ref_log_probs: true\n",
@@ -166,8 +161,6 @@ def liger_with_preference_option(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Liger DPO loss does not support precomputing reference log probabilities.`, `NotImplementedError:
     Liger DPO loss is not implemented for PEFT models.`
-
-    Source: trl 1.4.0 trainer/dpo_trainer.py, experimental/kto/kto_trainer.py; 0.24.0 trainer/dpo_trainer.py, trainer/kto_trainer.py.
     """
     if not config.only("dpo", "kto") or len(config.trainers) != 1 or not enabled(config):
         return

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, info, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
@@ -29,9 +28,9 @@ DEPRECATED: dict[tuple[str, object], tuple[str, Releases]] = {
 }
 
 
-@rule(
+@warning(
     "TRL070",
-    WARNING,
+    source="trl 1.16.0 trainer/grpo_config.py (use_vllm), trainer/grpo_trainer.py:1086-1130",
     bad=HEAD + "num_generations: 8\nvllm_mode: colocate\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\n",
     example={"trainer": "grpo", "at": "/vllm_mode"},
@@ -41,8 +40,6 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
 
     A file with several keys that no class of TRL has belongs to a program of its own, which may turn vLLM on in code: there
     nothing is reported.
-
-    Source: trl 1.16.0 trainer/grpo_config.py (use_vllm), trainer/grpo_trainer.py:1086-1130.
     """
     args = config.arguments
     if not config.own_sampler or args["use_vllm"] or not args.known("use_vllm") or has_own_program(config):
@@ -66,18 +63,15 @@ def has_own_program(config: TrlConfig) -> bool:
     return not config.facts.complete and "use_vllm" not in config.arguments and len(strangers) >= FORK_KEYS
 
 
-@rule(
+@warning(
     "TRL071",
-    WARNING,
+    source="trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010",
     bad=HEAD + "num_generations: 8\nbeta: 0.04\nref_model_sync_steps: 64\n",
     good=HEAD + "num_generations: 8\nbeta: 0.04\nsync_ref_model: true\nref_model_sync_steps: 64\n",
     example={"trainer": "grpo", "at": "/ref_model_sync_steps"},
 )
 def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
-    """`ref_model_sync_steps` and `ref_model_mixup_alpha` have no effect without `sync_ref_model`.
-
-    Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010.
-    """
+    """`ref_model_sync_steps` and `ref_model_mixup_alpha` have no effect without `sync_ref_model`."""
     args = config.arguments
     for name in ("ref_model_sync_steps", "ref_model_mixup_alpha"):
         if name in args and not args["sync_ref_model"] and args.known("sync_ref_model"):
@@ -89,9 +83,9 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "TRL072",
-    WARNING,
+    source="trl 1.16.0 trainer/utils.py (get_peft_config)",
     bad=HEAD + "packing: true\nlora_r: 16\nlora_alpha: 32\n",
     good=HEAD + "packing: true\nuse_peft: true\nlora_r: 16\nlora_alpha: 32\n",
     example={"trainer": "sft", "at": "/lora_r"},
@@ -100,8 +94,6 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
     """LoRA options are given, and `use_peft` is not: the complete model is trained.
 
     Not reported where `use_peft: false` is written, and if the file has keys of another script.
-
-    Source: trl 1.16.0 trainer/utils.py (get_peft_config).
     """
     args = config.arguments
     given = [name for name in LORA_KEYS if name in args]
@@ -115,9 +107,9 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "TRL073",
-    WARNING,
+    source="transformers 5.23.0 trainer.py (validate_quantization_for_training), trl 1.16.0 scripts/sft.py",
     bad=HEAD + "packing: true\nload_in_4bit: true\n",
     good=HEAD + "packing: true\nload_in_4bit: true\nuse_peft: true\n",
     example={"trainer": "sft", "at": "/load_in_4bit"},
@@ -127,8 +119,6 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
 
     Transformers refuses it once the model is loaded: `ValueError: You cannot perform fine-tuning on purely quantized models.`
     A script may attach adapters of its own.
-
-    Source: transformers 5.23.0 trainer.py (validate_quantization_for_training), trl 1.16.0 scripts/sft.py.
     """
     args = config.arguments
     own = any(name not in args.fields.types for name in config.values)
@@ -143,19 +133,16 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "TRL074",
-    WARNING,
+    source="trl 1.16.0 trainer/grpo_config.py:1118-1127",
     bad=HEAD + "num_generations: 8\nnum_generations_eval: 2\n",
     good=HEAD + "num_generations: 8\nnum_generations_eval: 2\neval_strategy: steps\n",
     example={"trainer": "grpo", "at": "/num_generations_eval"},
     releases=Releases((0, 26, 0)),
 )
 def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
-    """`num_generations_eval` has no effect without evaluation.
-
-    Source: trl 1.16.0 trainer/grpo_config.py:1118-1127.
-    """
+    """`num_generations_eval` has no effect without evaluation."""
     args = config.arguments
     if config.own_sampler and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
         setting = of(config, "num_generations_eval")
@@ -167,19 +154,16 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "TRL075",
-    WARNING,
+    source="trl 1.16.0 trainer/dpo_trainer.py (padding_free)",
     bad=HEAD + "padding_free: true\n",
     good=HEAD + "loss_type: sigmoid\n",
     example={"trainer": "dpo", "at": "/padding_free"},
     releases=Releases((0, 29, 0)),
 )
 def dpo_padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
-    """The DPO trainer does not support `padding_free` and turns it off.
-
-    Source: trl 1.16.0 trainer/dpo_trainer.py (padding_free).
-    """
+    """The DPO trainer does not support `padding_free` and turns it off."""
     if config.only("dpo") and config.arguments["padding_free"] is True:
         yield Finding(
             of(config, "padding_free"),
@@ -188,19 +172,16 @@ def dpo_padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@info(
     "TRL076",
-    INFO,
+    source="trl 1.16.0 trainer/sft_config.py:313-343, trainer/grpo_config.py:1059-1066, 1143-1150",
     bad=HEAD + "packing: true\npacking_strategy: bfd-requeue\n",
     good=HEAD + "packing: true\npacking_strategy: bfd_split\n",
     example={"trainer": "sft", "at": "/packing_strategy"},
     releases=tuple(releases for _, releases in DEPRECATED.values()),
 )
 def deprecated_trl_option(config: TrlConfig) -> Iterator[Finding]:
-    """The value still works, but will be removed in TRL 2.0.
-
-    Source: trl 1.16.0 trainer/sft_config.py:313-343, trainer/grpo_config.py:1059-1066, 1143-1150.
-    """
+    """The value still works, but will be removed in TRL 2.0."""
     args = config.arguments
     for (name, value), (instead, releases) in DEPRECATED.items():
         if config.trl_version not in releases or name not in args or name not in args.fields.own:
@@ -213,19 +194,16 @@ def deprecated_trl_option(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "TRL077",
-    WARNING,
+    source="trl 1.16.0 scripts/sft.py:88-100",
     bad="output_dir: out\npacking: true\ndataset_name: org/a\ndatasets:\n- path: org/b\n",
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/b\n",
     example={"trainer": "sft", "at": "/dataset_name"},
     releases=Releases((0, 22, 0)),
 )
 def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
-    """Both `datasets` and `dataset_name` are set; TRL's scripts ignore the latter.
-
-    Source: trl 1.16.0 scripts/sft.py:88-100.
-    """
+    """Both `datasets` and `dataset_name` are set; TRL's scripts ignore the latter."""
     args = config.arguments
     mixture = args["datasets"]
     if isinstance(mixture, list) and mixture and all(isinstance(each, dict) for each in mixture) and args["dataset_name"]:
@@ -245,9 +223,9 @@ REENTRANT_SFT = Releases((0, 28, 0), (1, 9, 0), "SFT")
 REENTRANT = Releases((1, 9, 0))
 
 
-@rule(
+@warning(
     "TRL078",
-    WARNING,
+    source="trl 1.16.0 trainer/sft_trainer.py:873-895",
     bad={
         "train.yaml": HEAD + "packing: true\nuse_peft: true\ndeepspeed: ds.json\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
@@ -260,10 +238,7 @@ REENTRANT = Releases((1, 9, 0))
     releases=(REENTRANT_SFT, REENTRANT),
 )
 def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
-    """With LoRA and ZeRO-3 the trainer forces `use_reentrant` to true.
-
-    Source: trl 1.16.0 trainer/sft_trainer.py:873-895.
-    """
+    """With LoRA and ZeRO-3 the trainer forces `use_reentrant` to true."""
     args = config.arguments
     given = args["gradient_checkpointing_kwargs"]
     written = isinstance(given, dict) and given.get("use_reentrant") is False
@@ -278,19 +253,16 @@ def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@warning(
     "TRL079",
-    WARNING,
+    source="trl 1.16.0 scripts/sft.py:66-84",
     bad=HEAD + "packing: true\ndtype: float16\nmodel_init_kwargs: {dtype: bfloat16}\n",
     good=HEAD + "packing: true\nmodel_init_kwargs: {dtype: bfloat16}\n",
     example={"trainer": "sft", "at": "/dtype"},
     releases=Releases((0, 24, 0)),
 )
 def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
-    """`model_init_kwargs` overrides `dtype`, `attn_implementation` or `model_revision` in TRL's scripts.
-
-    Source: trl 1.16.0 scripts/sft.py:66-84.
-    """
+    """`model_init_kwargs` overrides `dtype`, `attn_implementation` or `model_revision` in TRL's scripts."""
     args = config.arguments
     given = args["model_init_kwargs"]
     if not isinstance(given, dict):
@@ -303,18 +275,15 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@warning(
     "TRL080",
-    WARNING,
+    source="trl 1.16.0 trainer/base_config.py:110-113",
     bad=HEAD + "packing: true\nbf16: null\n",
     good=HEAD + "packing: true\nbf16: false\n",
     example={"trainer": "sft", "at": "/bf16"},
     releases=Releases((0, 19, 0)),
 )
 def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
-    """`bf16: null` is TRL's default, which is bf16 unless `fp16` is on.
-
-    Source: trl 1.16.0 trainer/base_config.py:110-113.
-    """
+    """`bf16: null` is TRL's default, which is bf16 unless `fp16` is on."""
     if "bf16" in config.values and config.values["bf16"] is None and config.arguments["bf16"]:
         yield Finding(config.setting("bf16"), "`bf16` is null, which turns bf16 on", help="set `bf16: true`, or set `bf16: false`")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, Fix
+from cfglint.findings.diagnostic import Fix
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, config_error, load_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.parser import UncastString
@@ -15,10 +15,9 @@ from cfglint.source.annotations import Iterator
 MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
 
 
-@rule(
+@load_error(
     "TRL001",
-    ERROR,
-    fails_at="load",
+    source="trl 1.16.0 scripts/utils.py:326-339, 0.17.0 scripts/utils.py:184-200",
     bad=(
         "- output_dir: out\n",
         Example(HEAD + "1: a\n", exception="TypeError: keywords must be strings"),
@@ -34,8 +33,6 @@ def trl_file_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     strings` (a key such as `1:`); 0.17.0: `TypeError: argument of type 'NoneType' is not iterable` (an empty file).
 
     Fix: write `key: value` lines.
-
-    Source: trl 1.16.0 scripts/utils.py:326-339, 0.17.0 scripts/utils.py:184-200.
     """
     if not config.readable:
         return
@@ -57,21 +54,17 @@ def trl_file_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@load_error(
     "TRL002",
-    ERROR,
-    fails_at="load",
     raises="ValueError: `env` field should be a dict in the YAML file.",
+    source="trl 1.16.0 scripts/utils.py:332-337, 0.17.0 scripts/utils.py:188-193",
     bad=HEAD + "env: [WANDB_PROJECT]\n",
     good=HEAD + "env: {WANDB_PROJECT: mine}\n",
     example={"at": "/env"},
     releases=Releases((0, 8, 0)),
 )
 def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
-    """`env` must be a mapping: its entries become environment variables before anything else is read.
-
-    Source: trl 1.16.0 scripts/utils.py:332-337, 0.17.0 scripts/utils.py:188-193.
-    """
+    """`env` must be a mapping: its entries become environment variables before anything else is read."""
     if not isinstance(config.env, dict):
         yield Finding(
             written(config, "env"),
@@ -87,10 +80,9 @@ def written(config: TrlConfig, name: str) -> Setting:
     return Setting((name,), config.root.get(name) if isinstance(config.root, dict) else None, WRITTEN, document, node, key)
 
 
-@rule(
+@config_error(
     "TRL003",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 scripts/_hf_argparser.py:39-75, CPython argparse.py (a default is converted when it is a string)",
     bad=HEAD + 'per_device_train_batch_size: "2.5"\n',
     good=HEAD + 'per_device_train_batch_size: "4"\nlearning_rate: 1e-5\n',
     example={"at": "/per_device_train_batch_size"},
@@ -105,8 +97,6 @@ def invalid_string_for_type(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `train.py: error: argument --max_steps/--max-steps: invalid int value: '1e3'`, exit status 2.
 
     Fix: write the value as the type.
-
-    Source: trl 1.16.0 scripts/_hf_argparser.py:39-75, CPython argparse.py (a default is converted when it is a string).
     """
     for each in config.refused:
         setting = config.setting(each.name)
@@ -126,11 +116,10 @@ def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
     return spelled_as_number(setting, "int") if refused.kind == "int" else None
 
 
-@rule(
+@config_error(
     "TRL004",
-    ERROR,
-    fails_at="config",
     raises="SystemExit: 2 (the following arguments are required: --dataset_name/--dataset-name)",
+    source="trl 0.17.0 scripts/utils.py:45",
     bad="output_dir: out\npacking: true\n",
     good="output_dir: out\npacking: true\ndataset_name: org/data\n",
     example={"target": OLD, "strict_keys": True},
@@ -143,8 +132,6 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
     other arguments.
 
     Run-time error: `train.py: error: the following arguments are required: --dataset_name/--dataset-name`.
-
-    Source: trl 0.17.0 scripts/utils.py:45.
     """
     if (
         config.parsed
@@ -166,11 +153,10 @@ def parses_script_arguments(config: TrlConfig) -> bool:
     return program is None or "ScriptArguments" in program.classes or "GRPOScriptArguments" in program.classes
 
 
-@rule(
+@config_error(
     "TRL006",
-    ERROR,
-    fails_at="config",
     raises="SystemExit: 2 (the following arguments are required: --output_dir/--output-dir)",
+    source="transformers 4.46.3 training_args.py:796, hf_argparser.py",
     bad="model_name_or_path: org/model\ndataset_name: org/data\npacking: true\n",
     good=HEAD + "packing: true\n",
     example={"trainer": "sft", "kind_given": True, "complete": True, "target": {"trl": "0.12.2", "transformers": "4.46.3"}},
@@ -179,8 +165,6 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
     """`output_dir` is required before transformers 4.49.
 
     Run-time error: `train.py: error: the following arguments are required: --output_dir/--output-dir`.
-
-    Source: transformers 4.46.3 training_args.py:796, hf_argparser.py.
     """
     if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete and not config.lacks_class:
         yield Finding(
@@ -188,10 +172,9 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "TRL005",
-    ERROR,
-    fails_at="config",
+    source="trl 1.16.0 scripts/utils.py:38-73, 131-136",
     bad=(
         "output_dir: out\npacking: true\ndatasets:\n- name: org/data\n",
         Example(
@@ -212,10 +195,7 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
     releases=Releases((0, 22, 0)),
 )
 def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
-    """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and (from 1.8) fraction.
-
-    Source: trl 1.16.0 scripts/utils.py:38-73, 131-136.
-    """
+    """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and (from 1.8) fraction."""
     entries = config.arguments["datasets"]
     if not config.facts.kind_given or entries is None or "datasets" not in config.arguments:
         return

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.config import TrlConfig
@@ -25,10 +24,9 @@ DIVERGENCES = ("reverse_kl", "js_divergence", "alpha_divergence")
 DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
 
 
-@rule(
+@init_error(
     "TRL050",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/dpo_trainer.py:808-834; 0.17.0 trainer/dpo_trainer.py:424",
     bad=(
         HEAD + "loss_type: exo_pair\n",
         Example(HEAD + "loss_type: aot\nf_divergence_type: js_divergence\n", "/f_divergence_type", "ValueError: `f_divergence_type="),
@@ -45,8 +43,6 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
 
     `exo_pair` requires `label_smoothing` above 0; `f_divergence_type` other than reverse_kl is valid for sigmoid, sigmoid_norm,
     hinge, ipo, exo_pair, robust, discopop and sft; `use_weighting` is not there for aot and aot_unpaired.
-
-    Source: trl 1.16.0 trainer/dpo_trainer.py:808-834; 0.17.0 trainer/dpo_trainer.py:424.
     """
     if not config.only("dpo"):
         return
@@ -109,10 +105,10 @@ def synchronizes(config: TrlConfig) -> bool:
     return config.only(*(name for name, releases in SYNC.items() if config.trl_version in releases))
 
 
-@rule(
+@init_error(
     "TRL052",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523 "
+    "(0.9.6 to 0.12 compare an argument of the constructor with `precompute_ref_log_probs`, not the field)",
     bad=(
         HEAD + "num_generations: 8\nsync_ref_model: true\n",
         Example(HEAD + "sync_ref_model: true\nuse_peft: true\n", "/sync_ref_model", "NotImplementedError: ", facts={"trainer": "dpo"}),
@@ -143,9 +139,6 @@ def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
 
     There is none with LoRA, with `precompute_ref_log_probs` (DPO, KTO), nor in GRPO and RLOO if `beta` is 0.0, which
     is GRPO's default.
-
-    Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523
-    (0.9.6 to 0.12 compare an argument of the constructor with `precompute_ref_log_probs`, not the field).
     """
     args = config.arguments
     if not args["sync_ref_model"]:
@@ -186,21 +179,17 @@ def refuses_old_synchronization(config: TrlConfig) -> bool:
 STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of="KTO")}
 
 
-@rule(
+@init_error(
     "TRL053",
-    ERROR,
-    fails_at="init",
     raises="ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset.",
+    source="trl 1.16.0 trainer/dpo_trainer.py:1168-1173, trainer/kto_trainer.py",
     bad=HEAD + "precompute_ref_log_probs: true\ndataset_streaming: true\nmax_steps: 100\n",
     good=HEAD + "precompute_ref_log_probs: true\n",
     example={"trainer": "dpo", "at": "/precompute_ref_log_probs"},
     releases=tuple(STREAMED.values()),
 )
 def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
-    """`precompute_ref_log_probs` processes the data once before training, but streamed data has no end.
-
-    Source: trl 1.16.0 trainer/dpo_trainer.py:1168-1173, trainer/kto_trainer.py.
-    """
+    """`precompute_ref_log_probs` processes the data once before training, but streamed data has no end."""
     checks = config.only(*(name for name, releases in STREAMED.items() if config.trl_version in releases))
     if checks and config.streams and config.arguments["precompute_ref_log_probs"]:
         key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
@@ -218,10 +207,9 @@ FOR_KL = Releases((0, 12, 0), of="a micro batch of 1, with a loss that has the K
 IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
 
 
-@rule(
+@init_error(
     "TRL054",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646",
     bad=(
         HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 1\n",
         Example(HEAD + "train_sampling_strategy: random\n", "/train_sampling_strategy", "ValueError: Loss type `'kto'`"),
@@ -240,8 +228,6 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     """KTO's KL term pairs each sample with another of its micro batch: at least two of them, in the order of the data.
 
     Not for `loss_type: apo_zero_unpaired`, which has no KL term.
-
-    Source: trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646.
     """
     args = config.arguments
     if not config.only("kto") or (args["loss_type"] == WITHOUT_KL and config.trl_version not in ANY_LOSS):
@@ -268,21 +254,17 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL059",
-    ERROR,
-    fails_at="init",
     raises="TypeError: '<=' not supported between instances of 'int' and 'NoneType'",
+    source="trl 0.17.0 trainer/reward_trainer.py:177, 220",
     bad=HEAD + "center_rewards_coefficient: 0.01\nmax_length: null\n",
     good=HEAD + "center_rewards_coefficient: 0.01\nmax_length: 1024\n",
     example={"trainer": "reward", "target": OLD, "at": "/max_length"},
     releases=Releases((0, 14, 0), (0, 24, 0)),
 )
 def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
-    """The reward trainer of old releases drops samples that are longer than `max_length`, so it cannot be null.
-
-    Source: trl 0.17.0 trainer/reward_trainer.py:177, 220.
-    """
+    """The reward trainer of old releases drops samples that are longer than `max_length`, so it cannot be null."""
     if config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
         yield Finding(
             of(config, "max_length"),
@@ -295,11 +277,10 @@ REWARD_ADAPTERS = (0, 7, 11)  # the first release with `ModelConfig`
 ADAPTER_NEEDS_GENERATION = (4, 50, 0)  # from here on transformers' models do not inherit what generation needs
 
 
-@rule(
+@init_error(
     "TRL061",
-    ERROR,
-    fails_at="init",
     raises="AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'",
+    source="trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM)",
     bad=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\n",
     good=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\nlora_task_type: SEQ_CLS\n",
     example={"trainer": "reward", "at": "/lora_task_type"},
@@ -308,8 +289,6 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
 
     An adapter for text generation expects a model that generates, but a reward model returns a number.
-
-    Source: trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM).
     """
     task = config.arguments["lora_task_type"]
     adapts = config.version >= ADAPTER_NEEDS_GENERATION and config.trl_version >= REWARD_ADAPTERS

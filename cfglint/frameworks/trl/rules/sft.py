@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
@@ -43,10 +42,9 @@ def skips_preparation(config: TrlConfig) -> bool:
     return isinstance(given, dict) and bool(given.get("skip_prepare_dataset"))
 
 
-@rule(
+@init_error(
     "TRL040",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/sft_trainer.py:1466-1468, 0.17.0 trainer/sft_trainer.py:624-626",
     releases=(UNCHECKED_LENGTH, Releases((0, 15, 0), (0, 16, 0), "`max_seq_length`"), Releases((0, 16, 0), of="`max_length`")),
     bad=(
         HEAD + "packing: true\nmax_length: null\n",
@@ -62,10 +60,7 @@ def skips_preparation(config: TrlConfig) -> bool:
     example={"trainer": "sft", "at": "/max_length"},
 )
 def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
-    """Packing cuts the data into blocks of `max_length` tokens (before 0.16 `max_seq_length`), so it cannot be null.
-
-    Source: trl 1.16.0 trainer/sft_trainer.py:1466-1468, 0.17.0 trainer/sft_trainer.py:624-626.
-    """
+    """Packing cuts the data into blocks of `max_length` tokens (before 0.16 `max_seq_length`), so it cannot be null."""
     args = config.arguments
     name = "max_length" if "max_length" in args.fields.types else "max_seq_length"
     if config.trl_version < PACKS_INTO_BLOCKS:
@@ -88,21 +83,17 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL041",
-    ERROR,
-    fails_at="init",
     raises="ValueError: When `padding_free=True` without packing, `max_length` is not enforced.",
+    source="trl 1.16.0 trainer/sft_trainer.py:999-1005",
     bad=HEAD + "padding_free: true\n",
     good=HEAD + "padding_free: true\npacking: true\n",
     example={"trainer": "sft", "at": "/padding_free"},
     releases=Releases((1, 0, 0)),
 )
 def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
-    """`padding_free` without `packing` requires `max_length: null`; it is 1024 when it is left out.
-
-    Source: trl 1.16.0 trainer/sft_trainer.py:999-1005.
-    """
+    """`padding_free` without `packing` requires `max_length: null`; it is 1024 when it is left out."""
     args = config.arguments
     if not config.only("sft") or not args["padding_free"] or args["packing"] or args["max_length"] is None:
         return
@@ -117,10 +108,9 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@init_error(
     "TRL042",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/sft_trainer.py:1042, 1440-1447, data_utils.py:895-898; 1.7.1 trainer/sft_trainer.py:479-487",
     bad=(
         HEAD + "packing: true\npacking_strategy: ffd\n",
         Example(HEAD + "loss_type: nll2\n", "/loss_type", "ValueError: Invalid `loss_type` nll2"),
@@ -147,10 +137,6 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
 
     The parser does not check the choices of a value that comes from a file. `packing_strategy` is only looked at with
     `packing`, `truncation_mode` only without it and with a `max_length`; before 1.8 that is at the first step.
-
-    Fix: use one of the values in the exception.
-
-    Source: trl 1.16.0 trainer/sft_trainer.py:1042, 1440-1447, data_utils.py:895-898; 1.7.1 trainer/sft_trainer.py:479-487.
     """
     if not config.only("sft"):
         return
@@ -213,10 +199,9 @@ def strategy_exception(strategy: object, known: tuple[str, ...], release: Versio
 CHUNKED_RELEASES = Releases((1, 4, 0), (1, 15, 0))
 
 
-@rule(
+@init_error(
     "TRL062",
-    ERROR,
-    fails_at="init",
+    source="trl 1.4.0 trainer/sft_trainer.py:1236-1276",
     releases=CHUNKED_RELEASES,
     bad=(
         HEAD + "loss_type: chunked_nll\nuse_liger_kernel: true\n",
@@ -233,8 +218,6 @@ def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
     """`loss_type: chunked_nll` of these releases supports neither Liger nor a LoRA adapter on `lm_head`.
 
     From 1.6 on it is the default, unless `use_liger_kernel` is on.
-
-    Source: trl 1.4.0 trainer/sft_trainer.py:1236-1276.
     """
     args, release = config.arguments, config.trl_version
     if not config.only("sft") or not args.known("loss_type", "use_liger_kernel"):
@@ -258,20 +241,16 @@ def adapts_head(modules: object) -> bool:
     return isinstance(modules, list) and "lm_head" in modules
 
 
-@rule(
+@init_error(
     "TRL045",
-    ERROR,
-    fails_at="init",
+    source="trl 1.16.0 trainer/sft_trainer.py:1125-1140, and the same in DPO, KTO, GRPO and RLOO",
     bad=HEAD + "packing: true\nuse_liger_kernel: true\nliger_kernel_config: {fused_linear_cross_entropy: true}\n",
     good=HEAD + "packing: true\nuse_liger_kernel: true\n",
     example={"trainer": "sft", "at": "/liger_kernel_config"},
     releases=Releases((1, 15, 0)),
 )
 def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
-    """TRL's trainers have a fused loss of their own, and refuse Liger's.
-
-    Source: trl 1.16.0 trainer/sft_trainer.py:1125-1140, and the same in DPO, KTO, GRPO and RLOO.
-    """
+    """TRL's trainers have a fused loss of their own, and refuse Liger's."""
     given = config.arguments["liger_kernel_config"]
     patched = config.only("sft", "dpo", "kto", "grpo", "rloo") and config.arguments["use_liger_kernel"]
     if patched and isinstance(given, dict) and given.get("fused_linear_cross_entropy"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, config_error, load_error
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
@@ -38,20 +38,16 @@ def likely(config: VerlConfig, key: str) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-@rule(
+@load_error(
     "VRL001",
-    ERROR,
-    fails_at="load",
+    source="hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal)",
     bad=(f"{BASE} data.shuffle\n", f"{BASE} data.seed=1,2\n", f"{BASE} --data.seed=1\n"),
     good=f"{BASE} data.shuffle=True\n",
     example=LINE,
     about=KEY,
 )
 def invalid_override(config: VerlConfig) -> Iterator[Finding]:
-    """A word of the line is not an override that Hydra's grammar accepts, or names several values.
-
-    Source: hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal).
-    """
+    """A word of the line is not an override that Hydra's grammar accepts, or names several values."""
     for each in config.refused:
         if is_about_key(each) and not each.has_several:
             continue
@@ -84,10 +80,9 @@ def described(refused: RefusedWord) -> tuple[str, str]:
     )
 
 
-@rule(
+@load_error(
     "VRL002",
-    ERROR,
-    fails_at="load",
+    source="hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config",
     bad=(
         f"{BASE} data.train_batch_ize=512\n",
         f"{BASE} ~data.nope\n",
@@ -102,8 +97,6 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
     """An override without a plus sign names a key, or an option of a config group, that the release's config does not have.
 
     Fix: correct the key, or write `+key=value` for a key of your own, if something reads it.
-
-    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config.
     """
     unknown = config.unknown_overrides
     if config.is_for_fork:
@@ -146,10 +139,9 @@ def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) ->
     )
 
 
-@rule(
+@load_error(
     "VRL003",
-    ERROR,
-    fails_at="load",
+    source="hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config)",
     bad=f"{BASE} +data.shuffle=False\n",
     good=f"{BASE} ++data.shuffle=False\n",
     example=LINE,
@@ -159,8 +151,6 @@ def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
     """An override with one plus sign names a key that the release's config already has.
 
     Fix: remove the plus sign; `++` sets a key whether it exists or not.
-
-    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config).
     """
     for each in config.refused if not config.is_for_fork else ():
         if each.override is None or each.override.sign != ADD or each.has_several:
@@ -174,19 +164,15 @@ def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "VRL004",
-    ERROR,
-    fails_at="config",
+    source="verl 0.9.1 trainer/main_ppo.py (OmegaConf.resolve); omegaconf 2.3.1 base.py",
     bad=f"{BASE} 'trainer.experiment_name=${{name}}'\n",
     good=f"{BASE} 'trainer.experiment_name=${{trainer.project_name}}'\n",
     example=LINE,
 )
 def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
-    """A value refers with `${...}` to a key that the config does not have.
-
-    Source: verl 0.9.1 trainer/main_ppo.py (OmegaConf.resolve); omegaconf 2.3.1 base.py.
-    """
+    """A value refers with `${...}` to a key that the config does not have."""
     found = config.unresolved()
     if found is not None:
         path, exception = found

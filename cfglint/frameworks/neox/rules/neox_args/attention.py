@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, config_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe, raised
@@ -15,11 +14,10 @@ ATTENTION_KINDS = tuple("global local sparse_fixed sparse_variable bigbird bslon
 PLAIN_ATTENTION = ("global", "flash")
 
 
-@rule(
+@config_error(
     "NEO020",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103",
     old_names=("attention-config",),
-    fails_at="config",
     bad=(
         '{num_layers: 4, attention_config: [[["global"], 3]]}\n',
         "{num_layers: -1}\n",
@@ -36,8 +34,6 @@ def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
     all layers; their number must divide the number of layers. Types are case-sensitive.
 
     Fix: write for example `[[["flash"], "all"]]` or `[[["global"], 24]]`.
-
-    Source: gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103.
     """
     written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
     if written is None and attention is not None and attention.layers != layers:
@@ -67,11 +63,10 @@ def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized", help=remedy)
 
 
-@rule(
+@config_error(
     "NEO021",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124",
     old_names=("attention-incompatible",),
-    fails_at="config",
     bad=(
         '{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
         '{num_layers: 2, attention_config: [[["gmlp"], 2]], partition_activations: true}\n',
@@ -85,8 +80,6 @@ def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
 
     gMLP and aMLP do not support partitioned activations; Mamba and RWKV do not support ZeRO stage 3;
     RWKV does not support model parallelism.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124.
     """
     attention = config.derived.attention
     if attention is None or config.argument("attention_config") is None:
@@ -115,11 +108,10 @@ def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "NEO022",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148",
     old_names=("grouped-query-attention",),
-    fails_at="config",
     bad=(
         "{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
         "{num_kv_heads: 2, num_layers: 2}\n",
@@ -138,8 +130,6 @@ def invalid_num_kv_heads(config: NeoXConfig) -> Iterator[Finding]:
 
     Fix: use a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
     `flash` layers.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148.
     """
     shared, heads = config.argument("num_kv_heads"), config.argument("num_attention_heads")
     if shared is None or (heads is None and elsewhere(config, "num_attention_heads")):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.rules import RUN, elsewhere
 from cfglint.source.annotations import Iterator
@@ -11,22 +10,18 @@ from cfglint.source.annotations import Iterator
 SPLITS = ("train", "valid", "test")
 
 
-@rule(
+@config_error(
     "STP060",
-    ERROR,
     old_names=("save-without-schedule",),
-    fails_at="config",
     when_partial=SKIP,
     raises="ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be defined if save is defined",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1278-1291",
     bad="{save: checkpoints}\n",
     good="{save: checkpoints, checkpoint_factor: 1000}\n",
     example={**RUN, "at": "/save"},
 )
 def save_without_interval(config: NeoXConfig) -> Iterator[Finding]:
-    """`save` is set without a checkpoint interval.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1278-1291.
-    """
+    """`save` is set without a checkpoint interval."""
     save = config.argument("save")
     if save is not None and config.argument("checkpoint_factor") is None and config.argument("extra_save_iters") is None:
         yield Finding(
@@ -36,11 +31,10 @@ def save_without_interval(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "NEO026",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361",
     old_names=("data-paths",),
-    fails_at="config",
     bad=(
         "{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c], data_path: d}\n",
         "{data_path: d, train_label_data_paths: [l]}\n",
@@ -57,8 +51,6 @@ def conflicting_data_paths(config: NeoXConfig) -> Iterator[Finding]:
     Data is read either from `data_path`, divided by `split`, or from all three of `train_data_paths`,
     `valid_data_paths` and `test_data_paths`. The number of weights, if any, must equal the number of paths. Labels require
     `train_data_paths`.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361.
     """
     names = [f"{split}_data_paths" for split in SPLITS]
     given = [name for name in names if config.argument(name) is not None]

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule, value_rule
+from cfglint.findings.rule import VALUE, Finding, config_error, init_error
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, remove
-from cfglint.frameworks.remedies import excludes
+from cfglint.frameworks.neox.rules import RUN
+from cfglint.frameworks.remedies import excludes, remove
 from cfglint.source.annotations import ConfigValue, Iterator
 
 
-@rule(
+@config_error(
     "NEO027",
-    ERROR,
     old_names=("deepspeed-off",),
-    fails_at="config",
     raises="ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1211-1213",
     bad="{deepspeed: false}\n",
     good="{deepspeed: true}\n",
     example={**RUN, "at": "/deepspeed"},
 )
 def deepspeed_disabled(config: NeoXConfig) -> Iterator[Finding]:
-    """`deepspeed` is false or null, but GPT-NeoX requires DeepSpeed.
-
-    Fix: remove the key.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1211-1213.
-    """
+    """`deepspeed` is false or null, but GPT-NeoX requires DeepSpeed."""
     value = config.argument("deepspeed")
     if value is None or value is False:
         setting = config.setting("deepspeed")
@@ -35,30 +28,25 @@ def deepspeed_disabled(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, fix=remove(setting, "remove `deepspeed`"))
 
 
-@rule(
+@config_error(
     "NEO028",
-    ERROR,
     old_names=("hosts-included-and-excluded",),
-    fails_at="config",
     raises="ValueError: include_str and exclude_str are mutually exclusive.",
+    source="gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter)",
     bad="{hostfile: hosts, include: a, exclude: b}\n",
     good="{hostfile: hosts, include: a}\n",
     example={**RUN, "at": "/exclude"},
 )
 def include_with_exclude(config: NeoXConfig) -> Iterator[Finding]:
-    """`include` and `exclude` are both set, with a hostfile.
-
-    Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
-    """
+    """`include` and `exclude` are both set, with a hostfile."""
     if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
         yield excludes(config.setting("exclude"), config.setting("include"))
 
 
-@rule(
+@init_error(
     "NEO029",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:529-536",
     old_names=("extra-args-key",),
-    fails_at="init",
     bad="{deepspeed_extra_args: {items: 1}}\n",
     good="{deepspeed_extra_args: {zero_allow_untested_optimizer: true}}\n",
     example={**RUN, "at": "/deepspeed_extra_args/items"},
@@ -68,8 +56,6 @@ def invalid_extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
 
     The check for duplicate keys asks a dictionary for an attribute instead of a key; so it rejects
     `items`, `get` or `update`, but never a key that is set twice.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:529-536.
     """
     extra = config.argument("deepspeed_extra_args")
     for key in extra if isinstance(extra, dict) else ():
@@ -85,11 +71,11 @@ def invalid_extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@value_rule(
+@init_error(
     "TYP305",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:625, 635",
+    about=VALUE,
     old_names=("not-for-json",),
-    fails_at="init",
     bad="{zero_optimization: {stage: 1, since: 2024-01-01}}\n",
     good='{zero_optimization: {stage: 1, since: "2024-01-01"}}\n',
     example={**RUN, "at": "/zero_optimization/since"},
@@ -99,8 +85,6 @@ def not_json_serializable(config: NeoXConfig) -> Iterator[Finding]:
     """A value inside a section cannot be serialized to JSON: a date, a set, binary data.
 
     The launcher passes its arguments to the workers as JSON. YAML parses an unquoted date as a date.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:625, 635.
     """
     for name, value in config.values.items():
         if isinstance(value, (dict, list)):

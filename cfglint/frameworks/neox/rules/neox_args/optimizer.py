@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import CANNOT
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, elsewhere, replace
+from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.frameworks.remedies import replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
 
-@rule(
+@config_error(
     "NEO010",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1053-1060, 1425-1462",
     old_names=("optimizer-section",),
-    fails_at="config",
     bad=(
         "{optimizer: {type: Adam, lr: 0.001}}\n",
         "{optimizer: {params: {lr: 0.001}}}\n",
@@ -31,8 +30,6 @@ def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
     """The `optimizer` or `scheduler` section has no valid `type` or `params`.
 
     Both require `type` to be a string and `params` to be a mapping, which may be empty.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1053-1060, 1425-1462.
     """
     for name in ("optimizer", "scheduler"):
         section = config.argument(name)
@@ -70,11 +67,10 @@ def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "NEO012",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1013-1048",
     old_names=("zero-stage",),
-    fails_at="config",
     bad=(
         '{zero_optimization: {stage: "1"}}\n',
         "{zero_optimization: {allgather_partitions: true}}\n",
@@ -87,8 +83,6 @@ def invalid_zero_stage(config: NeoXConfig) -> Iterator[Finding]:
 
     A section without `stage` is an error, not ZeRO stage 0; so are a number in quotes and `1e0`, which YAML 1.1
     parses as a string. With an `autotuning` section other values pass this check and fail in DeepSpeed.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1013-1048.
     """
     section = config.argument("zero_optimization")
     if not isinstance(section, dict):
@@ -109,13 +103,12 @@ def invalid_zero_stage(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "NEO013",
-    ERROR,
     old_names=("onebitadam-needs-iterations",),
-    fails_at="config",
     when_partial=SKIP,
     raises="AssertionError: OneBitAdam requires train_iters to be specified",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065",
     bad="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}}\n",
     good="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}, train_iters: 10}\n",
     example={**RUN, "at": "/optimizer/type"},
@@ -124,8 +117,6 @@ def onebitadam_without_train_iters(config: NeoXConfig) -> Iterator[Finding]:
     """OneBitAdam requires `train_iters`.
 
     DeepSpeed builds its learning-rate schedule from `train_iters`.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
     """
     if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
         yield Finding(
@@ -135,20 +126,16 @@ def onebitadam_without_train_iters(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "NEO014",
-    ERROR,
-    fails_at="config",
     raises="AssertionError: MoE is not compatible with zero stages 2 and 3",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089",
     bad="{moe_num_experts: 4, zero_optimization: {stage: 2}}\n",
     good="{moe_num_experts: 4, zero_optimization: {stage: 1}}\n",
     example={**RUN, "at": "/zero_optimization/stage"},
 )
 def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
-    """Mixture of experts is incompatible with ZeRO stage 2 and 3.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089.
-    """
+    """Mixture of experts is incompatible with ZeRO stage 2 and 3."""
     experts = config.argument("moe_num_experts")
     stage: ConfigValue = config.derived.zero.get("stage")
     if is_number(experts) and experts > 1 and is_number(stage) and stage >= 2:
@@ -162,11 +149,10 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@rule(
+@config_error(
     "NEO025",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1216-1276",
     old_names=("learning-rate",),
-    fails_at="config",
     bad=(
         "{optimizer: {type: Adam, params: {lr: 0.0001}}, min_lr: 0.001}\n",
         "{optimizer: {type: Adam, params: {lr: null}}}\n",
@@ -180,8 +166,6 @@ def invalid_learning_rate(config: NeoXConfig) -> Iterator[Finding]:
     The learning rate is `optimizer.params.lr`; its default is 0.001.
 
     Fix: set `lr` to a number above `min_lr`; in YAML 1.1 `1e-4` is a string, `1.0e-4` a number.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1216-1276.
     """
     rate, least = config.derived.lr, config.argument("min_lr")
     if rate is None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.fields import CANNOT
@@ -12,10 +11,9 @@ from cfglint.frameworks.neox.rules import RUN, elsewhere
 from cfglint.source.annotations import Iterator
 
 
-@rule(
+@config_error(
     "PRC300",
-    ERROR,
-    fails_at="config",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-980",
     bad="{precision: bfloat16, fp16: {enabled: true}, zero_optimization: {stage: 1}}\n",
     good="{precision: fp16, fp16: {enabled: true}}\n",
     example={**RUN, "at": "/precision"},
@@ -26,8 +24,6 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
     An enabled section must match `precision` exactly, if that is set: `fp16` matches the fp16 section, `bfloat16`
     (not `bf16`) the bf16 section. Only one of the two sections can be enabled. Any non-empty value enables a section, even the
     string "false".
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-980.
     """
     precision = config.argument("precision")
     for section, needed in (("fp16", "fp16"), ("bf16", "bfloat16")):
@@ -53,13 +49,12 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@rule(
+@config_error(
     "PRC301",
-    ERROR,
     old_names=("bfloat16-needs-zero-section",),
-    fails_at="config",
     when_partial=SKIP,
     raises="TypeError: 'NoneType' object is not subscriptable",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:999",
     bad="{precision: bfloat16}\n",
     good="{precision: bfloat16, zero_optimization: {stage: 0}}\n",
     example=RUN,
@@ -68,8 +63,6 @@ def bfloat16_without_zero_section(config: NeoXConfig) -> Iterator[Finding]:
     """bfloat16 requires a `zero_optimization` section.
 
     The code that warns about bfloat16 with ZeRO reads the section before its default is set.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:999.
     """
     if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
         name = "precision" if "precision" in config.values else "bf16"
@@ -77,21 +70,17 @@ def bfloat16_without_zero_section(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting(name), message, help="add `zero_optimization: {stage: 0}`")
 
 
-@rule(
+@config_error(
     "PRC302",
-    ERROR,
     old_names=("half-cross-entropy-needs-fp16",),
-    fails_at="config",
     raises="ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16 mode.",
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1314",
     bad="{fp16_lm_cross_entropy: true, precision: fp32}\n",
     good="{fp16_lm_cross_entropy: true, precision: fp16}\n",
     example={**RUN, "at": "/fp16_lm_cross_entropy"},
 )
 def fp16_cross_entropy_without_fp16(config: NeoXConfig) -> Iterator[Finding]:
-    """`fp16_lm_cross_entropy` requires fp16.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1314.
-    """
+    """`fp16_lm_cross_entropy` requires fp16."""
     if not config.argument("fp16_lm_cross_entropy") or config.derived.precision == "fp16":
         return
     if "precision" in config.values or not elsewhere(config, "fp16"):
@@ -99,11 +88,10 @@ def fp16_cross_entropy_without_fp16(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("fp16_lm_cross_entropy"), message, help="set `fp16_lm_cross_entropy: false`")
 
 
-@rule(
+@config_error(
     "NEO011",
-    ERROR,
-    fails_at="config",
     raises=CANNOT,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1464-1475, 982-987",
     bad="{fp16: {loss_scale: 0}}\n",
     good="{fp16: {enabled: true, loss_scale: 0}}\n",
     example={**RUN, "at": "/fp16"},
@@ -112,8 +100,6 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
     """A `fp16`, `amp` or `flops_profiler` section has no `enabled`.
 
     With `precision: fp16` the fp16 section is enabled automatically and the key is optional.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1464-1475, 982-987.
     """
     for name in ("fp16", "amp", "flops_profiler"):
         section = config.argument(name)

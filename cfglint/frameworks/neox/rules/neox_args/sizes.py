@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Finding, config_error
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import raised
 from cfglint.frameworks.neox.rules import RUN
@@ -11,11 +10,10 @@ from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
 
-@rule(
+@config_error(
     "NEO023",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311",
     old_names=("model-size",),
-    fails_at="config",
     bad="{hidden_size: 100, num_attention_heads: 12}\n",
     good="{hidden_size: 96, num_attention_heads: 12}\n",
     example={**RUN, "at": "/hidden_size"},
@@ -32,8 +30,6 @@ def incompatible_model_sizes(config: NeoXConfig) -> Iterator[Finding]:
     num_layers`, `ZeroDivisionError: integer modulo by zero`.
 
     Fix: use sizes that divide; set `max_position_embeddings` to at least `seq_length`.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311.
     """
     hidden, heads = config.argument("hidden_size"), config.argument("num_attention_heads")
     attention = config.derived.attention
@@ -70,11 +66,10 @@ def _size_conflict(config: NeoXConfig, names: tuple[str, str], message: str, tex
     return Finding(config.setting(names[0]), message, related=(config.setting(names[1]),), exception=exception)
 
 
-@rule(
+@config_error(
     "NEO024",
-    ERROR,
+    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1225-1241, megatron/utils.py:351",
     old_names=("missing-size",),
-    fails_at="config",
     when_partial=SKIP,
     bad="{num_layers: 2, hidden_size: 64, num_attention_heads: 4}\n",
     good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, max_position_embeddings: 128}\n",
@@ -90,8 +85,6 @@ def missing_model_size(config: NeoXConfig) -> Iterator[Finding]:
     object cannot be interpreted as an integer`.
 
     Fix: set it. Model sizes and paths are often in two files that must be passed together.
-
-    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1225-1241, megatron/utils.py:351.
     """
     for name in ("num_layers", "hidden_size", "num_attention_heads", "max_position_embeddings"):
         if config.argument(name) is None:
