@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from cfglint.server import tool_answers
 from cfglint.server.tool_answers import NotAnswered, answer, flags, shortened
 
 BAD = '{"train_batch_size": 1024, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
@@ -31,7 +32,7 @@ def test_a_long_text_says_how_much_is_left_out():
 def test_a_long_summary_leaves_room_for_the_findings(monkeypatch):
     printed = SimpleNamespace(returncode=1, stdout="found\n" * 20_000, stderr="said\n" * 20_000)
     monkeypatch.setattr(tool_answers.subprocess, "run", lambda *words, **options: printed)
-    lines = tool_answers.answer(["check", "."]).splitlines()
+    lines = answer("check", ["."]).splitlines()
     assert 0.8 < lines.count("said") * len("said") / (lines.count("found") * len("found")) < 1.25
 
 
