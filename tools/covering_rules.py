@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from raised_messages import SHORTEST, SPACES, parts_of
-from source_checks import GAP, Check, decorator_name
+from source_checks import GAP, Check
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
@@ -23,6 +23,7 @@ if str(ROOT) not in sys.path:
 
 SOURCES = ROOT / "cfglint"
 RECORDS = ROOT / "tests" / "rules" / "expected"
+RULE = re.compile(r"[A-Z]{3}\d{3}")
 CODE = re.compile(r"\b(?:error|warning|info) ([A-Z]{3}\d{3}) ")
 EXCEPTION = re.compile(r"^\s+exception: (.*)$")
 CLASS = re.compile(r"^(?:[\w.]+\.)?([A-Z]\w+): ")
@@ -93,14 +94,15 @@ def in_source(path: Path) -> Iterator[Quotation]:
 def code_of(statement: ast.stmt) -> str:
     """The code of the rule that a statement defines; empty for others."""
     for decorator in getattr(statement, "decorator_list", ()):
-        if isinstance(decorator, ast.Call) and decorator_name(decorator) == "rule" and isinstance(decorator.args[0], ast.Constant):
-            return str(decorator.args[0].value)
+        first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else None
+        if isinstance(first, ast.Constant) and RULE.fullmatch(str(first.value)):
+            return str(first.value)
     return ""
 
 
 def in_expression(node: ast.AST, rule: str) -> Iterator[Quotation]:
-    """The strings in a piece of source but docstrings."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+    """The strings in a piece of source but docstrings and the places that rules name."""
+    if (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) or (isinstance(node, ast.keyword) and node.arg == "source"):
         return
     parts = parts_of(node) if isinstance(node, ast.expr) else None
     if parts is None:
