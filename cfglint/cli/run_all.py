@@ -12,7 +12,7 @@ from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.scan_stats import ScanStats
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 class PartialOutcomes:
     """A part of the outcomes, by position, and what was found on the way.
 
-    `tentative` are outcomes of files that other files may name, by position and path, each with its own statistics, those
-    that are not empty: they count only if no file names them. `taken` are the files that were named.
+    `perhaps` are outcomes of files that other files may name, by position and path, each with its own statistics: they count
+    only if no file names them. `taken` are the files that were named.
     """
 
     def __init__(self) -> None:
         self.found: list[tuple[int, Outcome]] = []
-        self.tentative: list[tuple[int, Outcome, str, dict[str, Any]]] = []
+        self.tentative: list[tuple[int, Outcome, str, ScanStats]] = []
         self.stats = ScanStats()
         self.taken: set[str] = set()
 
@@ -107,7 +107,7 @@ def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -
             else:
                 stats = ScanStats()
                 stats.count(run)
-                part.tentative.append((index, outcome, path, stats.counted()))
+                part.tentative.append((index, outcome, path, stats))
         return part
 
     numbered = discovery.numbered(paths)
@@ -147,7 +147,7 @@ def check_unreferenced(parts: list[PartialOutcomes], discovery: Discovery) -> No
         for index, outcome, path, stats in part.tentative:
             if not taken or discovery.source.identity(path) not in taken:
                 part.found.append((index, outcome))
-                part.stats.add(ScanStats(**stats))
+                part.stats.add(stats)
 
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:

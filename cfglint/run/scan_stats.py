@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Any
 from cfglint.source.record import Record
 
 ONLY_KEYS = " only the keys are known"
@@ -33,10 +32,6 @@ class ScanStats(Record):
     unsearched: int = 0  # the number of files that were searched for the runs of a named file, if there are more
     outside: dict[str, str] = {}  # releases that are not modelled, with what is checked instead
     targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
-
-    def counted(self) -> dict[str, Any]:
-        """What is not empty: thousands of runs are counted by themselves, most of them only in `files`."""
-        return {name: value for name in ScanStats.__fields__ if (value := getattr(self, name))}
 
     @property
     def checked(self) -> int:
