@@ -249,7 +249,7 @@ def test_the_parser_of_a_section_may_be_one_of_yaml_1_2(project, head, codes):
         ("axolotl.yaml", "base_model: x\nmicro_batch_size: y\ndatasets: [{path: a, type: alpaca}]\nadapter: lora\nsample_packing: true\n"),
         (
             "neox.yml",
-            '{"pipe_parallel_size": 1, "model_parallel_size": 1, "num_layers": 2, "hidden_size": 8, "train_micro_batch_size_per_gpu": "x"}\n',
+            '{"pipe_parallel_size": 1, "model_parallel_size": 1, "num_layers": 2, "train_micro_batch_size_per_gpu": "x"}\n',
         ),
     ],
 )
