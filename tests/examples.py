@@ -18,18 +18,12 @@ from cfglint.source.file_source import FileSource
 from records import check_cases, head
 
 ALONE = re.compile(r', "\w+_parallel": 1(?!\d)')  # sizes of the layout that are 1
-NAMES = {
+NAMES = {  # of kinds whose examples are in another file than `train.yaml`
     "deepspeed": "ds_config.json",
-    "huggingface": "train.yaml",
     "neox": "config.yml",
     "accelerate": "accelerate.yaml",
-    "llamafactory": "train.yaml",
-    "trl": "train.yaml",
-    "launch": "train.sh",
     "axolotl": "config.yml",
-    "verl": "train.sh",
-    "megatron_swift": "train.sh",
-    "swift": "train.sh",
+    **dict.fromkeys(("launch", "verl", "megatron_swift", "swift"), "train.sh"),
 }
 
 
@@ -42,11 +36,15 @@ def kind_of(rule):
     return rule.example.get("kind") or (rule.kinds[0] if rule.kinds else "huggingface")
 
 
+def name_of(example, kind):
+    return example.get("name") or NAMES.get(kind, "train.yaml")
+
+
 def run_of(rule, texts, folder, changes=()):
     example = {**rule.example, **dict(changes)}
     example["target"] = {**PINNED.get(rule.code, {}), **(example.get("target") or {})}
     kind = example.get("kind") or kind_of(rule)
-    named = texts if isinstance(texts, dict) else {example.get("name", NAMES[kind]): texts}
+    named = texts if isinstance(texts, dict) else {name_of(example, kind): texts}
     return launch_of(kind, named, folder, example)
 
 

@@ -21,6 +21,7 @@ import pytest
 MARK, CAME = "=== ", "=> "
 LARGEST = 20_000  # bytes of a record: more is read by nobody
 SHOWN = 8  # lines of a difference, and cases of a failure
+REWRITE = "CFGLINT_UPDATE=1 records what comes now"
 Outcomes = Mapping[str, Sequence[str]]  # what comes of each case, by what it is for
 
 
@@ -74,7 +75,7 @@ def reported(path: Path, expected: Outcomes, now: Outcomes) -> str:
         return ""
     more = [f"... and {len(differing) - SHOWN} more"] if len(differing) > SHOWN else []
     name = "/".join(path.parts[path.parts.index("tests") :])
-    return "\n\n".join((f"{name}: {len(differing)} of {len(now)} cases differ", *differing[:SHOWN], *more))
+    return "\n\n".join((f"{name}: {len(differing)} of {len(now)} cases differ; {REWRITE}", *differing[:SHOWN], *more))
 
 
 def check(path: Path, now: Outcomes, updating: bool) -> None:

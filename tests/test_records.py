@@ -27,7 +27,8 @@ class TestFailures:
         with pytest.raises(pytest.fail.Exception) as failure:
             check_cases(record, total, updating=False)
         assert str(failure.value) == (
-            "tests/cases.txt: 1 of 2 cases differ\n\n[twice three]\n  given:    2 3\n  expected: => 6\n  came:     => 5"
+            "tests/cases.txt: 1 of 2 cases differ; CFGLINT_UPDATE=1 records what comes now\n\n"
+            "[twice three]\n  given:    2 3\n  expected: => 6\n  came:     => 5"
         )
 
     def test_a_new_case_and_one_that_is_gone(self, tmp_path):

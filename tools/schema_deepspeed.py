@@ -87,9 +87,7 @@ def facts(tree: Tree) -> dict[str, Raw]:
 def read(tree: Tree) -> Keys:
     """The keys of a release, and the validators of its models."""
     module = tree.file(START[0])
-    definition = module.definitions.get(START[1])
-    if not isinstance(definition, ast.ClassDef):
-        raise SourceError(f"{module.path}: class {START[1]} is missing")
+    definition = module.class_named(START[1])
     followed = Keys(tree, NOT_FOLLOWED)
     followed.construct(module, definition, [[Section(())]])
     for name, section in REMOVED.items():

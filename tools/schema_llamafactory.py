@@ -13,7 +13,7 @@ from typing import Any
 
 import schema_huggingface
 from schema_merge import NOTES, SCHEMAS
-from schema_source import Module, SourceError, Tree, release
+from schema_source import Module, SourceError, Tree, annotated, release
 
 from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ
 from cfglint.frameworks.llamafactory.releases import HISTORY
@@ -32,10 +32,7 @@ def facts(tree: Tree) -> dict[str, Raw]:
     found: dict[str, Raw] = {}
     for file, name in CLASSES:
         module = tree.file(file)
-        definition = module.definitions.get(name)
-        if not isinstance(definition, ast.ClassDef):
-            raise SourceError(f"{module.path}: class {name} is missing")
-        for key, raw in fields(module, definition).items():
+        for key, raw in fields(module, module.class_named(name)).items():
             if key in found:
                 raise SourceError(f"{module.path}: {key} is a field of two dataclasses")
             found[key] = raw
@@ -57,9 +54,8 @@ def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
         if base_module is None or not isinstance(base_module[1], ast.ClassDef):
             raise module.refuse(base, "a base class without a rule")
         found.update(fields(base_module[0], base_module[1]))
-    for statement in definition.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            found.update(field_of(module, statement, statement.target.id))
+    for name, statement in annotated(definition):
+        found.update(field_of(module, statement, name))
     return found
 
 
@@ -70,12 +66,9 @@ def trainer_fields(tree: Tree) -> dict[str, Raw]:
     trainer = schema_huggingface.find(tree.root.parent)
     found = schema_huggingface.facts(trainer)
     module = trainer.file(TRAINER_FILE[0])
-    definition = module.definitions.get(TRAINER_FILE[1])
-    if not isinstance(definition, ast.ClassDef):
-        raise SourceError(f"{module.path}: class {TRAINER_FILE[1]} is missing")
-    for statement in definition.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.target.id != "generation_config":
-            found.update(field_of(module, statement, statement.target.id))
+    for name, statement in annotated(module.class_named(TRAINER_FILE[1])):
+        if name != "generation_config":
+            found.update(field_of(module, statement, name))
     found["generation_config"] = {"type": ["string", "null"], "default": None}
     notes = json.loads((NOTES / "huggingface.json").read_text(encoding="utf-8"))["keys"]
     for key, raw in found.items():

@@ -20,10 +20,10 @@ NOTES = ROOT / "tools" / "notes"
 SCHEMAS = ROOT / "schemas"
 RELEASES = ROOT / "cfglint" / "frameworks" / "_releases.py"
 RENAMES = ROOT / "tools" / "renames.json"
-NAMING = {  # files that name the newest release of a kind: how the line begins, and the words
-    "README.md": ("| `{kind}` |", " {release}"),
-    "editors/schemas.md": ("| `{kind}.json` |", " {release}"),
-    "pyproject.toml": ("conformance = ", '"{package}=={release}"'),
+NAMING = {  # files that name the newest release of a kind: how the line begins, the words, and the rest of the line of a new kind
+    "README.md": ("| `{kind}` |", " {release}", " {title} | {package} {release} |\n"),
+    "editors/schemas.md": ("| `{kind}.json` |", " {release}", " {title} | {release} |\n"),
+    "pyproject.toml": ("conformance = ", '"{package}=={release}"', ""),
 }
 TABLES = {path.stem.removeprefix("tables_") for path in (ROOT / "tools").glob("tables_*.py")}
 WIDTH = 120
@@ -146,17 +146,26 @@ def spans_of_tables() -> dict[str, tuple[str, str, str]]:
 
 
 def named(kind: str, version: str) -> dict[Path, str]:
-    """The texts of the pages and the project file that name the newest release of a kind, with `version` in its place."""
+    """The texts of the pages and the project file that name the newest release of a kind, with `version` in its place.
+
+    A kind without a committed schema is new and gets a row below those of the others.
+    """
     path = SCHEMAS / f"{kind}.json"
-    if not path.exists():
-        return {}
-    framework = json.loads(path.read_text(encoding="utf-8"))["x-framework"]
-    package, before = framework["name"], framework["version"]
+    notes = json.loads((NOTES / f"{kind}.json").read_text(encoding="utf-8"))["head"]
+    package = notes["x-framework"]["name"]
+    before = json.loads(path.read_text(encoding="utf-8"))["x-framework"]["version"] if path.exists() else None
     found = {}
-    for file, (start, form) in NAMING.items():
+    for file, (start, form, rest) in NAMING.items():
         lines = (ROOT / file).read_text(encoding="utf-8").splitlines(keepends=True)
-        old, new = (form.format(package=package, release=release) for release in (before, version))
-        found[ROOT / file] = "".join(line.replace(old, new) if line.startswith(start.format(kind=kind)) else line for line in lines)
+        own = [index for index, line in enumerate(lines) if line.startswith(start.format(kind=kind))]
+        if before is None and rest and not own:
+            others = [start.format(kind=each.stem) for each in SCHEMAS.glob("*.json")]
+            last = max(index for index, line in enumerate(lines) if line.startswith(tuple(others)))
+            lines.insert(last + 1, start.format(kind=kind) + rest.format(title=notes["title"], package=package, release=version))
+        for index in own if before is not None else ():
+            old, new = (form.format(package=package, release=release) for release in (before, version))
+            lines[index] = lines[index].replace(old, new)
+        found[ROOT / file] = "".join(lines)
     return found
 
 

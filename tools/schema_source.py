@@ -9,6 +9,6 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from cfglint.source.python.package import Definition, Module, SourceError, Tree, pairs, release  # noqa: E402
+from cfglint.source.python.package import Definition, Module, SourceError, Tree, annotated, pairs, release  # noqa: E402
 
-__all__ = ["Definition", "Module", "SourceError", "Tree", "pairs", "release"]
+__all__ = ["Definition", "Module", "SourceError", "Tree", "annotated", "pairs", "release"]

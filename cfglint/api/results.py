@@ -51,7 +51,7 @@ class CheckResult(Record):
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """The findings of all runs that no comment suppresses."""
-        return [diagnostic for run in self.runs for diagnostic in run.diagnostics if not diagnostic.suppressed]
+        return [diagnostic for run in self.runs for diagnostic in run.open_findings]
 
     @property
     def ok(self) -> bool:

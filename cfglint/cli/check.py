@@ -149,13 +149,12 @@ def statistics(outcomes: list[Outcome], width: int | None = None) -> str:
     """How often each code was found and the first place; errors and the most frequent first."""
     table: dict[str, Count] = {}
     for outcome in outcomes:
-        for each in outcome.diagnostics:
-            if not each.suppressed:
-                row = table.setdefault(each.code, Count(each))
-                if rank(each.severity) > rank(row.first.severity):
-                    row.first = each
-                row.found += 1
-                row.fixable += each.fix is not None and each.fix.safe
+        for each in outcome.open_findings:
+            row = table.setdefault(each.code, Count(each))
+            if rank(each.severity) > rank(row.first.severity):
+                row.first = each
+            row.found += 1
+            row.fixable += each.fix is not None and each.fix.safe
     rows = sorted(table.values(), key=lambda row: row.rank)
     start = max((len(row.line) for row in rows), default=0) + 2
     return "".join(f"{with_place(row, start, width)}\n" for row in rows)
@@ -186,7 +185,7 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
 
 def undecided(outcomes: list[Outcome]) -> list[str]:
     """How many findings depend on a release that the project does not state, for each package."""
-    shown = [each for outcome in outcomes for each in outcome.diagnostics if each.since and not each.suppressed]
+    shown = [each for outcome in outcomes for each in outcome.open_findings if each.since]
     counts = {package: sum(package in each.since for each in shown) for package in sorted({name for each in shown for name in each.since})}
     return [
         f"{counted(number, 'finding')} {'depends' if number == 1 else 'depend'} on the release of {package}, which is not pinned: "
@@ -199,8 +198,8 @@ def decisive(outcomes: list[Outcome]) -> dict[str, list[str]]:
     """The releases that nothing states exactly and on which findings depend, each with its source."""
     found: dict[str, list[str]] = {}
     for outcome in outcomes:
-        for each in outcome.diagnostics:
-            for package in each.since if not each.suppressed else ():
+        for each in outcome.open_findings:
+            for package in each.since:
                 found.setdefault(f"{package} {outcome.target[package]}", [outcome.target_from[package]])
     return found
 
@@ -210,11 +209,10 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     counts = {"error": 0, "warning": 0, "info": 0}
     fixable = {True: 0, False: 0}  # by whether the fix is safe
     for outcome in outcomes:
-        for each in outcome.diagnostics:
-            if not each.suppressed:
-                counts[each.severity] += 1
-                if each.fix is not None:
-                    fixable[each.fix.safe] += 1
+        for each in outcome.open_findings:
+            counts[each.severity] += 1
+            if each.fix is not None:
+                fixable[each.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
         return "; ".join(["no training configs found", *skipped_files(stats)])
     parts = [files_checked(stats.checked, sum(not each.is_further_alternative for each in outcomes)) + in_runs(stats)]
@@ -234,7 +232,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
 
 def overview(arguments: Namespace, outcomes: list[Outcome]) -> str:
     """The hint where to find an overview of findings that fill many screens; empty for fewer findings, and for other formats."""
-    findings = sum(not each.suppressed for outcome in outcomes for each in outcome.diagnostics)
+    findings = sum(len(outcome.open_findings) for outcome in outcomes)
     if findings < MANY or "statistics" in arguments.show or set(arguments.format) - {"text"}:
         return ""
     return "; `--show statistics` counts them by rule"

@@ -93,7 +93,7 @@ def run(arguments: Namespace) -> int:
 def write_baseline(found: list[Outcome]) -> dict[str, int]:
     """Write a baseline if there are findings to accept; return their number for each code."""
     numbers: dict[str, int] = {}
-    for each in [each for outcome in found for each in outcome.diagnostics if not each.suppressed]:
+    for each in [each for outcome in found for each in outcome.open_findings]:
         numbers[each.code] = numbers.get(each.code, 0) + 1
     if numbers:
         baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()

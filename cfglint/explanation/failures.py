@@ -11,14 +11,12 @@ from cfglint.findings.wording import counted
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
 
-OUT_OF_MEMORY, EXCEPTION, NOT_A_NUMBER, OVERFLOW, TIMEOUT, KILLED = (
-    "out-of-memory",
-    "exception",
-    "not-a-number",
-    "overflow",
-    "timeout",
-    "killed",
-)
+OUT_OF_MEMORY = "out-of-memory"
+EXCEPTION = "exception"
+NOT_A_NUMBER = "not-a-number"
+OVERFLOW = "overflow"
+TIMEOUT = "timeout"
+KILLED = "killed"
 
 MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS) (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
 # Exceptions that follow from the failure of another process, and those of launchers about their processes.

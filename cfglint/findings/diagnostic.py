@@ -198,6 +198,11 @@ class Outcome(Record):
         return f"<Outcome of {', '.join(self.files)}: {self.verdict or 'undecided'}, findings: {len(self.diagnostics)}>"
 
     @property
+    def open_findings(self) -> list[Diagnostic]:
+        """The findings that nothing suppresses."""
+        return [each for each in self.diagnostics if not each.suppressed]
+
+    @property
     def is_further_alternative(self) -> bool:
         """Whether another outcome is of the same run, whose program builds its arguments in another branch of a condition."""
         return self.alternative is not None and self.alternative["number"] > 1

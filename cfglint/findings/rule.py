@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         expected_numbers: dict[str, int]
         policies: ConfigTable
 
+else:
+    ExampleFacts = dict
 
 Text: TypeAlias = str | dict[str, str]  # a file's content, or name -> content for a run of several files
 WIDEST = 136  # characters of a line of a page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sys import modules
 
+from cfglint.findings.rule import Finding, Rule
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.versions import Version, dotted
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from cfglint.batch.solver import SplitRule
-    from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts

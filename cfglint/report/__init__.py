@@ -18,7 +18,7 @@ FORMATS = ("text", "concise", "json", "markdown", "github", "sarif", "gitlab", "
 def render(form: str, outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
     """The report of runs in a format; `colour` and `width`, in columns, are for text on a terminal."""
     if form == "text":
-        if all(each.suppressed for outcome in outcomes for each in outcome.diagnostics):
+        if not any(outcome.open_findings for outcome in outcomes):
             return ""
         from cfglint.report import text
 

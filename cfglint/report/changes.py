@@ -11,7 +11,7 @@ from cfglint.review.consequence import Consequence
 from cfglint.review.left_out import NotCompared, lines_of
 from cfglint.review.release_groups import Fact, ReleaseGroup, grouped_by_release, listed_runs
 from cfglint.review.settings import SettingChange, SettingState
-from cfglint.source.annotations import Sequence
+from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -41,31 +41,29 @@ def notices(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -
 
 def release_notice(group: ReleaseGroup) -> str:
     """A GitHub annotation with the facts about changed releases, at the first file that states one."""
-    from cfglint.report.escapes import shown
-    from cfglint.report.github import escape, escape_property
-
     file = next((each.file for each in group.releases if each.file), "")
     if not group.affected or not file:
         return ""
-    title = f"{', '.join(group.texts)}: {group.headline}"
-    file = os.path.normpath(file).replace(os.sep, "/")
-    text = "\n".join(shown(each) for each in group.lines)
-    return f"::notice file={escape_property(shown(file))},line=1,title={escape_property(shown(title))}::{escape(text)}\n"
+    return annotation(file, "1", f"{', '.join(group.texts)}: {group.headline}", group.lines)
 
 
 def notice(comparison: Comparison) -> str:
     """A GitHub annotation with the consequences, at the first setting that changed; empty for a deleted run."""
-    from cfglint.report.escapes import shown
-    from cfglint.report.github import escape, escape_property
-
-    sentences = [shown(each.text) for each in comparison.sentences]
-    if not sentences or comparison.after is None:
+    if not comparison.sentences or comparison.after is None:
         return ""
     place = next((each.after.place for each in comparison.settings if each.after.written), None)
     file, _, line = (place or f"{comparison.files[0]}:1").rpartition(":")
+    return annotation(file, line, comparison.consequences[0].headline, [each.text for each in comparison.sentences])
+
+
+def annotation(file: str, line: str, title: str, lines: Iterable[str]) -> str:
+    """A notice of GitHub at a line of a file."""
+    from cfglint.report.escapes import shown
+    from cfglint.report.github import escape, escape_property
+
     file = os.path.normpath(file).replace(os.sep, "/")
-    properties = f"file={escape_property(shown(file))},line={line},title={escape_property(shown(comparison.consequences[0].headline))}"
-    return f"::notice {properties}::{escape(chr(10).join(sentences))}\n"
+    text = "\n".join(map(shown, lines))
+    return f"::notice file={escape_property(shown(file))},line={line},title={escape_property(shown(title))}::{escape(text)}\n"
 
 
 def nothing(comparisons: Sequence[Comparison]) -> str:

@@ -10,8 +10,7 @@ def render(outcomes: list[Outcome]) -> str:
     """The findings that are not suppressed, one line each."""
     lines = []
     for outcome in outcomes:
-        for each in outcome.diagnostics:
-            if not each.suppressed:
-                place = each.place
-                lines.append(f"{shown(place.file)}:{place.line}:{place.column}: {each.code} {each.severity}: {shown(each.message)}\n")
+        for each in outcome.open_findings:
+            place = each.place
+            lines.append(f"{shown(place.file)}:{place.line}:{place.column}: {each.code} {each.severity}: {shown(each.message)}\n")
     return "".join(lines)

@@ -20,7 +20,7 @@ def render(outcomes: list[Outcome]) -> str:
     """One command per finding, for the standard output of a workflow step; errors first, because GitHub shows ten of each severity per
     step.
     """
-    found = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
+    found = [(each, outcome) for outcome in outcomes for each in outcome.open_findings]
     found.sort(key=lambda pair: -rank(pair[0].severity))
     return "".join(command(*pair) for pair in found)
 

@@ -18,7 +18,7 @@ SEVERITIES = {ERROR: "critical", WARNING: "minor", INFO: "info"}
 
 def render(outcomes: list[Outcome]) -> str:
     """A JSON list with an issue for each finding."""
-    found = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
+    found = [(each, outcome) for outcome in outcomes for each in outcome.open_findings]
     issues = [
         {
             "description": description(each, outcome),

@@ -43,11 +43,10 @@ def grouped(outcomes: Iterable[Outcome]) -> list[Group]:
     """The findings that are not suppressed, as groups: errors first, then by number of places."""
     found: dict[Key, Group] = {}
     for outcome in outcomes:
-        for each in outcome.diagnostics:
-            if not each.suppressed:
-                group = found.setdefault(sameness(each, outcome), Group())
-                group.found.append(each)
-                group.outcomes.append(outcome)
+        for each in outcome.open_findings:
+            group = found.setdefault(sameness(each, outcome), Group())
+            group.found.append(each)
+            group.outcomes.append(outcome)
     return sorted(found.values(), key=lambda group: (-rank(group.first.severity), -len(group.found)))
 
 

@@ -22,7 +22,7 @@ def render(outcomes: list[Outcome]) -> str:
     pieces = [f'{{"cfglint": {encoded(__version__)}, "runs": [']
     pieces += separated(outcome.entry() for outcome in outcomes)
     pieces.append('], "diagnostics": [')
-    pieces += separated(entry(each) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed)
+    pieces += separated(entry(each) for outcome in outcomes for each in outcome.open_findings)
     pieces.append("]}\n")
     return "".join(pieces)
 

@@ -24,7 +24,7 @@ TAIL = 200  # bytes reserved for the end of a shortened comment
 def render(outcomes: list[Outcome]) -> str:
     """The comment; findings beyond the size limit are only counted, the worst come first."""
     order = sorted(outcomes, key=urgency)
-    found = [each for outcome in outcomes for each in open_findings(outcome)]
+    found = [each for outcome in outcomes for each in outcome.open_findings]
     runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
     parts = [f"{MARK}\n### cfglint: {severity_counts(found) or 'nothing found'} in {runs}\n\n"]
     if outcomes:
@@ -63,14 +63,9 @@ def sections(outcomes: list[Outcome], order: list[Outcome]) -> list[tuple[str, l
     return [*shared, *runs]
 
 
-def open_findings(outcome: Outcome) -> list[Diagnostic]:
-    """The findings of a run that are not suppressed."""
-    return [each for each in outcome.diagnostics if not each.suppressed]
-
-
 def urgency(outcome: Outcome) -> tuple[int, ...]:
     """The sort key of a run: most errors first, then most warnings, then most info."""
-    return tuple(-number for number in counts(open_findings(outcome)))
+    return tuple(-number for number in counts(outcome.open_findings))
 
 
 def counts(found: list[Diagnostic]) -> list[int]:
@@ -88,7 +83,7 @@ def row(outcome: Outcome) -> str:
     """A run in the table."""
     starts = {"accept": "yes", None: "unknown"}.get(outcome.verdict, f"**no** ({outcome.fails_at})")
     numbers = [outcome.resolved.get("global_batch"), outcome.resolved.get("total_steps")]
-    cells = [code(", ".join(outcome.files)), known(outcome.gpus), starts, *map(known, numbers), *map(str, counts(open_findings(outcome)))]
+    cells = [code(", ".join(outcome.files)), known(outcome.gpus), starts, *map(known, numbers), *map(str, counts(outcome.open_findings))]
     return f"| {' | '.join(cells)} |\n"
 
 

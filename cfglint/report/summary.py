@@ -218,9 +218,9 @@ def failure_lines(path: str, found: Failure) -> list[Paragraph]:
 
 def described(code: str) -> str:
     """A rule's code and name, and the first sentence of its manual page."""
-    from cfglint.rules.catalogue import every_rule
+    from cfglint.rules.catalogue import rule_of
 
-    rule = next((each for each in every_rule() if each.code == code), None)
+    rule = rule_of(code)
     return f"{code} {rule.name}: {' '.join(rule.page.split(chr(10) * 2)[0].split())}" if rule is not None else code
 
 

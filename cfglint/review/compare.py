@@ -29,19 +29,18 @@ class Comparison:
     def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False) -> None:
         self.only_releases = only_releases
         self.releases: list[ReleaseChange] = []
-        sides = [Side(run) if run is not None else None for run in (before, after)]
-        self.before: Outcome | None = sides[0].outcome if sides[0] else None
-        self.after: Outcome | None = sides[1].outcome if sides[1] else None
+        old, new = (Side(run) if run is not None else None for run in (before, after))
+        self.before: Outcome | None = old.outcome if old else None
+        self.after: Outcome | None = new.outcome if new else None
         self.settings: list[SettingChange] = []
         self.consequences: list[Consequence] = []
         try:
-            if all(side is not None and side.readable for side in sides) and before is not None and after is not None:
-                self.settings = setting_changes(before, after)
-            if before is not None and after is not None:
-                self.releases = release_changes(before, after)
-            self.consequences = consequences.consequences_of(sides[0], sides[1], self.settings)
+            if old is not None and new is not None:
+                self.settings = setting_changes(old, new) if old.readable and new.readable else []
+                self.releases = release_changes(old.run, new.run)
+            self.consequences = consequences.consequences_of(old, new, self.settings)
         except Exception as error:
-            side = next(each for each in reversed(sides) if each is not None)
+            side = next(each for each in (new, old) if each is not None)
             side.outcome.diagnostics.append(internal_error("comparing the runs", error, side.run.documents[0]))
 
     @property
@@ -129,8 +128,7 @@ def findings(outcome: Outcome | None) -> list[tuple[Diagnostic, Mark]]:
     if outcome is None:
         return []
     kinds = dict(zip(outcome.files, outcome.kinds, strict=False))
-    shown = [each for each in outcome.diagnostics if not each.suppressed]
-    return [(each, (each.severity, each.code, kinds.get(each.place.file, ""), each.key)) for each in shown]
+    return [(each, (each.severity, each.code, kinds.get(each.place.file, ""), each.key)) for each in outcome.open_findings]
 
 
 def unmatched(found: list[tuple[Diagnostic, Mark]], others: list[tuple[Diagnostic, Mark]]) -> list[Diagnostic]:

@@ -25,7 +25,7 @@ from cfglint.review.consequence import (
 from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, length_key
 from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
-from cfglint.review.settings import SettingChange, equal, missing_files
+from cfglint.review.settings import SettingChange, equal
 from cfglint.review.snapshot import Side
 
 VERSION = "target"
@@ -149,13 +149,13 @@ def moment(outcome: Outcome) -> str:
 
 def only_engines_lack_files(old: Side, new: Side) -> bool:
     """Whether only the files of engines are missing: batch and length are then those of the trainer, which has them elsewhere."""
-    kinds = {kind for side in (old, new) for _, kind in missing_files(side.run)}
+    kinds = {kind for side in (old, new) for _, kind in side.missing_files}
     return all(kind and framework(kind).is_engine for kind in kinds) and all(is_trainer(side.run.configs[0].kind) for side in (old, new))
 
 
 def missing_references(old: Side, new: Side) -> list[Consequence]:
     """The consequences of named files that exist on one side only, so that nothing in them can be compared."""
-    before, after = ([name for name, _ in missing_files(side.run)] for side in (old, new))
+    before, after = ([name for name, _ in side.missing_files] for side in (old, new))
     there = {basename(document.path) for document in old.run.documents}
     names = [name for name in after if name not in before]
     ends = {name: " any more" if basename(name) in there else "" for name in names}

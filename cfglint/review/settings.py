@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from os.path import basename
 
-from cfglint.frameworks import framework
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch_line import HOSTFILE
 from cfglint.frameworks.schema import Property
 from cfglint.frameworks.unknown import Unknown
 from cfglint.review.effects import has_effect
+from cfglint.review.snapshot import Side
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.document import Node
@@ -67,15 +65,16 @@ class SettingChange:
             self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
 
 
-def setting_changes(before: CheckedRun, after: CheckedRun) -> list[SettingChange]:
+def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     """Settings with another value; writing a default explicitly, or using an alias, is not a change.
 
     A file that the run names and that does not exist has no settings to compare.
     """
     changes: list[SettingChange] = []
     seen: set[tuple[ConfigValue, ConfigValue]] = set()
+    before, after = old.run, new.run
     kinds = dict.fromkeys(config.kind for config in (*after.configs, *before.configs))
-    unseen = {kind for run in (before, after) for _, kind in missing_files(run)}
+    unseen = {kind for side in (old, new) for _, kind in side.missing_files}
     for kind in kinds:
         differ = Differ(kind, before, after)
         if kind in unseen and None in differ.configs:
@@ -86,17 +85,6 @@ def setting_changes(before: CheckedRun, after: CheckedRun) -> list[SettingChange
                 seen.add(spans)
                 changes.append(change)
     return changes
-
-
-def missing_files(run: CheckedRun) -> list[tuple[str, str]]:
-    """(name, kind) of the files that a run names and that do not exist."""
-    there = {basename(document.path) for document in run.documents}
-    named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
-    of_line = [each for each in run.launch.line.files if each.path is None and each.known] if run.launch.line is not None else []
-    return [
-        *((name, kind) for _, name, kind in named if basename(name) not in there),
-        *((file.word.string, file.kind) for file in of_line if file.role != HOSTFILE and not (file.is_written or file.outside)),
-    ]
 
 
 class Differ:

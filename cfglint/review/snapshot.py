@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from os.path import basename
+
 from cfglint.explanation.summary import RunSummary, diagram_context
+from cfglint.frameworks import framework
+from cfglint.frameworks.launch_line import HOSTFILE
 from cfglint.frameworks.summary import FILLED, Item
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
@@ -34,6 +39,18 @@ class Side:
         broken = [document.path for document in self.run.documents if document.problems]
         broken += [document.path for config in self.run.configs for document, _ in config.fatal_problems]
         return broken[0] if broken else None
+
+    @cached_property
+    def missing_files(self) -> list[tuple[str, str]]:
+        """(name, kind) of the files that the run names and that do not exist."""
+        run, line = self.run, self.run.launch.line
+        there = {basename(document.path) for document in run.documents}
+        named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
+        of_line = [each for each in line.files if each.path is None and each.known] if line is not None else []
+        return [
+            *((name, kind) for _, name, kind in named if basename(name) not in there),
+            *((file.word.string, file.kind) for file in of_line if file.role != HOSTFILE and not (file.is_written or file.outside)),
+        ]
 
     def number(self, name: str) -> int | None:
         """A resolved number of the run; None if it is unknown."""

@@ -16,3 +16,8 @@ def every_rule() -> list[Rule]:
     for kind in kinds():
         found.update((rule.code, rule) for rule in rules_for(kind))
     return [found[code] for code in sorted(found)]
+
+
+def rule_of(code: str) -> Rule | None:
+    """The rule of a code."""
+    return next((rule for rule in every_rule() if rule.code == code), None)

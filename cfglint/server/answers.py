@@ -6,12 +6,11 @@ import os
 
 from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.diagnostic import Diagnostic
-from cfglint.findings.rule import Rule
 from cfglint.findings.setting import AUTO, Setting
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.schema import Property, Schema
 from cfglint.frameworks.versions import parse_version
-from cfglint.rules.catalogue import every_rule
+from cfglint.rules.catalogue import rule_of
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.server import cursor
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = tuple[str, int, int]  # path, first and last offset
 
-_rules: dict[str, Rule] = {}
-
 
 class Suggestion(Record):
     """A completion: `text` replaces the characters from `start` to the cursor."""
@@ -37,13 +34,6 @@ class Suggestion(Record):
     detail: str
     documentation: str
     is_key: bool
-
-
-def rule_of(code: str) -> Rule | None:
-    """The rule of a code."""
-    if not _rules:
-        _rules.update((rule.code, rule) for rule in every_rule())
-    return _rules.get(code)
 
 
 def schema_of(kind: str) -> Schema | None:

@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 
+from cfglint.source.annotations import Sequence
+
 MOST_CHARACTERS = 12_000  # of an answer, some 3,000 tokens
 LONGEST = 120  # seconds for one answer
 ENVIRONMENT = {"COLUMNS": "140", "NO_COLOR": "1"}
@@ -17,36 +19,6 @@ NOT_DONE = 2  # the exit status of a command that could not do its job
 
 class NotAnswered(Exception):
     """The command could not do its job; the message is what it printed about that."""
-
-
-def check(paths: list[str], options: list[str]) -> str:
-    """The findings of files, folders or the declared runs."""
-    return answer(["check", *options, "--color", "never", "--", *paths])
-
-
-def fix(paths: list[str], options: list[str]) -> str:
-    """A unified diff of the fixes; nothing is written."""
-    return answer(["fix", *options, "--diff", "--", *paths])
-
-
-def plan(paths: list[str], options: list[str]) -> str:
-    """The batch sizes and GPU counts that reach a global batch size, as a Markdown table."""
-    return answer(["plan", *options, "--format", "markdown", "--", *paths])
-
-
-def explain(paths: list[str], options: list[str]) -> str:
-    """Every number of a run and its origin, or what a training log shows."""
-    return answer(["explain", *options, "--", *paths])
-
-
-def review(options: list[str]) -> str:
-    """The effect of a branch on every run, as Markdown."""
-    return answer(["review", *options, "--format", "markdown"])
-
-
-def rule(code: str) -> str:
-    """The manual page of a rule."""
-    return answer(["rule", "--", code])
 
 
 def flags(**values: str | float | bool | list[str] | None) -> list[str]:
@@ -63,15 +35,15 @@ def flags(**values: str | float | bool | list[str] | None) -> list[str]:
     return words
 
 
-def answer(arguments: list[str]) -> str:
+def answer(command: str, paths: Sequence[str] = (), **options: str | float | bool | list[str] | None) -> str:
     """What a command prints, with its summary, cut to a length that a model can read.
 
     Raises NotAnswered if the command could not do its job.
     """
-    command = [sys.executable, "-m", "cfglint", *arguments]
+    behind = ["--", *paths] if paths else []
     try:
         done = subprocess.run(
-            command,
+            [sys.executable, "-m", "cfglint", command, *flags(**options), *behind],
             capture_output=True,
             text=True,
             errors="replace",

@@ -9,8 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from cfglint.server import tool_answers
-from cfglint.server.tool_answers import flags
+from cfglint.server.tool_answers import NotAnswered, answer
 from cfglint.version import __version__
 
 INSTRUCTIONS = """\
@@ -38,7 +37,7 @@ def tool(function: Callable[..., str]) -> Callable[..., str]:
     def asked(*arguments: object, **named: object) -> str:
         try:
             return function(*arguments, **named)
-        except tool_answers.NotAnswered as error:
+        except NotAnswered as error:
             raise ToolError(str(error)) from None
 
     return server.tool(annotations=READS, structured_output=False)(asked)
@@ -49,14 +48,14 @@ def check(
     paths: Paths, gpus: Gpus = None, target: Targets = None, num_examples: Examples = None, select: Select = None, gpu_memory: Memory = None
 ) -> str:
     """Find settings that the training framework would refuse, ignore or override, with the exception that it would raise and the remedy."""
-    return tool_answers.check(paths, flags(gpus=gpus, target=target, num_examples=num_examples, select=select, gpu_memory=gpu_memory))
+    return answer("check", paths, gpus=gpus, target=target, num_examples=num_examples, select=select, gpu_memory=gpu_memory, color="never")
 
 
 @tool
 def fix(paths: Paths, gpus: Gpus = None, global_batch: Batch = None, unsafe_fixes: bool = False, target: Targets = None) -> str:
     """A unified diff that repairs the files, or that makes micro batch x accumulation x data parallel reach a global batch size on a number
     of GPUs. Nothing is written: apply the diff yourself."""
-    return tool_answers.fix(paths, flags(gpus=gpus, global_batch=global_batch, unsafe_fixes=unsafe_fixes, target=target))
+    return answer("fix", paths, diff=True, gpus=gpus, global_batch=global_batch, unsafe_fixes=unsafe_fixes, target=target)
 
 
 @tool
@@ -68,13 +67,13 @@ def plan(
     gpu_memory: Memory = None,
 ) -> str:
     """Which micro batch and accumulation reach a global batch size on each number of GPUs, with steps and memory."""
-    return tool_answers.plan(paths, flags(gpus=gpus, global_batch=global_batch, num_examples=num_examples, gpu_memory=gpu_memory))
+    return answer("plan", paths, gpus=gpus, global_batch=global_batch, num_examples=num_examples, gpu_memory=gpu_memory, format="markdown")
 
 
 @tool
 def explain(paths: Run, gpus: Gpus = None, num_examples: Examples = None, target: Targets = None, gpu_memory: Memory = None) -> str:
     """Every number of one run and where it comes from: batch, steps, schedule, precision, memory. A training log is explained, too."""
-    return tool_answers.explain(paths, flags(gpus=gpus, num_examples=num_examples, target=target, gpu_memory=gpu_memory))
+    return answer("explain", paths, gpus=gpus, num_examples=num_examples, target=target, gpu_memory=gpu_memory)
 
 
 @tool
@@ -84,13 +83,13 @@ def review(
     gpus: Gpus = None,
 ) -> str:
     """What the changes of a git branch mean for every run that they touch: batch, steps, schedule, new and resolved findings."""
-    return tool_answers.review(flags(base=base, state=state, gpus=gpus))
+    return answer("review", base=base, state=state, gpus=gpus, format="markdown")
 
 
 @tool
 def rule(code: Annotated[str, Field(description="a code or name, such as BAT001")]) -> str:
     """The manual page of a rule: when it fires, what the framework does, how to fix it."""
-    return tool_answers.rule(code)
+    return answer("rule", [code])
 
 
 def serve() -> int:

@@ -83,9 +83,8 @@ class FileSource:
         given = self.texts.get(path)
         if isinstance(given, str):
             return given, False
-        if given is not None:
-            return files.decode(path, given), given.startswith(files.BYTE_ORDER_MARK)
-        return files.read(path)[:2]
+        data = self.read_bytes(path) if given is None else given
+        return files.decode(path, data), data.startswith(files.BYTE_ORDER_MARK)
 
     def document(self, path: str, syntax: Syntax | None = None, content: tuple[str, bool] | None = None) -> Document:
         """The document of a file, whose content may have been read; an error while reading it is among its problems."""

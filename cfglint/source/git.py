@@ -258,10 +258,6 @@ class Snapshot(FileSource):
     def identity(self, path: str) -> str:
         return os.path.abspath(path)
 
-    def read(self, path: str) -> tuple[str, bool]:
-        data = self.read_bytes(path)
-        return files.decode(path, data), data.startswith(files.BYTE_ORDER_MARK)
-
     def read_bytes(self, path: str) -> bytes:
         """The bytes of a file; raises FileProblem."""
         entry = self._entry(path)

@@ -13,6 +13,10 @@ from cfglint.report import FORMATS
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\nlearning_rate: 2.0e-5\n"
 HALVED = TRAINER.replace("steps: 8", "steps: 4")
 GOOD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n'
+LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4"
+PROGRAM = (
+    "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+)
 BAD = GOOD.replace(": 8", ": 4")
 
 
@@ -131,6 +135,11 @@ class TestPairs:
         write(folder, old__json=GOOD, new__json='{"steps_per_print": 5}')
         out = diff("old.json", "new.json")[1]
         assert "    train_batch_size: 256 -> (unset) (line 1 -> -)\n" in out
+
+    def test_a_config_file_and_the_script_that_replaces_it(self, folder, diff):
+        write(folder, old__yaml=TRAINER, run__sh=f"{LINE} --gradient_accumulation_steps 4\n", train__py=PROGRAM)
+        out = diff("old.yaml", "run.sh")[1]
+        assert "    gradient_accumulation_steps: 8 -> 4 (line 3 -> 1)\n" in out
 
     def test_folders(self, folder, diff):
         write(folder, old_in_a__yaml=TRAINER, old_in_b__yaml=TRAINER, old_in_c__json=GOOD, old_in_x__yml="a: 1\n")

@@ -45,7 +45,8 @@ def lacks(kind, root):
 
 @each_case("kind", kinds())
 def test_a_framework_is_complete(kind, root):
-    assert lacks(kind, root) - GAPS.get(kind, set()) == set()
+    missing = lacks(kind, root) - GAPS.get(kind, set())
+    assert not missing, f"{kind} lacks {', '.join(sorted(missing))}: see `A new framework` in CONTRIBUTING.md"
     assert framework(kind).kind == kind
 
 

@@ -12,18 +12,8 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.paths import EXTENSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = {
-    "deepspeed": "ds_config.json",
-    "huggingface": "train.yaml",
-    "neox": "config.yml",
-    "accelerate": "accelerate.yaml",
-    "trl": "trl.yaml",
-    "llamafactory": "llamafactory.yaml",
-    "axolotl": "axolotl.yml",
-    "swift": "swift.yaml",
-    "verl": "verl.yaml",
-    "launch": "train.sh",
-}
+NAMES = {kind: f"{kind}.yaml" for kind in kinds()}
+NAMES.update(deepspeed="ds_config.json", huggingface="train.yaml", neox="config.yml", axolotl="axolotl.yml", launch="train.sh")
 LARGEST = 20_000  # bytes of a seed; a mutant of a larger one costs more than it shows
 
 

@@ -38,7 +38,7 @@ def test_every_command_is_looked_for_in_scripts():
     for launcher in launchers().values():
         for name in launcher.commands:
             assert is_command(name)
-            assert any(mark in name for mark in marks()), name
+            assert any(mark in name for mark in marks()), f"{name}: add it to `marks` or `words` of {type(launcher).__name__}"
 
 
 def test_every_launcher_can_be_parsed_and_names_known_kinds():

@@ -32,6 +32,13 @@ def test_any_text_can_be_reported(make, form, text):
 
 
 @each_case("form", FORMATS)
+def test_a_format_is_complete(root, form):
+    parsed = (root / "tests" / "hostile" / "test_reports.py").read_text(encoding="utf-8").partition("\nHOLDS = ")[2]
+    assert f'"{form}": ' in parsed, "add a function that parses the format to `HOLDS` in tests/hostile/test_reports.py"
+    assert f"{form}`" in (root / "docs" / "integrations.md").read_text(encoding="utf-8"), "name the format in docs/integrations.md, `CI`"
+
+
+@each_case("form", FORMATS)
 def test_a_report_is_a_function_of_the_findings(make, form):
     outcomes = [make.outcome([make.diagnostic("x", related="y", fix="z")])]
     assert render(form, outcomes) == render(form, outcomes)

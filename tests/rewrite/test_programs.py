@@ -161,6 +161,16 @@ def test_a_finding_is_where_the_value_is_written(tmp_path, monkeypatch, capsys):
     assert "`t.fp16` is true here (own.yaml:2)" in capsys.readouterr().out
 
 
+@each_case(("option", "status"), [("", 0), ("--gradient_accumulation_steps 8 ", 0), ("--gradient_accumulation_steps 2 ", 2)])
+def test_the_accumulation_for_a_config_that_is_not_in_the_project(fixed, option, status):
+    """DeepSpeed may use the one of `accelerate launch`, so it has to be that of the target."""
+    parsed = "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()"
+    line = f"accelerate launch --config_file ~/a.yaml {option}train.py --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n"
+    changed, said = fixed({"train.py": program(parsed), "run.sh": line}, "run.sh", status=status)
+    assert changed == ({} if status else {"run.sh": line.replace("steps 2", "steps 8")})
+    assert ("set it to 8, like that of the program, by hand" in said) == bool(status)
+
+
 def test_a_removed_key_of_a_config_file_is_renamed_there(fixed):
     files = {
         "train.py": program(OWN_JSON + "args = TrainingArguments(**cfg)"),

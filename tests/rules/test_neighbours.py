@@ -10,7 +10,7 @@ import pytest
 
 from cfglint.rules.catalogue import every_rule
 from cfglint.source import CfglintError
-from examples import NAMES, by_family, example_texts, kind_of, run_of
+from examples import by_family, example_texts, kind_of, name_of, run_of
 from records import check
 
 KEY = re.compile(r"^([\w.-]+):.*\n?(?:[ \t#-].*\n?|\n)*", re.MULTILINE)  # a key at the top level of YAML, with what is below it
@@ -86,7 +86,7 @@ def without_each_key(text, syntax):
 
 
 def syntax_of(rule, name):
-    return (name or rule.example.get("name") or NAMES[kind_of(rule)]).rpartition(".")[2]
+    return (name or name_of(rule.example, kind_of(rule))).rpartition(".")[2]
 
 
 def is_found(rule, texts, folder, facts):

@@ -11,6 +11,7 @@ from cfglint.cli import main
 from cfglint.findings.diagnostic import ERROR
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.run import allowed_releases
 from cfglint.run.allowed_releases import next_place, words
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
@@ -86,6 +87,13 @@ def test_explain_says_what_it_depends_on(check, capsys):
     main(["explain", "train.yaml", "--kind", "huggingface", "--strict-keys"])
     said = " ".join(capsys.readouterr().out.split())
     assert "Whether it would start is not known: it depends on the release of transformers, which is not pinned" in said
+
+
+def test_the_last_release_before_a_change_is_asked(monkeypatch):
+    monkeypatch.setattr(allowed_releases, "changed_places", lambda *asked: [0, 4, 9])
+    places = allowed_releases.places_to_ask(None, "trl", [f"1.{number}.0" for number in range(9)], "1.9.0")
+    assert {3, 8} <= set(places)
+    assert not {-1, 0} & set(places)
 
 
 def test_each_package_varies_by_itself(tmp_path, monkeypatch, capsys):

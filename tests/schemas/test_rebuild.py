@@ -619,6 +619,26 @@ def test_a_release_is_named_in_the_pages(kind):
         assert all("9.9.9" in line for line in changed)
 
 
+def test_a_new_kind_gets_its_rows(tmp_path, monkeypatch):
+    module = importlib.import_module("schema_merge")
+    for name in ("NOTES", "SCHEMAS", "ROOT"):
+        monkeypatch.setattr(module, name, tmp_path / name.lower())
+    texts = {
+        "notes/new.json": '{"head": {"title": "new configs", "x-framework": {"name": "newlib"}}}',
+        "schemas/trl.json": '{"x-framework": {"name": "trl", "version": "1.0"}}',
+        "root/README.md": "| kind |\n| `trl` | trl 1.0 |\n\n| `other` |\n",
+        "root/editors/schemas.md": "| `trl.json` | of trl | 1.0 |\n",
+        "root/pyproject.toml": "conformance = []\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    readme, page, project = module.named("new", "2.0").values()
+    assert readme == "| kind |\n| `trl` | trl 1.0 |\n| `new` | new configs | newlib 2.0 |\n\n| `other` |\n"
+    assert page == "| `trl.json` | of trl | 1.0 |\n| `new.json` | new configs | 2.0 |\n"
+    assert project == texts["root/pyproject.toml"]
+
+
 def test_the_newest_releases_are_those_of_the_schemas():
     module = importlib.import_module("schema_merge")
     assert module.releases() == module.RELEASES.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from cfglint.server import tool_answers
-from cfglint.server.tool_answers import NotAnswered, flags, shortened
+from cfglint.server.tool_answers import NotAnswered, answer, flags, shortened
 
 BAD = '{"train_batch_size": 1024, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
 
@@ -32,17 +32,17 @@ def test_a_long_text_says_how_much_is_left_out():
 def test_a_long_summary_leaves_room_for_the_findings(monkeypatch):
     printed = SimpleNamespace(returncode=1, stdout="found\n" * 20_000, stderr="said\n" * 20_000)
     monkeypatch.setattr(tool_answers.subprocess, "run", lambda *words, **options: printed)
-    lines = tool_answers.answer(["check", "."]).splitlines()
+    lines = answer("check", ["."]).splitlines()
     assert 0.8 < lines.count("said") * len("said") / (lines.count("found") * len("found")) < 1.25
 
 
 def test_a_check_and_a_fix_that_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ds.json").write_text(BAD)
-    found = tool_answers.check(["ds.json"], flags(gpus=8))
+    found = answer("check", ["ds.json"], gpus=8)
     assert "error BAT001" in found
     assert found.endswith("cfglint: 1 file checked; 1 error; 1 fixable with `cfglint fix`")
-    diff = tool_answers.fix(["ds.json"], flags(gpus=8, global_batch=1024))
+    diff = answer("fix", ["ds.json"], diff=True, gpus=8, global_batch=1024)
     assert '+{"train_batch_size": 1024, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 32}' in diff
     assert (tmp_path / "ds.json").read_text() == BAD
 
@@ -50,10 +50,10 @@ def test_a_check_and_a_fix_that_writes_nothing(tmp_path, monkeypatch):
 def test_a_path_is_never_an_option(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NotAnswered, match="no such file or folder: --output=x"):
-        tool_answers.check(["--output=x"], [])
+        answer("check", ["--output=x"])
 
 
 def test_the_reason_why_a_command_could_not_do_its_job(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NotAnswered, match="expected a positive integer"):
-        tool_answers.check(["."], ["--gpus=none"])
+        answer("check", ["."], gpus="none")

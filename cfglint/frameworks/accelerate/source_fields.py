@@ -11,7 +11,7 @@ import ast
 import contextlib
 
 from cfglint.source.annotations import Any, Callable, Iterable
-from cfglint.source.python.package import Module, SourceError, Tree, finder
+from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,11 +74,7 @@ def fact(raw: Raw, *, required: bool = False) -> Fact:
 
 def enum(tree: Tree, name: str) -> ast.ClassDef:
     """An Enum class of accelerate."""
-    module = tree.file(ENUM_FILE)
-    found = module.definitions.get(name)
-    if not isinstance(found, ast.ClassDef):
-        raise SourceError(f"{module.path}: class {name} is missing")
-    return found
+    return tree.file(ENUM_FILE).class_named(name)
 
 
 find = finder("accelerate", "accelerate", FILE)
@@ -89,10 +85,7 @@ def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:
     module = tree.file(FILE)
     found: dict[str, Raw] = {}
     for name in classes:
-        definition = module.definitions.get(name)
-        if not isinstance(definition, ast.ClassDef):
-            raise SourceError(f"{module.path}: class {name} is missing")
-        for key, raw in own_fields(module, definition).items():
+        for key, raw in own_fields(module, module.class_named(name)).items():
             found.setdefault(key, raw)
     return found
 
@@ -105,17 +98,16 @@ def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
 def own_fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
     """The fields that a class itself declares."""
     fields: dict[str, Raw] = {}
-    for statement in definition.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            raw = readable(module, statement.annotation)
-            if statement.value is not None:
-                with contextlib.suppress(SourceError):  # a default that the source computes is not known
-                    raw["default"] = module.constant(statement.value)
-            if statement.value is not None and raw.get("default", "") is None and isinstance(raw["type"], str):
-                raw["type"] = [raw["type"], "null"]
-            if statement.value is None:
-                raw["required"] = True
-            fields[statement.target.id] = raw
+    for name, statement in annotated(definition):
+        raw = readable(module, statement.annotation)
+        if statement.value is not None:
+            with contextlib.suppress(SourceError):  # a default that the source computes is not known
+                raw["default"] = module.constant(statement.value)
+        if statement.value is not None and raw.get("default", "") is None and isinstance(raw["type"], str):
+            raw["type"] = [raw["type"], "null"]
+        if statement.value is None:
+            raw["required"] = True
+        fields[name] = raw
     return fields
 
 

@@ -12,7 +12,7 @@ import json
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue
-from cfglint.source.python.package import Module, SourceError, Tree, finder
+from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ find = finder("axolotl", "axolotl", MODULE, OLD_MODULE)
 def read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:
     reading = SourceReading(tree)
     module = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
-    found = reading.fields(module, reading.model(module, CLASS))
+    found = reading.fields(module, module.class_named(CLASS))
     for plugin, (owner, arguments) in plugins(tree).items():
         for name, raw in reading.fields(owner, arguments).items():
             found.setdefault(name, {**raw, "x-plugin": plugin})
@@ -107,13 +107,6 @@ class SourceReading(Record):
     tree: Tree
     models: dict[str, dict[str, Raw]] = {}
 
-    def model(self, module: Module, name: str) -> ast.ClassDef:
-        """A class of a module; SourceError when it is missing."""
-        definition = module.definitions.get(name)
-        if not isinstance(definition, ast.ClassDef):
-            raise SourceError(f"{module.path}: class {name} is missing")
-        return definition
-
     def fields(self, module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
         """The fields of a model with those that it inherits; a class overrides its bases, an earlier base the later ones."""
         found: dict[str, Raw] = {}
@@ -122,12 +115,10 @@ class SourceReading(Record):
                 owner = module.definition_of(base)
                 if owner is not None and isinstance(owner[1], ast.ClassDef):
                     found.update(self.fields(owner[0], owner[1]))
-        for statement in definition.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                annotation = ast.unparse(statement.annotation)
-                if not annotation.startswith("ClassVar") and statement.target.id != "model_config":
-                    name, raw = self.field(module, statement, statement.target.id)
-                    found[name] = raw
+        for attribute, statement in annotated(definition):
+            if not ast.unparse(statement.annotation).startswith("ClassVar") and attribute != "model_config":
+                name, raw = self.field(module, statement, attribute)
+                found[name] = raw
         return found
 
     def field(self, module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:
@@ -383,7 +374,7 @@ def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]
     """(section -> field -> fact, model -> further name -> name, the models that refuse other keys)."""
     reading = SourceReading(tree)
     source = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
-    own = reading.fields(source, reading.model(source, CLASS))
+    own = reading.fields(source, source.class_named(CLASS))
     found: Sections = {"": {name: fact(raw) for name, raw in own.items()}}
     for plugin, (owner, arguments) in plugins(tree).items():
         added = {name: fact(raw) for name, raw in reading.fields(owner, arguments).items() if name not in own}

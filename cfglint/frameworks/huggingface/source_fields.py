@@ -6,7 +6,7 @@ import ast
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigValue
-from cfglint.source.python.package import Module, SourceError, Tree, finder, pairs
+from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,13 +103,10 @@ def enum_of(module: Module, name: ast.Name) -> list[ConfigValue]:
 def facts(tree: Tree) -> dict[str, Raw]:
     """Field -> what the source says of it, in the order of the class."""
     module = tree.file(MODULE)
-    definition = module.definitions.get("TrainingArguments")
-    if not isinstance(definition, ast.ClassDef):
-        raise SourceError(f"{module.path}: class TrainingArguments is missing")
+    definition = module.class_named("TrainingArguments")
     fields: dict[str, Raw] = {}
-    for statement in definition.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            fields.update(field_of(module, statement, statement.target.id))
+    for name, statement in annotated(definition):
+        fields.update(field_of(module, statement, name))
     if "optim" in fields:
         fields["optim"].setdefault("default", default_optimizer(definition))
     return fields

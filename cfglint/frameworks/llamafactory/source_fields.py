@@ -9,7 +9,7 @@ import ast
 
 from cfglint.frameworks.huggingface.source_fields import PLAIN, SEQ2SEQ, alternatives, constant, enum_of, field_options, json_type
 from cfglint.source.annotations import Any, Callable, ConfigValue, Mapping
-from cfglint.source.python.package import Module, SourceError, Tree, finder
+from cfglint.source.python.package import Module, Tree, annotated, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ def arguments(tree: Tree, noted: Mapping[str, Raw]) -> dict[str, Fact]:
         if not (tree.root / file).exists():
             continue  # before 0.9.2 the trainer's class is transformers' own
         source = tree.file(file)
-        definition = source.definitions.get(name)
-        if not isinstance(definition, ast.ClassDef):
-            raise SourceError(f"{source.path}: class {name} is missing")
-        found.update(fields(source, definition, noted))
+        found.update(fields(source, source.class_named(name), noted))
     return found
 
 
@@ -121,10 +118,9 @@ def fields(source: Module, definition: ast.ClassDef, noted: Mapping[str, Raw]) -
                 continue
             raise source.refuse(base, "a base class without a rule")
         found.update(fields(located[0], located[1], noted))
-    for statement in definition.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            for name, raw in field_of(source, statement, statement.target.id).items():
-                found[name] = fact({**raw, **noted.get(name, {})})
+    for attribute, statement in annotated(definition):
+        for name, raw in field_of(source, statement, attribute).items():
+            found[name] = fact({**raw, **noted.get(name, {})})
     return found
 
 

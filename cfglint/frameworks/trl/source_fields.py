@@ -11,7 +11,7 @@ import ast
 
 from cfglint.frameworks.huggingface.source_fields import constant, listed, made
 from cfglint.source.annotations import Any, Callable, ConfigValue
-from cfglint.source.python.package import Module, Tree, finder
+from cfglint.source.python.package import Module, Tree, annotated, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,14 +118,8 @@ def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
                     continue
                 raise module.refuse(base, "a base class that is not in the package")
             found.update(fields(inherited[0], inherited[1]))
-    for statement in definition.body:
-        if (
-            isinstance(statement, ast.AnnAssign)
-            and isinstance(statement.target, ast.Name)
-            and "ClassVar" not in ast.unparse(statement.annotation)
-        ):
-            found[statement.target.id] = _field(module, statement)
-    return found
+    own = {name: _field(module, each) for name, each in annotated(definition) if "ClassVar" not in ast.unparse(each.annotation)}
+    return {**found, **own}
 
 
 def _field(module: Module, statement: ast.AnnAssign) -> Raw:

@@ -158,7 +158,7 @@ def run(
     outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, home: str = "", full: bool = True, listed: bool = True
 ) -> RunView:
     """The view of one outcome; `only` are the findings to show if not all, `home` is the anchor of the element around them."""
-    shown = only if only is not None else [each for each in outcome.diagnostics if not each.suppressed]
+    shown = only if only is not None else outcome.open_findings
     shown = sorted(shown, key=lambda each: SEVERITIES.index(each.severity))
     source = sources(outcome, anchor, shown, full) if listed else []
     anchors = {each.file: each.anchor for each in source}

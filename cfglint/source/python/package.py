@@ -40,6 +40,13 @@ def pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
     return [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
 
 
+def annotated(definition: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:
+    """(name, statement) of the annotated attributes of a class."""
+    for statement in definition.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id, statement
+
+
 class Module:
     """One source file: its definitions, constants and imports."""
 
@@ -107,6 +114,13 @@ class Module:
             if found is not None:
                 return found
         return None
+
+    def class_named(self, name: str) -> ast.ClassDef:
+        """A class of the module; SourceError when it is missing."""
+        definition = self.definitions.get(name)
+        if not isinstance(definition, ast.ClassDef):
+            raise SourceError(f"{self.path}: class {name} is missing")
+        return definition
 
     def place(self, node: ast.AST) -> str:
         """`config.py:12`, for messages."""

@@ -6,6 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks.neox._tables import FIELDS
+from cfglint.frameworks.neox.rules.fields import converted
 from cfglint.run.checked import CheckedRun
 
 PLAIN = "AttributeError: type object '{}' has no attribute '__origin__'"
@@ -26,6 +27,23 @@ def errors(run):
 
 def warnings(run):
     return {each.code for each in run.diagnostics if each.severity == "warning"}
+
+
+@each_case(
+    ("expected", "value", "written"),
+    [
+        ("bool", "True", True),
+        ("bool", "off", None),
+        ("bool", 1, True),
+        ("bool", 2, None),
+        ("int", 4.0, 4),
+        ("int", 4.5, None),
+        ("float", "1e-4", 0.0001),
+        ("int", "nan", None),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_converted_if_nothing_is_lost(expected, value, written):
+    assert (converted(expected, value), type(converted(expected, value))) == (written, type(written))
 
 
 def test_sound_config_is_silent(runs):

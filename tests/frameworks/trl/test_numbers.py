@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 HEAD = "output_dir: out\ndataset_name: d\nnum_train_epochs: 2\n"
 BATCH = "per_device_train_batch_size: {}\ngradient_accumulation_steps: {}\n"
 
@@ -34,6 +36,23 @@ def test_other_trainers_step_as_the_trainer_does(trl):
     for trainer in ("sft", "dpo", "kto", "reward"):
         numbers = trl(HEAD + BATCH.format(4, 2), trainer, 8, 2500).resolved
         assert (numbers["global_batch"], numbers["steps_per_epoch"], numbers["total_steps"]) == (64, 40, 80)
+
+
+@each_case(
+    ("trainer", "line", "name", "before", "since"),
+    [
+        ("sft", "max_seq_length: 512", "max_length", "0.15.2", "0.16.0"),
+        ("sft", "use_liger: true", "use_liger_kernel", "0.14.0", "0.15.0"),
+        ("dpo", "use_liger_loss: true", "use_liger_kernel", "0.24.0", "0.25.0"),
+        ("kto", "use_liger_loss: true", "use_liger_kernel", "0.24.0", "0.25.0"),
+        ("grpo", "use_liger_loss: true", "use_liger_kernel", "0.24.0", "0.25.0"),
+        ("rloo", "rloo_k: 512", "num_generations", "0.21.0", "0.22.0"),
+    ],
+)
+def test_the_value_of_an_old_name_is_stored_under_the_new_one(trl, trainer, line, name, before, since):
+    old, new = (trl(f"{HEAD}{line}\n", trainer, release=release).configs[0].arguments for release in (before, since))
+    assert new[name] in (512, True)
+    assert not old.known(name) or old[name] not in (512, True)
 
 
 def test_packing_leaves_the_length_unknown(trl):

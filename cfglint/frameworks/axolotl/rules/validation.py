@@ -5,7 +5,7 @@ The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rule
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Example, Finding, config_error, rule_of
+from cfglint.findings.rule import Example, ExampleFacts, Finding, config_error, rule_of
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.refusals import (
@@ -33,10 +33,6 @@ from cfglint.frameworks.axolotl.refusals import (
 )
 from cfglint.frameworks.axolotl.rules import BASE
 from cfglint.source.annotations import Callable, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
 
 NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the launch line may supply if the file is not the complete run
 

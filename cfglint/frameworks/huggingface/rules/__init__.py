@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import ExampleFacts
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
@@ -11,7 +12,6 @@ from cfglint.frameworks.huggingface.fields import has_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Severity
 
 OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import ARGUMENT, LAUNCH, Example, Finding, info, load_error, warning
+from cfglint.findings.rule import ARGUMENT, LAUNCH, Example, ExampleFacts, Finding, info, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks._releases import RELEASES
@@ -12,10 +12,6 @@ from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import SCALAR, Node
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
 
 TRAINER = "--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --bf16 True --save_strategy no"
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding
+from cfglint.findings.rule import ExampleFacts, Finding
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Severity
 
 KIND: ExampleFacts = {"kind": "llamafactory"}

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error
+from cfglint.findings.rule import Example, ExampleFacts, Finding, config_error
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.rules import BASE, KIND, certainty, conflict
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
 
 TEMPLATE_REQUIRED = Releases((), (0, 9, 2))
 SLOW_TOKENIZER_REQUIRED = Releases((), (0, 9, 5))

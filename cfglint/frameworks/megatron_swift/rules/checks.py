@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding, config_error
+from cfglint.findings.rule import ExampleFacts, Finding, config_error
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.swift.rules import (
     arguments,  # noqa: F401
     failing,
 )
 from cfglint.source.annotations import Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
 
 LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}
 BASE = "megatron sft --model org/model --dataset data.jsonl"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import ExampleFacts
 from cfglint.frameworks.neox import KIND
 from cfglint.frameworks.neox.config import NeoXConfig
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
 
 RUN: ExampleFacts = {"kind": KIND, "gpus": 8}  # the facts of the examples
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding
+from cfglint.findings.rule import ExampleFacts, Finding
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Kind
 
 EVERY: tuple[Kind, ...] = ("swift", "megatron_swift")

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Example, Text, config_error, rule_of
+from cfglint.findings.rule import Example, ExampleFacts, Text, config_error, rule_of
 from cfglint.frameworks.swift.rules import BASE, GRPO, LINE, OLDER, RLHF, failing
 from cfglint.source.annotations import Callable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
 
 
 def check_of(

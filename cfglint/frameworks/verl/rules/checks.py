@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, Rule, Text, config_error, first_step_error, init_error, rule_of
+from cfglint.findings.rule import Example, ExampleFacts, Finding, Rule, Text, config_error, first_step_error, init_error, rule_of
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.rules.composition import BASE, LINE, RUN
 from cfglint.source.annotations import Callable, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
 
 ACTOR = "actor_rollout_ref.actor"
 ROLLOUT = "actor_rollout_ref.rollout"

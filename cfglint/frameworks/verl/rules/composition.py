@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Example, Finding, config_error, load_error
+from cfglint.findings.rule import KEY, Example, ExampleFacts, Finding, config_error, load_error
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
@@ -12,7 +12,6 @@ from cfglint.source.hydra.overrides import ADD, DELETE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Severity
 
 SHOWN = 3  # keys that a message names

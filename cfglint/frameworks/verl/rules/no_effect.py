@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import KEY, LAUNCH, Example, Finding, info, warning
+from cfglint.findings.rule import KEY, LAUNCH, Example, ExampleFacts, Finding, info, warning
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.verl.config import VerlConfig
@@ -10,10 +10,6 @@ from cfglint.frameworks.verl.rules.composition import BASE, ESTIMATOR, LINE
 from cfglint.frameworks.verl.sizes import ACTOR, BATCH, CRITIC, DYNAMIC, MICRO, MINI, REF, ROLLOUT, SAMPLES, uses_critic, uses_reference
 from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.source.annotations import Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import ExampleFacts
 
 ENGINES = (0, 8)  # the first release whose workers are built on engines
 OLD: ExampleFacts = {"kind": "launch", "target": {"verl": "0.7.1"}}
