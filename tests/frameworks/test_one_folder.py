@@ -70,6 +70,7 @@ def named(text):
     tree = ast.parse(text)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     docs = {id(each.body[0].value) for each in ast.walk(tree) if isinstance(each, documented) and isinstance(each.body[0], ast.Expr)}
+    docs |= {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.keyword) and each.arg == "source"}  # of a rule
     return any(NAMES.search(word) for node in ast.walk(tree) if id(node) not in docs for word in words(node))
 
 
