@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from asked_release import ask, asked_by
+from cfglint.run.checked import CheckedRun
 
 ROOT = Path(__file__).resolve().parent.parent
 UPDATE = "CFGLINT_UPDATE"  # set: expected outputs are rewritten with what is printed now
@@ -35,6 +36,15 @@ SLOW = (
     *("server/test_language_server.py", "server/test_neovim.py", "test_action_runner.py", "test_benchmarks.py"),
     *("test_ci_examples.py", "test_docs.py", "test_site.py", "test_package.py", "test_precommit.py"),
 )
+
+
+def described(run):
+    """A run in a failed assertion: its files and findings."""
+    found = [f"{each.code} {each.severity} {each.message}" for each in run.diagnostics]
+    return f"<{' '.join(each.path for each in run.documents)}: {'; '.join(found) or 'no findings'}>"
+
+
+CheckedRun.__repr__ = described
 
 
 @cache

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, OTHER, STAGES, Diagnostic, Outcome, Place
+from cfglint.findings.rule import BY_CODE
+from cfglint.frameworks import framework
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
-from cfglint.source.document import LIMIT
+from cfglint.source.document import LIMIT, Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,10 +95,7 @@ class CheckedRun(LoadedRun):
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages, of which only the places of the findings matter."""
-        run = CheckedRun(self.documents, self.kinds, self.given.replace(target={**self.given.target, **target}))
-        for config in run.configs:
-            config.without_remedies = True
-        return run
+        return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **target}))
 
     def with_facts(self, facts: LaunchFacts) -> CheckedRun:
         """The same files with other facts."""
@@ -211,6 +211,43 @@ class CheckedRun(LoadedRun):
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
         )
+
+
+class RunAtOtherRelease(CheckedRun):
+    """A run of which only the places of the findings matter. The configs that the consumer's adds are loaded for rules about them."""
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
+        self.has_nested_configs = kinds[0] == LAUNCH
+        super().__init__(documents, kinds, facts)
+        for config in self.configs:
+            config.without_remedies = True
+
+    def nested_configs(self, consumer: Config) -> list[Config]:
+        """The configs of a launch line; none of a file as yet."""
+        return super().nested_configs(consumer) if self.has_nested_configs else []
+
+    def errors(self) -> list[Diagnostic]:
+        """The errors of all configs."""
+        self.attempt("the nested configs", self._load_nested, None)
+        return super().errors()
+
+    def _found_by(self, code: str) -> list[Diagnostic]:
+        if not all(rule.kinds and not any(map(may_be_nested, rule.kinds)) for rule in BY_CODE[code]):
+            self._load_nested()
+        return super()._found_by(code)
+
+    def _load_nested(self) -> None:
+        if self.has_nested_configs:
+            return
+        self.has_nested_configs = True
+        for config in self.nested_configs(self.configs[0]):
+            config.without_remedies = True
+            self.configs.append(config)
+
+
+def may_be_nested(kind: str) -> bool:
+    """Whether configs of a kind are added to runs by those of other kinds."""
+    return framework(kind).is_engine or framework(kind).is_launcher
 
 
 def is_early(each: Diagnostic) -> bool:

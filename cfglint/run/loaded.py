@@ -60,7 +60,7 @@ class LoadedRun:
             consumer = framework(self.kinds[0])
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts, self.documents[0].path)))
             config = consumer.config(self.documents, self.kinds, self.facts)
-            self.configs = [config, *config.nested_configs()]
+            self.configs = [config, *self.nested_configs(config)]
             if config.own_gpus is not None:
                 self.facts = self.facts.replace(gpus=config.own_gpus)
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
@@ -70,6 +70,10 @@ class LoadedRun:
                 self.configs += [line, *line.nested_configs()]
         except Exception as error:
             self.bugs.append((f"reading {self.kinds[0]}", error))
+
+    def nested_configs(self, consumer: Config) -> list[Config]:
+        """The configs that the consumer's adds to the run."""
+        return consumer.nested_configs()
 
     @property
     def launch(self) -> Launch:

@@ -159,6 +159,11 @@ def test_what_limits_the_rows_and_the_spelling_of_a_name_are_assumptions(of_line
     assert assumed in memory["assumed"]
 
 
+def test_longer_passages_of_contrastive_training_need_more(of_line):
+    line = f"{LINE} --model_name_or_path BAAI/bge-m3 --query_max_len 32 --passage_max_len"
+    assert of_line(f"{line} 256")["peak_gib"] > of_line(f"{line} 128")["peak_gib"]
+
+
 def test_every_passage_of_a_cross_encoder_is_a_row(of_line):
     line = f"{LINE} --model_name_or_path google/electra-base-discriminator"
     alone, eight = of_line(line), of_line(f"{line} --train_n_passages 8")

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from cfglint.cli import main
-from cfglint.project.policy_schema import MOST_TIMEOUTS, PolicySchemaError, PolicySchemas
+from cfglint.project.policy_schema import DEEPEST, MOST_TIMEOUTS, PolicySchemaError, PolicySchemas, plain
 
 POLICY = {
     "properties": {
@@ -137,6 +137,16 @@ def test_a_missing_schema_is_exit_2(project):
     status, _, told = project({"cfglint.toml": 'policy-schema = "none.json"\n', "train.yaml": GOOD}, "train.yaml")
     assert status == 2
     assert "none.json" in told
+
+
+def test_what_is_nested_beyond_the_limit_is_null():
+    value = []
+    for _ in range(3_000):
+        value = [{"a": value}]
+    found = plain(value)
+    for _ in range(DEEPEST):
+        found = found["a"] if isinstance(found, dict) else found[0]
+    assert found in ([None], {"a": None})
 
 
 @pytest.mark.parametrize("value", ['["a.json"]', "{ deepspeed = 3 }", '{ nokind = "a.json" }'])

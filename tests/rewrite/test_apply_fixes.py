@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.rewrite.apply_fixes import apply_fixes
+from cfglint.rewrite.apply_fixes import _is_taken, apply_fixes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source import edit
@@ -161,6 +161,23 @@ def test_many_fixes_of_a_file_take_one_parse(monkeypatch):
     done = apply_fixes(run, unsafe=True)
     assert (len(done.titles), len(done.changed), len(parsed)) == (200, 200, 1)
     assert done.texts["train.yaml"] == run.documents[0].text.replace("None", "null")
+
+
+@each_case(
+    ("taken", "span", "expected"),
+    [
+        ([("a", 10, 20)], ("a", 12, 15), True),
+        ([("a", 10, 20)], ("a", 5, 30), True),
+        ([("a", 10, 20)], ("a", 15, 30), True),
+        ([("a", 10, 20)], ("a", 5, 12), True),
+        ([("a", 10, 20)], ("a", 20, 25), True),  # they touch
+        ([("a", 10, 20)], ("a", 21, 25), False),
+        ([("a", 10, 20)], ("b", 12, 15), False),
+        ([("a", 1, 2), ("a", 10, 20)], ("a", 4, 8), False),
+    ],
+)
+def test_of_two_fixes_at_one_place_the_second_waits(taken, span, expected):
+    assert _is_taken(span, taken) is expected
 
 
 def test_a_refused_fix_does_not_keep_the_others_back(monkeypatch):

@@ -204,3 +204,16 @@ def test_a_stated_framework_leaves_the_transformers_that_it_accepts(tmp_path, mo
     assert [(each["severity"], each.get("since", {}).get("transformers")) for each in found if each["severity"] != "info"] == [
         (severity, since)
     ]
+
+
+def test_the_engine_of_a_run_at_another_release_is_loaded_for_rules_that_look_at_it(tmp_path):
+    (tmp_path / "ds.json").write_text('{"zero_optimization": {"stage": 2, "overlap_com": true}, "train_micro_batch_size_per_gpu": "auto"}')
+    (tmp_path / "train.yaml").write_text(TRAINER + "deepspeed: ds.json\nevaluation_strategy: steps\n")
+    ((_, run),) = Discovery(LaunchFacts()).each([str(tmp_path / "train.yaml")])
+    kinds = [config.kind for config in run.configs]
+    other = run.at({"transformers": "4.57.6"})
+    assert other.findings_of("HFT006") == []
+    assert [config.kind for config in other.configs] == kinds[:1]
+    assert other.errors()
+    assert [config.kind for config in other.configs] == kinds == ["huggingface", "deepspeed"]
+    assert all(config.without_remedies for config in other.configs)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
+import weakref
 
 import pytest
 
@@ -237,3 +239,29 @@ def test_the_parser_of_a_section_may_be_one_of_yaml_1_2(project, head, codes):
     project(train_dot_yaml=text)
     [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
     assert [each.code for each in run.diagnostics] == codes
+
+
+@each_case(
+    ("name", "text"),
+    [
+        ("ds.json", DEEPSPEED.replace("4", '"x"')),
+        ("train.yaml", TRAINER.replace("4", "[1]")),
+        ("axolotl.yaml", "base_model: x\nmicro_batch_size: y\ndatasets: [{path: a, type: alpaca}]\nadapter: lora\nsample_packing: true\n"),
+        (
+            "neox.yml",
+            '{"pipe_parallel_size": 1, "model_parallel_size": 1, "num_layers": 2, "train_micro_batch_size_per_gpu": "x"}\n',
+        ),
+    ],
+)
+def test_a_run_is_freed_without_the_garbage_collector(project, name, text):
+    project(**{name.replace(".", "_dot_"): text})
+    gc.collect()
+    gc.disable()
+    try:
+        run = next(run for _, run in Discovery(LaunchFacts()).each([name]))
+        assert any(each.severity == "error" for each in run.diagnostics)
+        config = weakref.ref(run.configs[0])
+        del run
+        assert config() is None
+    finally:
+        gc.enable()

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.rule import KEY, Rule
 from cfglint.frameworks.base import FORK_KEYS
+from cfglint.frameworks.neox.derive import Attention, Derived
 from cfglint.frameworks.neox.merge import MergedFiles
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.neox.derive import Attention, Derived
 
 
 class NeoXConfig(MergedFiles):
@@ -38,8 +35,6 @@ class NeoXConfig(MergedFiles):
     @property
     def derived(self) -> Derived:
         """The values that the framework computes when it builds its arguments."""
-        from cfglint.frameworks.neox.derive import Derived
-
         if self._expanded is None:
             self._expanded = []
         return Derived(self, self._expanded)

@@ -255,6 +255,11 @@ class TestParallel:
         assert runs.errors({"expert_parallel": {"enabled": False, **values}}) == []
 
 
+def test_a_secondary_partition_of_two_needs_an_even_number_of_gpus(runs):
+    values = {**zero(3, zero_hpz_partition_size=2), **ADAM, "train_batch_size": 12}
+    assert [runs.errors(values, gpus=gpus) for gpus in (3, 4)] == [["DSP018"], []]
+
+
 class TestFragments:
     """A file that may be a part of a run: nothing that someone else can bring is an error."""
 

@@ -76,11 +76,11 @@ def test_the_schedule_of_a_run_of_unknown_length_is_filled_with_some_number(pair
     """The Trainer will know the length: nothing is left over for DeepSpeed."""
     params = {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_min_lr": "auto", "warmup_max_lr": "auto"}
     optimizer = {"type": "AdamW", "params": {"lr": "auto"}}
-    run = pair(examples=None, optimizer=optimizer, scheduler={"type": "WarmupDecayLR", "params": params})
+    run = pair("warmup_steps: 0.1\n", examples=None, optimizer=optimizer, scheduler={"type": "WarmupDecayLR", "params": params})
     assert run.verdict == "accept"
     filled = run.configs[1].values["scheduler"]["params"]
     assert all(isinstance(value, int | float) for value in filled.values())
-    assert filled["warmup_num_steps"] == 1
+    assert filled["warmup_num_steps"] == 1 < filled["total_num_steps"]
 
 
 def test_all_mismatches_are_said_at_their_places(pair):

@@ -45,6 +45,7 @@ def test_up_to_0_19_0_only_the_micro_batch_divides_a_generation(trl, codes, rele
         ("grpo", "loss_type: vespo", {"0.29.1": ["TRL051"], "1.0.0": []}),
         ("dpo", "loss_type: aot\nuse_weighting: true", {"0.28.0": [], "0.29.0": ["TRL050"]}),
         ("dpo", "loss_type: exo_pair\nlabel_smoothing: 0", {"0.28.0": [], "0.29.0": ["TRL050"]}),
+        ("dpo", "loss_type: kto_pair", {"0.9.6": ["TRL050"], "0.28.0": ["TRL050"], "0.29.0": ["TRL051"]}),
         ("dpo", "loss_type: hinge\nuse_liger_loss: true", {"0.24.0": ["TRL064"]}),
         ("dpo", "loss_type: apo_zero\nuse_liger_loss: true", {"0.24.0": []}),
     ],

@@ -56,6 +56,11 @@ def test_samples_and_updates_of_a_step(checked, release, numbers):
     assert (resolved["global_batch"], resolved["rollout_n"], resolved["samples_per_step"]) == (1024, 5, 5120)
 
 
+@each_case(("release", "steps"), [("0.4.0", 19), ("0.8.0", 19), ("0.9.1", 9)])
+def test_the_loader_draws_its_own_number_of_prompts_before_0_9(checked, release, steps):
+    assert checked(f"{LINE} +data.gen_batch_size=512", release).resolved["steps_per_epoch"] == steps
+
+
 def test_config_files_of_another_package_may_have_any_key(checked):
     words = f"hydra.searchpath=[pkg://other.config] {ACTOR}.engine.tp=2"
     found = checked(f"{LINE} {words}")

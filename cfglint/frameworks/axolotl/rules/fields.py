@@ -188,7 +188,7 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
 def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
     """The written keys that no model has, each with a suggestion."""
     refused = [path for refusal in config.validation.refusals for path in refusal.paths]
-    found: list[tuple[Setting, str | None]] = []
+    found: list[Setting] = []
     for path in config.validation.dropped:
         key = path[-1]
         if tuple(map(str, path)) in refused:
@@ -197,8 +197,10 @@ def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
             continue
         setting = config.place(path)
         if setting.written and setting.value is not None:
-            found.append((setting, suggestion(config, path, key)))
-    return found
+            found.append(setting)
+    if config.without_remedies and len(found) < FORK_KEYS:  # else the suggestions decide which of them are reported as one
+        return [(each, None) for each in found]
+    return [(each, suggestion(config, each.path, str(each.path[-1]))) for each in found]
 
 
 def other_releases(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
