@@ -143,10 +143,8 @@ def test_a_bug_in_one_comparison_keeps_the_others(stage, folder, monkeypatch, ca
         (folder / side).mkdir()
         (folder / side / "bad.json").write_text(BAD, encoding="utf-8")
         (folder / side / "good.yaml").write_text(GOOD.replace("4", batch), encoding="utf-8")
-    if stage == "consequences":
-        break_down(monkeypatch, consequences, "consequences_of", within="run")
-    else:
-        break_down(monkeypatch, compare, stage)
+    owner, name = (consequences, "consequences_of") if stage == "consequences" else (compare, stage)
+    break_down(monkeypatch, owner, name, within="run")
     assert main(["diff", "old", "new", "--gpus", "2", "--format", "json"]) == 2
     changes = {change["files"][0]: change for change in json.loads(capsys.readouterr().out)["changes"]}
     assert [each["code"] for each in changes["new/bad.json"]["new"]] == ["INT000"]
