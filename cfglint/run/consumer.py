@@ -82,8 +82,8 @@ def leave_out_flag(command: CommandDocument) -> None:
 
 
 def has_bare_flag(command: Document) -> bool:
-    """Whether a line has `--deepspeed` without a value."""
-    return "deepspeed" in command.words and not command.words["deepspeed"]
+    """Whether a line has `--deepspeed` without a value, and not with an unknown one."""
+    return command.words.get("deepspeed") == []
 
 
 def has_trainers_own(command: CommandDocument) -> bool:

@@ -557,3 +557,10 @@ def test_a_flag_beside_a_file_of_arguments_is_the_programs_own(tmp_path, monkeyp
     (tmp_path / "ds.json").write_text('{"train_batch_size": "auto", "zero_optimization": {"stage": 1}}')
     (tmp_path / "run.sh").write_text("deepspeed --num_gpus 8 $1/train.py own.json --deepspeed --deepspeed_config ds.json\n")
     assert [each.code for each in cfglint.check("run.sh").diagnostics if each.severity == "error"] == []
+
+
+@pytest.mark.parametrize(("given", "kept"), [("--deepspeed", False), ("--deepspeed $CONFIG", True)])
+def test_a_deepspeed_argument_with_an_unknown_value_is_no_bare_flag(tmp_path, given, kept):
+    (tmp_path / "run.sh").write_text(f"CONFIG=$1\ndeepspeed --num_gpus 8 $2/train.py --output_dir out --num_train_epochs 3 {given}\n")
+    (run,) = cfglint.check(str(tmp_path / "run.sh")).runs
+    assert ("deepspeed" in run.launch["arguments"]) == kept
