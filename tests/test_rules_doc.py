@@ -51,7 +51,7 @@ def of_examples(findings):
         if takes_exceptions(rule) and raised and {*raised} != {rule.raises}:
             exceptions.append((rule.code, raised))
         if takes_remedies(rule):
-            texts = [each.help or (each.fix.title if each.fix else "") for each in found]
+            texts = [each.help or (f"in the example, {each.fix.title}" if each.fix else "") for each in found]
             remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", text) for text in texts if text))))
     return recorded(exceptions, remedies)
 
