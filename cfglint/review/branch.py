@@ -280,8 +280,8 @@ def bytes_of(source: FileSource, name: str) -> bytes:
 
 
 def texts(source: FileSource, names: Iterable[str]) -> dict[str, str]:
-    """The contents of files by their names."""
-    return {name: bytes_of(source, name).decode("utf-8", "replace") for name in names}
+    """The contents of files by their names, in order: of equal ones the first is paired first, in every process."""
+    return {name: bytes_of(source, name).decode("utf-8", "replace") for name in sorted(names)}
 
 
 def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:

@@ -339,3 +339,18 @@ def test_runs_that_change_in_the_same_way_are_one_entry_of_the_text(checkout, re
     text, report = reviewed()
     assert text.splitlines()[:2] == ["a.yaml", "  and in the same way: b.yaml"]
     assert len(report["changes"]) == 2
+
+
+def test_equal_files_that_move_are_paired_in_the_order_of_their_names(checkout):
+    """Not in the order of a set, which differs from process to process."""
+    moves = dict(zip("abcdefgh", "stuvwxyz", strict=True))
+    checkout.write(**{f"{name}__json": ENGINE for name in moves})
+    checkout.commit()
+    checkout.git("checkout", "-q", "-b", "topic")
+    for old, new in moves.items():
+        checkout.git("mv", f"{old}.json", f"{new}.json")
+    checkout.commit()
+    with GitRepository() as repository:
+        branch = Branch(repository, repository.merge_base("main", "HEAD"), COMMITTED)
+        branch.compare()
+    assert branch.renamed == {f"{new}.json": f"{old}.json" for old, new in moves.items()}
