@@ -41,7 +41,11 @@ NODES = {"num_gpus_per_node": 8, "max_train_batch_size": 1000, "micro_batch_size
     [
         ({"max_train_batch_size": 2000, "micro_batch_sizes": [1, 2]}, 8, (1680, 2, 105)),
         ({"max_train_batch_size": 2000, "micro_batch_sizes": [8, 12, 16, 17], **OLDER}, 16, (1920, 12, 10)),
-        ({"max_train_batch_size": 10000, "micro_batch_sizes": [8, 12, 16, 17], "min_gpus": 32, "max_gpus": 1500, **OLDER}, 64, (9792, 17, 9)),
+        (
+            {"max_train_batch_size": 10000, "micro_batch_sizes": [8, 12, 16, 17], "min_gpus": 32, "max_gpus": 1500, **OLDER},
+            64,
+            (9792, 17, 9),
+        ),
         ({"max_train_batch_size": 100, "micro_batch_sizes": [3, 4], **OLDER}, 6, (96, 4, 4)),
         ({"max_train_batch_size": 100, "micro_batch_sizes": [3, 4], "prefer_larger_batch": False, **OLDER}, 6, (72, 4, 3)),
         ({"max_train_batch_size": 8, "micro_batch_sizes": [4, 8], **OLDER}, 2, (8, 4, 1)),
