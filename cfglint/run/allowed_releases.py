@@ -10,7 +10,7 @@ from bisect import bisect_left
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic
 from cfglint.findings.rule import BY_CODE, CODE
-from cfglint.frameworks import changes, import_changes
+from cfglint.frameworks import changes, import_changes, of_package
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import Version, parse_version
 from cfglint.rules.engine import releases_of
@@ -134,7 +134,7 @@ class Search:
     def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:
         """The place of the first release from which on a finding is given, `len(releases)` if only the asked one gives it."""
         if self.at({package: releases[0]}).gives(diagnostic):
-            if diagnostic.severity != ERROR:
+            if diagnostic.severity != ERROR or is_of_other_files(diagnostic.code, package):
                 return 0
             places = places_to_ask(diagnostic, package, releases, self.asked[package])
             low = next((place for place in places if not self.at({package: releases[place]}).gives(diagnostic)), 0)
@@ -173,6 +173,12 @@ def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], as
     return sorted({bisect_left(parsed, release) for release in changed if release <= newest})
 
 
+def is_of_other_files(code: str, package: str) -> bool:
+    """Whether a package is an engine, which parses its own file, and a rule is about the files of others."""
+    engines = {own.kind for own in of_package(package) if own.is_engine}
+    return bool(engines) and all(rule.kinds and engines.isdisjoint(rule.kinds) for rule in BY_CODE.get(code, ()))
+
+
 def words(key: str) -> list[str]:
     """The names in a key."""
     return "".join(char if char.isalnum() or char == "_" else " " for char in key).split()
@@ -180,7 +186,7 @@ def words(key: str) -> list[str]:
 
 def next_place(changed: list[int], low: int, high: int) -> int:
     """The place between two others that is asked next: beside a change, where the answer changes most often, or in the middle."""
-    beside = [place for change in changed for place in (change, change - 1) if low < place < high]
+    beside = sorted({place for change in changed for place in (change - 1, change) if low < place < high})
     return beside[len(beside) // 2] if beside else (low + high) // 2
 
 

@@ -11,8 +11,9 @@ from cfglint.cli import main
 from cfglint.findings.diagnostic import ERROR
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.rules.catalogue import every_rule
 from cfglint.run import allowed_releases
-from cfglint.run.allowed_releases import next_place, words
+from cfglint.run.allowed_releases import is_of_other_files, next_place, words
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 
@@ -158,9 +159,18 @@ def test_each_rule_and_the_errors_alone_give_what_all_rules_together_give(tmp_pa
         assert run.findings_of(code) == [each for each in found if each.code == code]
 
 
+@each_case(
+    ("code", "package", "expected"),
+    [("SWF001", "deepspeed", True), ("SWF001", "ms-swift", False), ("DSP001", "deepspeed", False), ("BAT001", "deepspeed", False)],
+)
+def test_an_engine_is_not_asked_between_the_ends_about_what_others_refuse(code, package, expected):
+    every_rule()
+    assert is_of_other_files(code, package) is expected
+
+
 @pytest.mark.parametrize(
     ("changed", "low", "high", "place"),
-    [([], 0, 8, 4), ([3], 0, 8, 2), ([3], 2, 8, 3), ([3], 3, 8, 5), ([3, 8], 3, 8, 7)],
+    [([], 0, 8, 4), ([3], 0, 8, 3), ([3], 2, 8, 3), ([3], 3, 8, 5), ([3, 8], 3, 8, 7)],
 )
 def test_a_release_beside_a_change_is_asked_before_the_middle(changed, low, high, place):
     assert next_place(changed, low, high) == place
