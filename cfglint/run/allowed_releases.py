@@ -133,17 +133,15 @@ class Search:
 
     def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:
         """The place of the first release from which on a finding is given, `len(releases)` if only the asked one gives it."""
-        if self.at({package: releases[0]}).gives(diagnostic):
-            if diagnostic.severity != ERROR or is_of_other_files(diagnostic.code, package):
-                return 0
-            places = places_to_ask(diagnostic, package, releases, self.asked[package])
-            low = next((place for place in places if not self.at({package: releases[place]}).gives(diagnostic)), 0)
-            if not low:
-                return 0
-        else:
-            low = 0
-        high = len(releases)
+        oldest_decides = diagnostic.severity != ERROR or is_of_other_files(diagnostic.code, package)
+        if oldest_decides and self.at({package: releases[0]}).gives(diagnostic):
+            return 0
         changed = changed_places(diagnostic, package, releases, self.asked[package])
+        places = [0] if oldest_decides else places_to_ask(changed, len(releases))
+        low = next((place for place in places if not self.at({package: releases[place]}).gives(diagnostic)), None)
+        if low is None:
+            return 0
+        high = len(releases)
         while high - low > 1:
             middle = next_place(changed, low, high)
             if self.at({package: releases[middle]}).gives(diagnostic):
@@ -153,14 +151,14 @@ class Search:
         return high
 
 
-def places_to_ask(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:
-    """Places between the ends at which a release may not give an error that both ends give, latest first.
+def places_to_ask(changed: list[int], number: int) -> list[int]:
+    """The places of the releases, of this number, that may not give an error of the asked one, latest first.
 
-    These are the last release before each change of a field that the finding names and of the check of its rule, and some others.
+    These are the last release before each change of a field that the finding names and of the check of its rule, some others, and the
+    oldest: an error of all of these is taken for one of every release.
     """
-    before = {place - 1 for place in changed_places(diagnostic, package, releases, asked)}
-    step = len(releases) // (OTHER_PROBES + 1) or 1
-    return sorted({*before, *range(step, len(releases), step)} - {-1, 0}, reverse=True)
+    step = number // (OTHER_PROBES + 1) or 1
+    return sorted({0, *range(step, number, step), *(place - 1 for place in changed if place)}, reverse=True)
 
 
 def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:

@@ -90,11 +90,10 @@ def test_explain_says_what_it_depends_on(check, capsys):
     assert "Whether it would start is not known: it depends on the release of transformers, which is not pinned" in said
 
 
-def test_the_last_release_before_a_change_is_asked(monkeypatch):
-    monkeypatch.setattr(allowed_releases, "changed_places", lambda *asked: [0, 4, 9])
-    places = allowed_releases.places_to_ask(None, "trl", [f"1.{number}.0" for number in range(9)], "1.9.0")
-    assert {3, 8} <= set(places)
-    assert not {-1, 0} & set(places)
+def test_an_error_is_asked_before_each_change_and_at_the_oldest_release():
+    places = allowed_releases.places_to_ask([0, 4, 9], 9)
+    assert places == sorted(places, reverse=True)
+    assert {3, 8, 0} <= {*places} <= {*range(9)}
 
 
 def test_each_package_varies_by_itself(tmp_path, monkeypatch, capsys):
