@@ -9,7 +9,7 @@ back, has several rows in order of their releases. Rows are tuples of constants,
 from __future__ import annotations
 
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, ConfigValue, Iterator, Mapping, TypeAlias
+from cfglint.source.annotations import Any, ConfigValue, Mapping, TypeAlias
 
 # (field, type, default, since, until), then what a framework adds: allowed values, the name that files use.
 Row: TypeAlias = tuple[Any, ...]
@@ -47,7 +47,7 @@ class History:
     is missing there exists in every release.
     """
 
-    __slots__ = ("_at", "_by_name", "_learned", "sections", "spans")
+    __slots__ = ("_at", "_by_name", "_having", "_learned", "sections", "spans")
 
     def __init__(
         self, sections: Mapping[str, tuple[Row, ...]], spans: Mapping[str, tuple[tuple[Version, Version], ...]] | None = None
@@ -56,6 +56,7 @@ class History:
         self.spans = spans or {}
         self._at: dict[tuple[str, Version], Fields] = {}
         self._by_name: dict[str, dict[str, list[Row]]] = {}
+        self._having: dict[str, list[str]] = {}
         self._learned: dict[Version, dict[str, Fields]] = {}
 
     def learn(self, release: Version, sections: Mapping[str, Mapping[str, tuple[Any, ...]]]) -> None:
@@ -65,6 +66,7 @@ class History:
             for section, found in sections.items()
         }
         self._by_name.clear()
+        self._having.clear()
 
     def learned(self, release: Version) -> dict[str, Fields] | None:
         """The sections of a release by its own source, if they were taken from it."""
@@ -109,13 +111,15 @@ class History:
             self._by_name[section] = found
         return self._by_name[section]
 
-    def sections_with(self, name: str) -> Iterator[str]:
+    def sections_with(self, name: str) -> list[str]:
         """The sections that have a field of this name in any release."""
-        return (section for section in self.sections if name in self.names(section))
+        if name not in self._having:
+            self._having[name] = [section for section in self.sections if name in self.names(section)]
+        return self._having[name]
 
     def ever(self, name: str) -> bool:
         """Whether any section of any release has a field of this name."""
-        return any(True for _ in self.sections_with(name))
+        return bool(self.sections_with(name))
 
     def releases(self, section: str, name: str) -> list[tuple[Version, Version]]:
         """The releases in which a section has a field, as (since, until); empty for a name that it never had."""
@@ -133,7 +137,7 @@ class History:
 
     def changes(self, name: str) -> set[Version]:
         """The releases at which a field of this name appears in a section, differs from the release before, or is gone."""
-        rows = (row for section in self.sections for row in self.names(section).get(name, ()))
+        rows = (row for section in self.sections_with(name) for row in self.names(section)[name])
         return {release for row in rows for release in (row[SINCE], row[UNTIL]) if release}
 
     def defaults(self, section: str, name: str) -> list[tuple[Version, ConfigValue]]:

@@ -10,7 +10,7 @@ from bisect import bisect_left
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic
 from cfglint.findings.rule import BY_CODE, CODE
-from cfglint.frameworks import changes, import_changes
+from cfglint.frameworks import changes, import_changes, of_package
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import Version, parse_version
 from cfglint.rules.engine import releases_of
@@ -133,17 +133,15 @@ class Search:
 
     def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:
         """The place of the first release from which on a finding is given, `len(releases)` if only the asked one gives it."""
-        if self.at({package: releases[0]}).gives(diagnostic):
-            if diagnostic.severity != ERROR:
-                return 0
-            places = places_to_ask(diagnostic, package, releases, self.asked[package])
-            low = next((place for place in places if not self.at({package: releases[place]}).gives(diagnostic)), 0)
-            if not low:
-                return 0
-        else:
-            low = 0
-        high = len(releases)
+        oldest_decides = diagnostic.severity != ERROR or is_of_other_files(diagnostic.code, package)
+        if oldest_decides and self.at({package: releases[0]}).gives(diagnostic):
+            return 0
         changed = changed_places(diagnostic, package, releases, self.asked[package])
+        places = [0] if oldest_decides else places_to_ask(changed, len(releases))
+        low = next((place for place in places if not self.at({package: releases[place]}).gives(diagnostic)), None)
+        if low is None:
+            return 0
+        high = len(releases)
         while high - low > 1:
             middle = next_place(changed, low, high)
             if self.at({package: releases[middle]}).gives(diagnostic):
@@ -153,14 +151,14 @@ class Search:
         return high
 
 
-def places_to_ask(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:
-    """Places between the ends at which a release may not give an error that both ends give, latest first.
+def places_to_ask(changed: list[int], number: int) -> list[int]:
+    """The places of the releases, of this number, that may not give an error of the asked one, latest first.
 
-    These are the last release before each change of a field that the finding names and of the check of its rule, and some others.
+    These are the last release before each change of a field that the finding names and of the check of its rule, some others, and the
+    oldest: an error of all of these is taken for one of every release.
     """
-    before = {place - 1 for place in changed_places(diagnostic, package, releases, asked)}
-    step = len(releases) // (OTHER_PROBES + 1) or 1
-    return sorted({*before, *range(step, len(releases), step)} - {-1, 0}, reverse=True)
+    step = number // (OTHER_PROBES + 1) or 1
+    return sorted({0, *range(step, number, step), *(place - 1 for place in changed if place)}, reverse=True)
 
 
 def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:
@@ -173,6 +171,12 @@ def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], as
     return sorted({bisect_left(parsed, release) for release in changed if release <= newest})
 
 
+def is_of_other_files(code: str, package: str) -> bool:
+    """Whether a package is an engine, which parses its own file, and a rule is about the files of others."""
+    engines = {own.kind for own in of_package(package) if own.is_engine}
+    return bool(engines) and all(rule.kinds and engines.isdisjoint(rule.kinds) for rule in BY_CODE.get(code, ()))
+
+
 def words(key: str) -> list[str]:
     """The names in a key."""
     return "".join(char if char.isalnum() or char == "_" else " " for char in key).split()
@@ -180,7 +184,7 @@ def words(key: str) -> list[str]:
 
 def next_place(changed: list[int], low: int, high: int) -> int:
     """The place between two others that is asked next: beside a change, where the answer changes most often, or in the middle."""
-    beside = [place for change in changed for place in (change, change - 1) if low < place < high]
+    beside = sorted({place for change in changed for place in (change - 1, change) if low < place < high})
     return beside[len(beside) // 2] if beside else (low + high) // 2
 
 

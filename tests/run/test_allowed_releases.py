@@ -11,8 +11,9 @@ from cfglint.cli import main
 from cfglint.findings.diagnostic import ERROR
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.rules.catalogue import every_rule
 from cfglint.run import allowed_releases
-from cfglint.run.allowed_releases import next_place, words
+from cfglint.run.allowed_releases import is_of_other_files, next_place, words
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 
@@ -89,11 +90,10 @@ def test_explain_says_what_it_depends_on(check, capsys):
     assert "Whether it would start is not known: it depends on the release of transformers, which is not pinned" in said
 
 
-def test_the_last_release_before_a_change_is_asked(monkeypatch):
-    monkeypatch.setattr(allowed_releases, "changed_places", lambda *asked: [0, 4, 9])
-    places = allowed_releases.places_to_ask(None, "trl", [f"1.{number}.0" for number in range(9)], "1.9.0")
-    assert {3, 8} <= set(places)
-    assert not {-1, 0} & set(places)
+def test_an_error_is_asked_before_each_change_and_at_the_oldest_release():
+    places = allowed_releases.places_to_ask([0, 4, 9], 9)
+    assert places == sorted(places, reverse=True)
+    assert {3, 8, 0} <= {*places} <= {*range(9)}
 
 
 def test_each_package_varies_by_itself(tmp_path, monkeypatch, capsys):
@@ -158,9 +158,18 @@ def test_each_rule_and_the_errors_alone_give_what_all_rules_together_give(tmp_pa
         assert run.findings_of(code) == [each for each in found if each.code == code]
 
 
+@each_case(
+    ("code", "package", "expected"),
+    [("SWF001", "deepspeed", True), ("SWF001", "ms-swift", False), ("DSP001", "deepspeed", False), ("BAT001", "deepspeed", False)],
+)
+def test_an_engine_is_not_asked_between_the_ends_about_what_others_refuse(code, package, expected):
+    every_rule()
+    assert is_of_other_files(code, package) is expected
+
+
 @pytest.mark.parametrize(
     ("changed", "low", "high", "place"),
-    [([], 0, 8, 4), ([3], 0, 8, 2), ([3], 2, 8, 3), ([3], 3, 8, 5), ([3, 8], 3, 8, 7)],
+    [([], 0, 8, 4), ([3], 0, 8, 3), ([3], 2, 8, 3), ([3], 3, 8, 5), ([3, 8], 3, 8, 7)],
 )
 def test_a_release_beside_a_change_is_asked_before_the_middle(changed, low, high, place):
     assert next_place(changed, low, high) == place

@@ -5,6 +5,7 @@ The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rule
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, ExampleFacts, Finding, config_error, rule_of
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -31,6 +32,7 @@ from cfglint.frameworks.axolotl.refusals import (
     TOKENIZER,
     TYPE,
 )
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 from cfglint.frameworks.axolotl.rules import BASE
 from cfglint.source.annotations import Callable, Iterator
 
@@ -65,12 +67,13 @@ def refusals_of(
     old_names: tuple[str, ...] = (),
     *,
     source: str,
+    releases: tuple[Releases, ...] = (),
 ) -> Callable[[Callable[[], None]], None]:
     """Register the rule of a kind of refusals; its page is the docstring of the decorated function."""
     example: ExampleFacts = {"kind": KIND, "at": at}
     return rule_of(
         lambda config: refused(config, kind),
-        config_error(code, source=source, bad=bad, good=good, fixed=fixed, example=example, old_names=old_names),
+        config_error(code, source=source, bad=bad, good=good, fixed=fixed, example=example, old_names=old_names, releases=releases),
     )
 
 
@@ -210,6 +213,7 @@ def axolotl_quantization() -> None:
     bad=BASE + "fsdp:\n  - full_shard\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n",
     good=BASE + "fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n",
     fixed=BASE + "fsdp_config:\n  fsdp_reshard_after_forward: true\n",
+    releases=(Releases(until=FSDP2_ONLY.since, of="FSDP1 and FSDP2"), Releases(FSDP2_ONLY.since, of="FSDP2 alone")),
 )
 def axolotl_fsdp() -> None:
     """A key of FSDP1, or a combination that FSDP2 does not support.

@@ -18,7 +18,7 @@ from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules import HEAD, shown
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Iterator, Sequence
 
 # The parser refuses unknown keys, in the words of the release; before and between, it drops them (trl 0.13.0, 0.18.0 scripts/utils.py).
 OLD_REFUSAL = Releases((0, 9, 6), (0, 13, 0), "`Some specified config arguments are not used by the TrlParser`")
@@ -149,11 +149,11 @@ def removed_in(key: str, config: TrlConfig) -> list[Version]:
     return sorted({until for section, until in found.items() if section in config.trainers} or {*found.values()})
 
 
-def deciding_classes(key: str, config: TrlConfig) -> tuple[str, ...]:
+def deciding_classes(key: str, config: TrlConfig) -> Sequence[str]:
     """The classes whose releases decide about a key: that of the run if it is known and ever had the key, else all that ever had it;
     for a call none but its own.
     """
-    having = tuple(HISTORY.sections_with(key))
+    having = HISTORY.sections_with(key)
     is_decided = len(config.trainers) == 1 and (config.trainers[0] in having or config.documents[0].is_call)
     return config.trainers if is_decided else having
 
