@@ -15,6 +15,9 @@ from cfglint.source.yaml import PURE
 KEY_TYPES = (str, int, float, bool, bytes)
 VALUE_TYPES = (str, int, float, bool, bytes, type(None))
 INTERPOLATION = "${"
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+# A string whose interpolations are like `${a.b}`, `${oc.env:NAME}` and `${NAME:-some words}`.
+PLAIN = rf"(?:[^$\\]|\$\{{{NAME}(?:\.{NAME})*(?::[A-Za-z0-9_ ./+@:-]*)?\}})*"
 
 
 class OmegaYamlLoader(YamlLoader):
@@ -118,7 +121,14 @@ def check_interpolations(document: Document) -> None:
 
 
 def grammar_error(text: str) -> str:
-    """The error of OmegaConf's own parser for a string with `${`; empty without one."""
+    """The error of OmegaConf's own parser for a string with `${`; empty without one.
+
+    The usual interpolations are accepted without importing OmegaConf, which takes 60 milliseconds and 7 megabytes.
+    """
+    import re
+
+    if re.fullmatch(PLAIN, text):
+        return ""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 

@@ -71,6 +71,8 @@ def test_a_value_is_what_omegaconf_gives(text, tmp_path):
         ("a: 1\n---\nb: 1\n", "yaml.composer.ComposerError: expected a single document"),
         ("null: 1\n", "omegaconf.errors.KeyValidationError"),
         ('a: "${"\n', "omegaconf.errors.GrammarParseError"),
+        ('a: "${b:c d,[}"\n', "omegaconf.errors.GrammarParseError"),
+        ('a: "${b}${.}"\n', "omegaconf.errors.GrammarParseError"),
         ("a: [1, 2\n", "yaml.parser.ParserError"),
     ],
 )
@@ -84,7 +86,10 @@ def test_what_is_refused(text, exception, tmp_path):
     assert problems[0].exception.partition(":")[0].rpartition(".")[2] == type(raised.value).__name__
 
 
-@each_case("text", ["1: a\n1: b\n", "<<: {a: 1}\na: 2\n", "a: &x {b: 1}\nc: *x\n", "", "a:\tb\n"])
+INTERPOLATIONS = "a: b/${a.b}-${oc.env:HOME}\nc: ${D:-two words}\nd: ${b:[c,d]}\n"
+
+
+@each_case("text", ["1: a\n1: b\n", "<<: {a: 1}\na: 2\n", "a: &x {b: 1}\nc: *x\n", "", "a:\tb\n", INTERPOLATIONS])
 def test_what_is_not(text, tmp_path):
     path = tmp_path / "train.yaml"
     path.write_text(text)
