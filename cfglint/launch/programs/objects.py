@@ -193,7 +193,8 @@ class Sequence(Container):
 
 def set_of(items: Iterable[Value], is_open: bool = False) -> Sequence:
     """A set: equal values are one; of values that are not plain it is unknown whether they are equal."""
-    known, others = {}, []
+    known: dict[Any, Value] = {}
+    others: list[Value] = []
     for each in items:
         if each.is_plain:
             known.setdefault(each.data, each)

@@ -43,7 +43,7 @@ def evaluated(code, expressions):
     return {each: repr(plain(made.arguments[name][1])) for each, name in names.items()}
 
 
-@pytest.mark.parametrize(("code", "expressions"), cases("known"))
+@pytest.mark.parametrize(("code", "expressions"), [*cases("known")])
 def test_values_that_python_computes(code, expressions):
     names = {"__name__": "__main__"}
     exec(compile(code, "train.py", "exec", dont_inherit=True), names)
@@ -56,7 +56,7 @@ def test_values_that_python_computes(code, expressions):
     assert not differing
 
 
-@pytest.mark.parametrize(("code", "expressions"), cases("unknown"))
+@pytest.mark.parametrize(("code", "expressions"), [*cases("unknown")])
 def test_values_that_are_not_known(code, expressions):
     known = [f"{each}: evaluated {found}" for each, found in evaluated(code, expressions).items() if found != UNKNOWN]
     assert not known
