@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from cfglint.frameworks import framework, kinds
+from cfglint.frameworks.base import Framework
 from cfglint.source.annotations import Iterable, Sequence
 
 VALUE = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
@@ -52,15 +53,6 @@ OLDER = (
 CHECKED = re.compile(r"Value error, (.*?)(?: \[type=|$)")  # a validator's own message
 VERL = "/verl/"
 LAUNCHER = "/accelerate/commands/"
-# The frameworks that stand on another one, by a part of the paths of their code.
-PATHS = (
-    ("llamafactory", "llamafactory"),
-    ("llmtuner", "llamafactory"),
-    (VERL, "verl"),
-    ("axolotl", "axolotl"),
-    ("/swift/", "swift"),
-    ("megatron", "neox"),
-)
 
 
 @cache
@@ -144,9 +136,10 @@ def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
     """The rules of the framework whose code raised an exception, of those that predict it; each once."""
     path = " ".join(files)
     if LAUNCHER in path:
-        codes = [code for code in codes if code.startswith(families(["accelerate"]))] or codes
-    ours = families(kind for mark, kind in PATHS if mark in path)
-    special = families(kind for _, kind in PATHS)
+        codes = [code for code in codes if code.startswith(families([framework("accelerate")]))] or codes
+    marked = [each for each in map(framework, kinds()) if each.source_paths]
+    special = families(marked)
+    ours = families(each for each in marked if any(mark in path for mark in each.source_paths))
     return list(dict.fromkeys(code for code in codes if code.startswith(ours))) or list(
         dict.fromkeys(
             code for code in sorted(codes, key=lambda code: code.startswith(special)) if not code.startswith(special) or not files
@@ -154,9 +147,9 @@ def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
     )
 
 
-def families(found: Iterable[str]) -> tuple[str, ...]:
-    """The prefixes of the codes of the rules of some frameworks."""
-    return tuple(prefix for kind in found if kind in kinds() for prefix in framework(kind).rule_families)
+def families(found: Iterable[Framework]) -> tuple[str, ...]:
+    """The prefixes of the codes of the rules of some frameworks, as they declare them."""
+    return tuple(prefix for each in found for prefix in each.rule_families)
 
 
 def likeness(first: Sequence[str], second: Sequence[str]) -> float:

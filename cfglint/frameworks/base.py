@@ -330,6 +330,7 @@ class Framework:
     newest = ""
     repository_owners: tuple[str, ...] = ()  # the owners of its official repositories on GitHub, in lower case
     former_packages: tuple[str, ...] = ()  # earlier names of the package and its folder
+    source_paths: tuple[str, ...] = ()  # parts of the paths of its own code in a traceback, if its runs pass through other frameworks
     release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled
     is_engine = False  # whether it parses its file itself in runs of other frameworks, regardless of the program's arguments

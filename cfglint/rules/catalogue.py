@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from cfglint.findings.rule import Rule
 from cfglint.frameworks import kinds
 from cfglint.rules.engine import rules_for
@@ -20,4 +22,10 @@ def every_rule() -> list[Rule]:
 
 def rule_of(code: str) -> Rule | None:
     """The rule of a code."""
-    return next((rule for rule in every_rule() if rule.code == code), None)
+    return by_code().get(code)
+
+
+@cache
+def by_code() -> dict[str, Rule]:
+    """Every rule by its code."""
+    return {rule.code: rule for rule in every_rule()}

@@ -25,7 +25,6 @@ NAMED_IN = {
     "cli/options.py": "help text",
     "cli/prompts.py": "the text of a question",
     "explanation/_exceptions.py": "generated",
-    "explanation/predicted.py": "whose code raised an exception, by the paths of a traceback",
     "findings/_rule_releases.py": "generated",
     "findings/_example_findings.py": "generated",
     "findings/vocabulary.py": "the type of a kind, for mypy",

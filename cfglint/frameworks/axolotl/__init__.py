@@ -42,6 +42,7 @@ class Axolotl(Framework):
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("axolotl-ai-cloud", "openaccess-ai-collective", "winglian")
+    source_paths = ("axolotl",)
     oldest = OLDEST["axolotl"]
     base = "huggingface"
     reads_arguments = True

@@ -45,6 +45,7 @@ class LlamaFactory(Framework):
     newest = NEWEST
     repository_owners = ("hiyouga",)
     former_packages = ("llmtuner",)  # before 0.7.1
+    source_paths = ("llamafactory", "llmtuner")
     oldest = OLDEST["llamafactory"]
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind

@@ -56,6 +56,7 @@ class NeoX(Framework):
     title = "GPT-NeoX"
     package = "gpt-neox"
     newest = NEWEST
+    source_paths = ("megatron",)
     rule_families = {"NEO": title}
     rules = "deepspeed_engine fields loading model neox_args no_effect schedule training"
     file_match = ("**/gpt-neox/configs/*.yml", "*.neox.yml", "*.neox.yaml")

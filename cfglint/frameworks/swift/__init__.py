@@ -42,6 +42,7 @@ class Swift(SwiftCommands):
     kind = KIND
     title = "ms-swift"
     repository_owners = ("modelscope",)
+    source_paths = ("/swift/",)
     base = TRAINER.kind
     parses_command = True
     rule_families = {"SWF": title}

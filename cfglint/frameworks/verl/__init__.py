@@ -24,6 +24,7 @@ class Verl(LineFramework):
     oldest = OLDEST["verl"]
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
+    source_paths = ("/verl/",)
     rule_families = {"VRL": "verl"}
     rules = "checks composition no_effect"
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
