@@ -134,7 +134,7 @@ def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, 
     """The value that the words give to a field of a class; None if they do not give it."""
     found = words_behind(words, name)
     if found is None:
-        return None
+        return Value(False, argument=name) if words_behind(words, f"no_{name}") is not None else None
     default = run.of_class(owner, name, None)
     kind, takes, _ = type_of(text_annotation(line.annotation), scope, default.data if default is not None else None)
     value = field_of_words(kind, takes, found)

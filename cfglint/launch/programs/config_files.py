@@ -167,7 +167,7 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         for step in given[1].data.split("."):
             found = run.item(found, Value(step))
         return found
-    if name in ("set_struct", "set_readonly", "resolve", "save", "register_new_resolver", "to_yaml"):
+    if name in ("set_struct", "set_readonly", "resolve", "save", "register_new_resolver"):
         return Value(None)
     return unknown()
 

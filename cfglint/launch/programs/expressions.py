@@ -32,7 +32,9 @@ from cfglint.launch.programs.objects import (
     Slots,
     Value,
     computed,
+    plain,
     same,
+    set_of,
     shown,
     text_of_path,
     unknown,
@@ -196,7 +198,7 @@ class Expressions:
 
     def _part_of(self, owner: Value, node: ast.Slice, frame: Frame) -> Value:
         bounds = [self.evaluate(each, frame) if each is not None else NONE for each in (node.lower, node.upper, node.step)]
-        if not all(each.data is None or type(each.data) is int for each in bounds):
+        if not all(each.data is None or type(each.data) is int for each in bounds) or bounds[2].data == 0:
             return unknown()
         part = slice(*(each.data for each in bounds))
         if isinstance(owner.data, Sequence) and not owner.data.is_open:
@@ -327,8 +329,8 @@ class Expressions:
             return self._equal(left, right)
         test = ORDERED.get(type(operation))
         one, other = left.data, right.data
-        if isinstance(one, Sequence) and isinstance(other, Sequence):
-            one, other = [each.data for each in one.items], [each.data for each in other.items]
+        if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind != "set":
+            one, other = plain(left), plain(right)
         try:
             return None if test is None or isinstance(one, Container) else bool(test(one, other))
         except TypeError:
@@ -345,8 +347,10 @@ class Expressions:
             return False  # the same type is the same object
         if (one is None or other is None) and not isinstance(one, (Method, Opaque)) and not isinstance(other, (Method, Opaque)):
             return False  # an object that is known is not None
-        if isinstance(one, Sequence) and isinstance(other, Sequence) and all(each.is_plain for each in (*one.items, *other.items)):
-            return [each.data for each in one.items] == [each.data for each in other.items]
+        if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind:
+            first, second = plain(left), plain(right)
+            if UNCLEAR not in (first, second):
+                return bool(first == second) if one.kind != "set" else len(first) == len(second) and all(each in second for each in first)
         return None
 
     def _contained(self, left: Value, right: Value) -> bool | None:
@@ -415,7 +419,7 @@ class Expressions:
             else:
                 found.append(self.evaluate(each, frame))
         kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
-        return Value(Sequence(found, kind, is_open), node, frame.module)
+        return Value(set_of(found, is_open) if kind == "set" else Sequence(found, kind, is_open), node, frame.module)
 
     _tuple = _set = _list
 
@@ -464,7 +468,11 @@ class Expressions:
             found.append(self.evaluate(node.elt, inside))
         return Value(Sequence(found))
 
-    _generatorexp = _setcomp = _listcomp
+    _generatorexp = _listcomp
+
+    def _setcomp(self, node: ast.SetComp, frame: Frame) -> Value:
+        found = self._listcomp(node, frame)
+        return Value(set_of(found.data.items)) if isinstance(found.data, Sequence) else found
 
     def _dictcomp(self, node: ast.DictComp, frame: Frame) -> Value:
         mapping = Mapping()

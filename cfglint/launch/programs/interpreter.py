@@ -70,7 +70,11 @@ class Left(Signal):
 
 
 class Break(Signal):
-    """A `break` or `continue`."""
+    """A `break`."""
+
+
+class Continue(Break):
+    """A `continue`, which ends only the turn of a loop."""
 
 
 class End(Signal):
@@ -271,7 +275,8 @@ class Interpreter(Expressions):
     def _do_break(self, node: ast.Break, frame: Frame) -> None:
         raise Break
 
-    _do_continue = _do_break
+    def _do_continue(self, node: ast.Continue, frame: Frame) -> None:
+        raise Continue
 
     def _do_assert(self, node: ast.Assert, frame: Frame) -> None:
         if self.holds(node.test, frame) is False and not self.goes_on:
@@ -319,16 +324,18 @@ class Interpreter(Expressions):
         if items is None:
             self._unknown_loop(node, frame, node.target)
             return
-        before = len(self.conditions)
+        before, orelse = len(self.conditions), node.orelse
         for each in items:
             self.assign(node.target, each, frame)
             try:
                 self.block(node.body, frame)
+            except Continue:
+                continue
             except Break:
-                if any(isinstance(inner, ast.Break) for inner in ast.walk(node)):
-                    break
+                orelse = []
+                break
         self.conditions[before:] = [each for each in self.conditions[before:] if each[1] != LOOP_LEFT]
-        self.block(node.orelse, frame)
+        self.block(orelse, frame)
 
     _do_asyncfor = _do_for
 

@@ -31,6 +31,7 @@ from cfglint.launch.programs.objects import (
     Value,
     computed,
     plain,
+    set_of,
     slots_of,
     text_of_path,
     unknown,
@@ -220,7 +221,7 @@ def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
             return unknown()
     if name == "reversed":
         items = items[::-1]
-    return Value(Sequence(items, name if name in ("tuple", "set") else "list"))
+    return Value(set_of(items) if name == "set" else Sequence(items, "tuple" if name == "tuple" else "list"))
 
 
 def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:

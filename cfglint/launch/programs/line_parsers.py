@@ -29,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.programs.objects import Given, Named
 
-FLAGS = {"store_true": True, "store_false": False}
 FIRE = "fire.Fire"
 SIGNATURES = frozenset(
     (
@@ -145,16 +144,16 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
         default = parser.defaults.get(name) or argument.default
         if argument.is_required:
             return Value(unknown().data, reason=f"`{argument.options[0]}` is required: the launch line gives it", argument=name)
-        if default is NONE and argument.action.data in FLAGS:
-            default = Value(not FLAGS[argument.action.data])
+        if default is NONE and argument.stores is not None:
+            default = Value(not argument.stores)
         if default is NONE and argument.is_positional and argument.nargs.data == "*":
             default = Value(Sequence([]))
         made = typed(run, argument, default.data) if isinstance(default.data, str) else default
         return Value(made.data, made.node or default.node, made.module or default.module, made.reason or default.reason, name)
     if argument.is_flag_pair:
         return Value(not (words[0] or "").startswith("--no-"), argument=name)
-    if argument.action.data in FLAGS:
-        return Value(FLAGS[argument.action.data], argument=name)
+    if argument.stores is not None:
+        return Value(argument.stores, argument=name)
     if argument.action.data == "store_const":
         return argument.const
     if None in words:
@@ -233,8 +232,9 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
         holder = class_parser([target], {}, run.here(), run)
         return made_by(run, holder, target, words, is_open, {})
     if isinstance(data, Mapping):
-        chosen = next((each for each in words if each in data.items), None)
-        data = data.items[chosen].data if chosen is not None else None
+        place = next((place for place, each in enumerate(words) if each in data.items), None)
+        data = data.items[words[place]].data if place is not None else None
+        words = words if place is None else (*words[:place], *words[place + 1 :])
     if not isinstance(data, Function):
         return unknown()
     arguments = data.node.args
@@ -247,6 +247,8 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
             values[parameter.arg] = of_parameter(run, name, parameter, behind[:1] if name == FIRE else behind, data)
         elif parameter.arg in by_position:
             values[parameter.arg] = of_parameter(run, name, parameter, [by_position[parameter.arg]], data)
+        elif words_behind(words, f"no{parameter.arg}" if name == FIRE else f"no_{parameter.arg}") is not None:
+            values[parameter.arg] = Value(False)
         elif is_open:
             values[parameter.arg] = unknown(f"`--{parameter.arg}`: {OPEN_LINE}")
     return run.run_function(data, [], values)

@@ -191,6 +191,18 @@ class Sequence(Container):
         return found
 
 
+def set_of(items: Iterable[Value], is_open: bool = False) -> Sequence:
+    """A set: equal values are one; of values that are not plain it is unknown whether they are equal."""
+    known: dict[Any, Value] = {}
+    others: list[Value] = []
+    for each in items:
+        if each.is_plain:
+            known.setdefault(each.data, each)
+        else:
+            others.append(each)
+    return Sequence((*known.values(), *others), "set", is_open or len(others) > 1)
+
+
 class Frame(Container):
     """The names of a function call, of a class body or of a module. `returned` are the possible results of the call, `left` the
     changes that the branches made which ended it.

@@ -18,6 +18,7 @@ class ParserArgument:
         self.required = given.get("required", NONE).data is True
         self.kind = given.get("type")
         self.action = given["action"] if "action" in given else Value("store")
+        self.stores = {"store_true": True, "store_false": False}.get(str(self.action.data))  # what a flag sets; None for other arguments
         self.nargs = given.get("nargs", NONE)
         self.const = given.get("const", NONE)
         self.is_flag_pair = isinstance(self.action.data, External) and self.action.data.name.endswith("BooleanOptionalAction")

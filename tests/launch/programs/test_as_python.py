@@ -1,0 +1,62 @@
+"""Programs whose values are those that Python itself computes, and expressions that no evaluation may take for known.
+
+The cases of the folder `computed` are programs; the lines behind `=>` hold expressions that are evaluated at their end, one after another.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from cfglint.launch.programs.calls import ProgramEvaluation
+from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.modules import Modules
+from cfglint.launch.programs.objects import plain
+from cfglint.source.budget import Budget
+from records import CAME, given, read
+
+HERE = Path(__file__).parent / "computed"
+UNKNOWN = "?"
+
+
+def cases(name):
+    """(the program, its expressions) of each case of a file."""
+    for title, lines in read(HERE / f"{name}.txt").items():
+        listed = ", ".join(each.removeprefix(CAME) for each in lines if each.startswith(CAME))
+        yield pytest.param(
+            "\n".join(given(lines)), [ast.unparse(each) for each in ast.parse(f"[{listed}]", mode="eval").body.elts], id=title
+        )
+
+
+def evaluated(code, expressions):
+    """What the evaluation of a program says of expressions at its end."""
+    names = {each: f"v{place}" for place, each in enumerate(expressions)}
+    call = ", ".join(f"{name}={each}" for each, name in names.items())
+    texts = {"train.py": f"{code}\nfrom transformers import TrainingArguments\nTrainingArguments({call})\n"}
+    modules = Modules(["."], texts.get)
+    evaluation = ProgramEvaluation(modules, Budget(), Context(read=texts.get, folders=(".",)))
+    evaluation.run_main(modules.module_of("train.py"))
+    assert evaluation.made, "the evaluation does not reach the end of the program"
+    [made] = evaluation.made.values()
+    return {each: repr(plain(made.arguments[name][1])) for each, name in names.items()}
+
+
+@pytest.mark.parametrize(("code", "expressions"), [*cases("known")])
+def test_values_that_python_computes(code, expressions):
+    names = {"__name__": "__main__"}
+    exec(compile(code, "train.py", "exec", dont_inherit=True), names)
+    expected = {each: repr(eval(each, names)) for each in expressions}
+    differing = [
+        f"{each}: Python {expected[each]}, evaluated {found}"
+        for each, found in evaluated(code, expressions).items()
+        if found != expected[each]
+    ]
+    assert not differing
+
+
+@pytest.mark.parametrize(("code", "expressions"), [*cases("unknown")])
+def test_values_that_are_not_known(code, expressions):
+    known = [f"{each}: evaluated {found}" for each, found in evaluated(code, expressions).items() if found != UNKNOWN]
+    assert not known
