@@ -20,6 +20,7 @@ import yaml
 import cfglint
 import records
 from cases import each_case
+from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.axolotl import NEWEST, refusals
 from cfglint.frameworks.axolotl.plugins import plugins_of
 from cfglint.frameworks.axolotl.releases import HISTORY, RELEASES, TOP, library
@@ -27,6 +28,7 @@ from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import dotted, parse_version
+from release_changes import ReleaseChanges
 from remedies import done, remedies
 
 HERE = Path(__file__).parent
@@ -73,9 +75,10 @@ class Case:
     def __repr__(self):
         return str(self.lines)
 
-    def refusal(self, without=None):
-        """What is refused of all lines, or of all but one."""
-        found = validated([line for line in self.lines if line is not without], self.gpus, self.release)
+    def refusal(self, without=None, release=None):
+        """What is refused of all lines, or of all but one, in the release of the case or another one."""
+        sizes = [{"micro_batch_size": 1, "gradient_accumulation_steps": 1}] if release else []  # older releases require them
+        found = validated([*sizes, *(line for line in self.lines if line is not without)], self.gpus, release or self.release)
         refused = [
             *(((each.paths or [()])[0], each.message) for each in found.refusals),
             *((each.path, each.message) for each in found.faults),
@@ -92,7 +95,12 @@ def read(name):
     return (HERE / name).read_text(encoding="utf-8").strip()
 
 
-REFUSED = [Case("\n".join(lines)) for path in sorted((HERE / "refusals").glob("*.txt")) for lines in records.read(path).values()]
+TITLED = {
+    f"{path.stem}: {title}": Case("\n".join(lines))
+    for path in sorted((HERE / "refusals").glob("*.txt"))
+    for title, lines in records.read(path).items()
+}
+REFUSED = [*TITLED.values()]
 ACCEPTED = cases("accepted.txt")
 COMPLETED = [line.split(" => ") for line in read("completed.txt").splitlines()]
 
@@ -134,6 +142,18 @@ def test_every_refusal_has_a_case(refused):
 @each_case("case", REFUSED)
 def test_every_line_is_needed(case):
     assert [line for line in case.lines if case.refusal(without=line) == case.expected] == []
+
+
+def test_what_a_release_changes_in_refusals(updating):
+    """`CFGLINT_UPDATE=1` rewrites the record; a message that lists values is cut."""
+    lines = []
+    for title, case in TITLED.items():
+        changes = ReleaseChanges(lambda release, case=case: {case.refusal(release=release)[:160]} - {""}).lines(
+            modelled_releases("axolotl")
+        )
+        lines += [f"{records.MARK}{title}", *changes] if changes else []
+    folder, purpose = HERE / "refusals_in_releases", "What a release of axolotl changes in what comes of a case of `refusals`."
+    records.check_parts(folder, purpose, lines, updating)
 
 
 @each_case("case", ACCEPTED)
