@@ -244,16 +244,39 @@ def test_names(text):
             assert bool(found.refusals or found.faults) is refused, name
 
 
+BUNDLED = """
+    context_parallel.ContextParallelPlugin coreweave.CoreWeavePlugin cut_cross_entropy.CutCrossEntropyPlugin densemixer.DenseMixerPlugin
+    diffusion.DiffusionPlugin diffusion_decision.DiffusionDecisionPlugin expert_parallel.ExpertParallelPlugin
+    fla_sm120_shim.FlaSm120ShimPlugin grokfast.GrokfastPlugin hatchery.HatcheryPlugin kd.KDPlugin kernels.KernelsPlugin
+    liger.LigerPlugin llm_compressor.LLMCompressorPlugin lm_eval.LMEvalPlugin mixlora.MixLoraPlugin mora.MoraPlugin
+    nebius.completion.NebiusCompletionPlugin
+    nemo_gym.NemoGymPlugin spectrum.SpectrumPlugin swanlab.SwanLabPlugin
+"""
+
+
+def test_the_releases_that_bring_plugins():
+    """The folders below `axolotl/integrations` of the wheels."""
+
+    def known(release):
+        named = plugins_of([f"axolotl.integrations.{name}" for name in BUNDLED.split()], parse_version(release))
+        return {each.folder for each in named if each.folder}
+
+    assert ReleaseChanges(known).lines(modelled_releases("axolotl")) == [
+        "0.6.0: +cut_cross_entropy",
+        "0.7.0: +kd",
+        "0.10.0: +llm_compressor",
+        "0.11.0: +densemixer",
+        "0.13.1: +diffusion; +swanlab",
+        "0.14.0: +kernels",
+        "0.16.0: +nemo_gym",
+        "0.17.0: +expert_parallel; +hatchery; +mora",
+        "0.20.0: +context_parallel; +fla_sm120_shim; +mixlora; +nebius",
+        "0.21.0: +coreweave; +diffusion_decision",
+    ]
+
+
 def test_the_classes_of_the_bundled_plugins():
-    bundled = """
-        context_parallel.ContextParallelPlugin coreweave.CoreWeavePlugin cut_cross_entropy.CutCrossEntropyPlugin densemixer.DenseMixerPlugin
-        diffusion.DiffusionPlugin diffusion_decision.DiffusionDecisionPlugin expert_parallel.ExpertParallelPlugin
-        fla_sm120_shim.FlaSm120ShimPlugin grokfast.GrokfastPlugin hatchery.HatcheryPlugin kd.KDPlugin kernels.KernelsPlugin
-        liger.LigerPlugin llm_compressor.LLMCompressorPlugin lm_eval.LMEvalPlugin mixlora.MixLoraPlugin mora.MoraPlugin
-        nebius.completion.NebiusCompletionPlugin
-        nemo_gym.NemoGymPlugin spectrum.SpectrumPlugin swanlab.SwanLabPlugin
-    """
-    for name in bundled.split():
+    for name in BUNDLED.split():
         folder = name.partition(".")[0]
         [ours] = plugins_of([f"axolotl.integrations.{name}"], RELEASE)
         [short] = plugins_of([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name], RELEASE)
