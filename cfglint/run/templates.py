@@ -214,7 +214,7 @@ def is_unreadable_template(document: Document) -> bool:
         return False
     if any(text.count("\n", 0, mark.start()) <= text.count("\n", 0, first) <= text.count("\n", 0, mark.end()) for mark in marks):
         return True
-    without = STATEMENT.sub(lambda mark: "0" if mark[0].startswith("{{") else "", text)
+    without = STATEMENT.sub("", text)
     return not any(problem.kind == "syntax" for problem in parse(document.path, without, document.syntax).problems)
 
 

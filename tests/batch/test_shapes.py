@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cases import each_case
 from cfglint.batch._shapes import MODELS
-from cfglint.batch.memory.shape import ARCHITECTURES
+from cfglint.batch.memory.shape import ARCHITECTURES, of_config
 from cfglint.batch.shapes import HIDDEN_SIZES, Published, config_of, hidden_size_of, known_name, published, shape_of, spellings
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +67,28 @@ def test_the_model_of_a_run_is_known_by_its_name(written: str, name: str, quanti
     assert published(written) == Published(name, quantised, assumed)
 
 
+PUBLISHED = """
+    01-ai/Yi-6B AI-ModelScope/gpt2 allenai/OLMo-1B-hf BAAI/bge-m3 baichuan-inc/Baichuan2-7B-Base bigcode/starcoder2-3b
+    bigscience/bloom-560m codellama/CodeLlama-7b-hf databricks/dolly-v2-3b deepseek-ai/deepseek-llm-7b-base EleutherAI/pythia-1b
+    facebook/opt-125m FacebookAI/roberta-base google/gemma-2b google-bert/bert-base-uncased google-t5/t5-small
+    HuggingFaceH4/zephyr-7b-beta HuggingFaceTB/SmolLM2-135M huggyllama/llama-7b ibm-granite/granite-3.0-2b-instruct
+    internlm/internlm2-7b llava-hf/llava-1.5-7b-hf liuhaotian/llava-v1.5-7b LLM-Research/Meta-Llama-3-8B
+    lmms-lab/llava-onevision-qwen2-7b lmsys/vicuna-7b-v1.5 meta-llama/Llama-3.1-8B microsoft/phi-2 mistralai/Mistral-7B-v0.1
+    mosaicml/mpt-7b NousResearch/Llama-2-7b-hf openai/whisper-small openai-community/gpt2 OpenGVLab/InternVL3-8B
+    openbmb/MiniCPM-2B-sft-bf16 openlm-research/open_llama_7b princeton-nlp/Sheared-LLaMA-1.3B Qwen/Qwen2.5-7B
+    Shanghai_AI_Laboratory/internlm2-7b stabilityai/stablelm-3b-4e1t THUDM/glm-4-9b-chat tiiuae/falcon-7b
+    TinyLlama/TinyLlama-1.1B-Chat-v1.0 togethercomputer/LLaMA-2-7B-32K unsloth/Llama-3.2-1B upstage/SOLAR-10.7B-v1.0
+    zai-org/chatglm3-6b ZhipuAI/glm-4-9b-chat
+"""
+
+
+@each_case("written", PUBLISHED.split())
+def test_the_shape_of_a_checkpoint_is_not_an_assumption_under_the_name_of_its_publisher(written: str) -> None:
+    found = published(written)
+    assert found is not None
+    assert not found.assumed
+
+
 @each_case("written", ["someone/llama-3-8b-finetuned", "out/checkpoint-500", "Qwen/Qwen9-7B", "/data/models", "llama"])
 def test_other_names_are_not_known(written: str) -> None:
     assert published(written) is None
@@ -76,6 +98,12 @@ def test_a_row_is_a_config_that_reads_back_as_the_same_shape() -> None:
     config = config_of("gemma-2-2b")
     assert (config["head_dim"], config["num_key_value_heads"]) == (256, 4)
     assert shape_of("gemma-2-2b").query_width == 8 * 256
+
+
+@each_case("model_type", ["falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt", "gpt2"])
+def test_a_feed_forward_part_whose_width_config_json_does_not_have_is_four_times_as_wide(model_type: str) -> None:
+    config = {"model_type": model_type, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100}
+    assert of_config(config).intermediate == 256
 
 
 @each_case(

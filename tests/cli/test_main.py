@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 
 from cases import each_case
 from cfglint import __version__
-from cfglint.cli import COMMANDS, main
+from cfglint.cli import COMMANDS, ended, main
 
 HEAVY = {
     "dataclasses",
@@ -178,3 +179,15 @@ def test_a_closed_pipe_is_no_traceback(tmp_path):
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.count("\n") == 1
     assert "Traceback" not in done.stderr
+
+
+@each_case(
+    ("error", "said"),
+    [
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), ""),
+        (OSError(errno.ENOSPC, "No space left on device"), "cfglint: standard output: No space left on device\n"),
+        (MemoryError(), "cfglint: there is not enough memory for these files\n"),
+    ],
+)
+def test_what_ends_the_command_without_being_a_mistake_in_it(capsys, error, said):
+    assert (ended(error), capsys.readouterr().err) == (2, said)

@@ -62,6 +62,7 @@ BROKEN = [
     ('"\\u001b]0;title\\u0007" = 1', "unknown key `\\x1b]0;title\\x07`"),
     ('"\\u202e" = 1', "unknown key `\\u202e`"),
     ("select = 1\n", "`select` must be a list of strings"),
+    ("select = 'DSP'\n", "`select` must be a list of strings"),
     ("select = [1]\n", "`select` must be a list of strings"),
     ("ignore = {a = 1}\n", "`ignore` must be a list of strings"),
     ("fail-on = []\n", "`fail-on` must be a string"),

@@ -222,7 +222,9 @@ def test_a_copy_of_llama_factory_may_have_its_former_name():
 
 
 def test_a_folder_that_has_only_the_name_of_a_package_is_no_copy():
-    assert decision({"trl/config.yaml": "", "VERSION": "0.17.0\n"}, "trl") is None
+    files = {"trl/config.yaml": "", "VERSION": "0.17.0\n"}
+    assert decision(files, "trl") is None
+    assert decision({**files, "src/trl/__init__.py": "from .trainer import *\n"}, "trl") == "0.17.0"
 
 
 @each_case(

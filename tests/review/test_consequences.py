@@ -170,6 +170,21 @@ def test_zero_stage_and_offload(told):
     ]
 
 
+@each_case(
+    ("before", "after", "expected"),  # of the keys of a trainer's file
+    [
+        ("max_grad_norm: 5e-1", "max_grad_norm: 1.0", ("gradient_clipping", 0.5, 1.0)),  # a string in YAML 1.1
+        ("warmup_ratio: 1e-1", "warmup_ratio: 0.2", ("warmup", 0.1, 0.2)),
+        ("optim: adamw_torch", "optim: sgd", ("optimizer", "adamw_torch", "sgd")),
+        ("save_steps: 100", "save_steps: 50", ("checkpoints", 100, 50)),
+        ("save_strategy: steps", "save_strategy: epoch", ("checkpoints", "steps", "epoch")),
+    ],
+)
+def test_what_a_setting_changes(compare, before, after, expected):
+    found = compare(f"output_dir: out\n{before}\n", f"output_dir: out\n{after}\n", kind="huggingface").consequences
+    assert expected in [(each.what, each.before, each.after) for each in found]
+
+
 def test_rates_of_a_deepspeed_file(told):
     after = engine(size=("512", "256"), steps=('_steps": 8', '_steps": 4'))
     assert told(engine(), after, gpus=8)[:2] == [

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Unbuildable = tuple[str, str, str]  # argument, message, exception
 
+INITIALIZATIONS = ("init_method", "output_layer_init_method")
+SCALED_NORMAL = ("scaled_normal", "single_residual_scaled_normal")
 GATED = ("geglu", "reglu", "bilinear", "swiglu", "glu")
 NEGATIVE = "RuntimeError: Trying to create tensor with negative dimension {}"
 RANGE = "RuntimeError: upper bound and lower bound inconsistent with step sign"
@@ -27,7 +29,8 @@ RANGE = "RuntimeError: upper bound and lower bound inconsistent with step sign"
 def unbuildable(config: NeoXConfig) -> Iterator[Unbuildable]:
     """Every size on which a worker fails, with the exception."""
     yield from _vocabulary(config)
-    for name in ("init_method", "output_layer_init_method"):
+    yield from _deviation(config)
+    for name in INITIALIZATIONS:
         yield from _initial_weights(config, name)
     yield from _allocations(config)
     if transformer(config):
@@ -47,16 +50,24 @@ def _vocabulary(config: NeoXConfig) -> Iterator[Unbuildable]:
         yield "make_vocab_size_divisible_by", message, error or ""
 
 
+def _deviation(config: NeoXConfig) -> Iterator[Unbuildable]:
+    """The error of the standard deviation that both initialization methods share."""
+    std, methods = config.argument("init_method_std"), {name: config.argument(name) for name in INITIALIZATIONS}
+    scaled = next((f"`{name}` {method}" for name, method in methods.items() if method in SCALED_NORMAL), "")
+    if std is None and scaled and is_number(config.argument("num_layers")):
+        text = "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
+        yield "init_method_std", f"`init_method_std` is null; {scaled} requires a number", text
+    elif (scaled or "normal" in methods.values()) and is_number(std) and -1e308 < std < 0:
+        text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"
+        yield "init_method_std", f"`init_method_std` is {std}; it must be >= 0", text
+
+
 def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
-    """The standard deviation that an initialization method computes when it is selected."""
-    method, std = config.argument(name), config.argument("init_method_std")
-    layers, hidden = config.argument("num_layers"), config.argument("hidden_size")
-    if method in ("scaled_normal", "single_residual_scaled_normal") and is_number(layers):
-        if std is None:
-            text = "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
-            yield "init_method_std", f"`init_method_std` is null; `{name}` {method} requires a number", text
-        elif error := raised(lambda: 1.0 / math.sqrt(layers)):
-            yield "num_layers", f"`num_layers` is {layers}; `{name}` {method} requires a positive integer", error
+    """The standard deviation that an initialization method computes from the sizes when it is selected."""
+    method, layers, hidden = config.argument(name), config.argument("num_layers"), config.argument("hidden_size")
+    scaled = method in SCALED_NORMAL and config.argument("init_method_std") is not None
+    if scaled and is_number(layers) and (error := raised(lambda: 1.0 / math.sqrt(layers))):
+        yield "num_layers", f"`num_layers` is {layers}; `{name}` {method} requires a positive integer", error
     error = None
     if method == "small_init" and is_number(hidden):
         error = raised(lambda: math.sqrt(2 / (5 * hidden)))
@@ -65,10 +76,6 @@ def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
     if error:
         size = "num_layers" if method == "wang_init" and not layers else "hidden_size"
         yield size, f"`{size}` is {spelled(config.argument(size))}; `{name}` {method} requires a positive integer", error
-    normal = method in ("normal", "scaled_normal", "single_residual_scaled_normal")
-    if normal and is_number(std) and -1e308 < std < 0:
-        text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"
-        yield "init_method_std", f"`init_method_std` is {std}; it must be >= 0", text
 
 
 def _allocations(config: NeoXConfig) -> Iterator[Unbuildable]:

@@ -13,7 +13,7 @@ from records import check_parts
 LLAMA = config_of("llama-3.2-1b")
 MODELS = (
     *("llama-3.2-1b", "llama-2-7b", "qwen2.5-0.5b", "qwen3-8b", "gemma-2b", "gemma-2-2b", "phi-1.5", "phi-3-medium"),
-    *("olmo-1b", "gpt2", "pythia-160m", "mixtral-8x7b"),
+    *("olmo-1b", "gpt2", "pythia-160m", "mixtral-8x7b", "qwen3.5-0.8b", "deepseek-v2-lite"),
 )
 SHAPES = {name: shape_of(name) for name in MODELS}
 SHAPES["llama-3.2-1b, biases"] = of_config({**LLAMA, "attention_bias": True, "mlp_bias": True})

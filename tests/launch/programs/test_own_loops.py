@@ -64,6 +64,7 @@ def test_a_program_that_no_line_starts_is_a_run(run, path):
         ("dataloader_config=DataLoaderConfiguration(split_batches=True)", "8", [2, 1, 8]),
         ("gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=4)", "8", [8, 4, 128]),
         ("gradient_accumulation_steps=2, deepspeed_plugin=DeepSpeedPlugin(gradient_accumulation_steps=4)", "8", [8, 4, 128]),
+        ("gradient_accumulation_steps=2, deepspeed_plugin=DeepSpeedPlugin(gradient_accumulation_steps=None)", "8", [8, 2, 64]),
         ("gradient_accumulation_steps=2, deepspeed_plugin=DeepSpeedPlugin(hf_ds_config='ds.json')", "8", [8, None, None]),
         ("parallelism_config=config", "8", [8, 1, None]),
     ],

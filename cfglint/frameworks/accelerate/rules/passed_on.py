@@ -142,8 +142,8 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
             setting,
             f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}",
             related=(config.setting("num_processes"),),
-            note=f"{each - named} processes have no GPU of their own",
-            help=f"set `num_processes: {named}`, or set `gpu_ids: all`",
+            note="one process has no GPU of its own" if named + 1 == each else f"{each - named} processes have no GPU of their own",
+            help=f"set `num_processes: {named * config.processes // each}`, or set `gpu_ids: all`",
         )
 
 

@@ -294,7 +294,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed converts the old key to the new one while parsing the section, and raises when the new one is
     set already, even to an equivalent value.
     """
-    for old, new, _ in deprecated(config):
+    for old, new in deprecated(config):
         if new and new in config.zero.given:
             setting = config.at("zero_optimization", old)
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
@@ -320,39 +320,33 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     Fix: write the new key: `"offload_optimizer": {"device": "cpu"}` for `cpu_offload`,
     `"offload_param": {"device": "cpu"}` for `cpu_offload_param`, `pin_memory` inside those two.
     """
-    for old, new, advice in deprecated(config):
+    for old, new in deprecated(config):
         if not new or new not in config.zero.given:
             setting = config.at("zero_optimization", old)
-            fix = modern_key_fix(config, setting, old, advice)
+            fix = modern_key_fix(config, setting, old)
+            advice = f'use `"{new}": {{"device": "cpu"}}`'
             message, note = f"`{old}` is deprecated", "it still works" if new else "it has no effect"
             severity = None if new else WARNING
             yield Finding(setting, message, help="" if fix else advice, fix=fix, on_key=True, note=note, severity=severity)
 
 
-def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
-    """(old key, new key, advice) for the deprecated keys in the ZeRO section."""
+def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str]]:
+    """(old key, new key) for the deprecated keys in the ZeRO section; no new key for one without an effect."""
     given = config.zero.given
     if "cpu_offload_use_pin_memory" in given:
-        yield "cpu_offload_use_pin_memory", "", "remove it, it has no effect; `pin_memory` in `offload_optimizer` and `offload_param` has"
-    for old, new in REPLACEMENTS.items():
-        if old in given:
-            yield old, new, offloading(config, old, new) if old.startswith("cpu_") else f"use `stage3_{new}`"
+        yield "cpu_offload_use_pin_memory", ""
+    yield from ((old, new) for old, new in REPLACEMENTS.items() if old in given)
 
 
-def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
-    """The replacement of a deprecated offload switch."""
-    return f'use `"{new}": {{"device": "cpu"}}`' if config.zero[old] else "remove it, nothing is offloaded by default"
-
-
-def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:
-    """The fix to the new key, if that is a renaming or a removal; the advice is the title of the latter."""
+def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix | None:
+    """The fix to the new key, if that is a renaming or a removal; None for a switch that offloads."""
     if old == "stage3_gather_fp16_weights_on_model_save":
-        return rename(
-            setting, "stage3_gather_16bit_weights_on_model_save", "rename it to `stage3_gather_16bit_weights_on_model_save`", safe=True
-        )
-    if old == "cpu_offload_use_pin_memory" or config.zero[old] in (False, None):
+        new = "stage3_gather_16bit_weights_on_model_save"
+        return rename(setting, new, f"rename it to `{new}`", safe=True)
+    if old == "cpu_offload_use_pin_memory":
+        advice = "remove it, it has no effect; `pin_memory` in `offload_optimizer` and `offload_param` has"
         return remove(setting, advice, safe=True)
-    return None
+    return remove(setting, "remove it, nothing is offloaded by default", safe=True) if config.zero[old] in (False, None) else None
 
 
 @warning(

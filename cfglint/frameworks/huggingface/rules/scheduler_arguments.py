@@ -62,7 +62,7 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
     "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
     "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
 }
-NEEDED = ("num_decay_steps", "num_stable_steps", "min_lr", "min_lr_rate")  # arguments without which some schedule is not built
+SOUND = {"num_decay_steps": 1, "num_stable_steps": 1, "min_lr_rate": 0.1}  # of the arguments without which some schedule is not built
 REQUIRED = {
     "last_epoch": "-1",
     "lr_end": "a number below the learning rate",
@@ -179,8 +179,7 @@ def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig)
     failure = certain_failure(kind, keywords, runs)
     if failure is None or (failure[0] != "init" and not takes_steps(config)):
         return
-    needed = {key: value for key, value in keywords.items() if key in NEEDED}
-    alone = [key for key, value in keywords.items() if certain_failure(kind, {**needed, key: value}, runs) is not None]
+    alone = [key for key, value in keywords.items() if certain_failure(kind, {**SOUND, key: value}, runs) is not None]
     key = alone[0] if alone else next(iter(keywords))
     place = config.setting("lr_scheduler_kwargs", key)
     fails_at, error = failure
