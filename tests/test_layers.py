@@ -28,6 +28,17 @@ def imports_of(path):
     return [[node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)] for nodes in (every, typed)]
 
 
+def test_no_block_for_a_type_checker_runs():
+    """`TYPE_CHECKING` is false in every module, so that a run loads nothing for annotations alone."""
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TYPE_CHECKING" and ast.unparse(node.value) != "False"
+    ]
+    assert wrong == []
+
+
 def typing_only(node):
     """Whether a statement is a block that only a type checker sees."""
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"

@@ -13,9 +13,9 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.source import CfglintError
 from examples import example_texts, kind_of, run_of
 from records import MARK, check_parts, read
+from release_changes import ReleaseChanges
 
 KINDS = ("deepspeed", "huggingface", "accelerate", "trl", "axolotl", "llamafactory", "swift", "megatron_swift", "verl")
-STEP = 4  # releases between two that are tried in any case
 NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
 
 
@@ -27,15 +27,13 @@ class Example:
         self.name = f"{rule.code} {rule.name}, {title}"
         kind = {**rule.example, **self.facts}.get("kind", kind_of(rule))
         self.kind = rule.kinds[0] if kind == "launch" and rule.kinds else kind
-        self.answers = {}
 
-    def answer(self, folder, release):
-        """What the rule finds in a release, with what the framework raises, and the numbers of the run."""
-        if release not in self.answers:
-            self.answers[release] = self.found(folder, release)
-        return self.answers[release]
+    def changes(self, folder):
+        """What releases change in what the rule finds."""
+        return ReleaseChanges(lambda release: self.found(folder, release))
 
     def found(self, folder, release):
+        """What the rule finds in a release, with what the framework raises, and the numbers of the run."""
         package = framework(self.kind).package
         target = {**self.rule.example.get("target", {}), **self.facts.get("target", {}), package: release}
         try:
@@ -45,19 +43,6 @@ class Example:
         texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics if each.code == self.rule.code)
         found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
         return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved.get(name) is not None}
-
-    def change(self, folder, before, release):
-        """A line about what a release changes; an empty string if it is nothing."""
-        was, now = self.answer(folder, before), self.answer(folder, release)
-        signed = [*(f"+{each}" for each in sorted(now - was)), *(f"-{each}" for each in sorted(was - now))]
-        return f"{release}: {'; '.join(signed)}" if signed else ""
-
-    def changes(self, folder, releases):
-        """A line for each release that changes the answer, found by halving what is between two that differ."""
-        middle = len(releases) // 2
-        if len(releases) == 2 or not self.change(folder, releases[0], releases[-1]):
-            return list(filter(None, [self.change(folder, *releases)])) if len(releases) == 2 else []
-        return [*self.changes(folder, releases[: middle + 1]), *self.changes(folder, releases[middle:])]
 
 
 def examples_of(kind):
@@ -77,9 +62,8 @@ def recorded(root, kind):
 def test_what_a_release_changes(kind, root, tmp_path, updating):
     """The findings that come and go with a release; the fields of each are in generated tables. `CFGLINT_UPDATE=1` rewrites the record."""
     releases, lines = modelled_releases(framework(kind).package), []
-    parts = [releases[start : start + STEP + 1] for start in range(0, len(releases) - 1, STEP)]
     for number, example in enumerate(examples_of(kind)):
-        changes = [line for part in parts for line in example.changes(str(tmp_path / str(number)), part)]
+        changes = example.changes(str(tmp_path / str(number))).lines(releases)
         lines += [f"{MARK}{example.name}", *changes] if changes else []
     purpose = f"What a release of {framework(kind).package} changes in the findings of an example."
     check_parts(recorded(root, kind), purpose, lines, updating)
@@ -90,10 +74,6 @@ def test_a_release_changes_what_is_recorded(kind, root, tmp_path):
     releases, wrong = modelled_releases(framework(kind).package), []
     expected = {name: lines for path in recorded(root, kind).glob("*.txt") for name, lines in read(path).items()}
     for example in examples_of(kind):
-        for line in expected.get(example.name, ()):
-            release = line.partition(": ")[0]
-            before = releases[releases.index(release) - 1]
-            came = example.change(str(tmp_path / kind), before, release)
-            if came != line:
-                wrong.append(f"{example.name}, release {before} and {release}:\n  expected {line}\n  came     {came or 'no change'}")
+        found = example.changes(str(tmp_path / kind)).wrong(expected.get(example.name, ()), releases)
+        wrong.extend(f"{example.name}, {each}" for each in found)
     assert not wrong, "\n".join(wrong)

@@ -20,6 +20,7 @@ import yaml
 import cfglint
 import records
 from cases import each_case
+from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.axolotl import NEWEST, refusals
 from cfglint.frameworks.axolotl.plugins import plugins_of
 from cfglint.frameworks.axolotl.releases import HISTORY, RELEASES, TOP, library
@@ -27,6 +28,7 @@ from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import dotted, parse_version
+from release_changes import ReleaseChanges
 from remedies import done, remedies
 
 HERE = Path(__file__).parent
@@ -73,9 +75,10 @@ class Case:
     def __repr__(self):
         return str(self.lines)
 
-    def refusal(self, without=None):
-        """What is refused of all lines, or of all but one."""
-        found = validated([line for line in self.lines if line is not without], self.gpus, self.release)
+    def refusal(self, without=None, release=None):
+        """What is refused of all lines, or of all but one, in the release of the case or another one."""
+        sizes = [{"micro_batch_size": 1, "gradient_accumulation_steps": 1}] if release else []  # older releases require them
+        found = validated([*sizes, *(line for line in self.lines if line is not without)], self.gpus, release or self.release)
         refused = [
             *(((each.paths or [()])[0], each.message) for each in found.refusals),
             *((each.path, each.message) for each in found.faults),
@@ -92,7 +95,12 @@ def read(name):
     return (HERE / name).read_text(encoding="utf-8").strip()
 
 
-REFUSED = [Case("\n".join(lines)) for path in sorted((HERE / "refusals").glob("*.txt")) for lines in records.read(path).values()]
+TITLED = {
+    f"{path.stem}: {title}": Case("\n".join(lines))
+    for path in sorted((HERE / "refusals").glob("*.txt"))
+    for title, lines in records.read(path).items()
+}
+REFUSED = [*TITLED.values()]
 ACCEPTED = cases("accepted.txt")
 COMPLETED = [line.split(" => ") for line in read("completed.txt").splitlines()]
 
@@ -134,6 +142,18 @@ def test_every_refusal_has_a_case(refused):
 @each_case("case", REFUSED)
 def test_every_line_is_needed(case):
     assert [line for line in case.lines if case.refusal(without=line) == case.expected] == []
+
+
+def test_what_a_release_changes_in_refusals(updating):
+    """`CFGLINT_UPDATE=1` rewrites the record; a message that lists values is cut."""
+    lines = []
+    for title, case in TITLED.items():
+        changes = ReleaseChanges(lambda release, case=case: {case.refusal(release=release)[:160]} - {""}).lines(
+            modelled_releases("axolotl")
+        )
+        lines += [f"{records.MARK}{title}", *changes] if changes else []
+    folder, purpose = HERE / "refusals_in_releases", "What a release of axolotl changes in what comes of a case of `refusals`."
+    records.check_parts(folder, purpose, lines, updating)
 
 
 @each_case("case", ACCEPTED)
@@ -224,16 +244,39 @@ def test_names(text):
             assert bool(found.refusals or found.faults) is refused, name
 
 
+BUNDLED = """
+    context_parallel.ContextParallelPlugin coreweave.CoreWeavePlugin cut_cross_entropy.CutCrossEntropyPlugin densemixer.DenseMixerPlugin
+    diffusion.DiffusionPlugin diffusion_decision.DiffusionDecisionPlugin expert_parallel.ExpertParallelPlugin
+    fla_sm120_shim.FlaSm120ShimPlugin grokfast.GrokfastPlugin hatchery.HatcheryPlugin kd.KDPlugin kernels.KernelsPlugin
+    liger.LigerPlugin llm_compressor.LLMCompressorPlugin lm_eval.LMEvalPlugin mixlora.MixLoraPlugin mora.MoraPlugin
+    nebius.completion.NebiusCompletionPlugin
+    nemo_gym.NemoGymPlugin spectrum.SpectrumPlugin swanlab.SwanLabPlugin
+"""
+
+
+def test_the_releases_that_bring_plugins():
+    """The folders below `axolotl/integrations` of the wheels."""
+
+    def known(release):
+        named = plugins_of([f"axolotl.integrations.{name}" for name in BUNDLED.split()], parse_version(release))
+        return {each.folder for each in named if each.folder}
+
+    assert ReleaseChanges(known).lines(modelled_releases("axolotl")) == [
+        "0.6.0: +cut_cross_entropy",
+        "0.7.0: +kd",
+        "0.10.0: +llm_compressor",
+        "0.11.0: +densemixer",
+        "0.13.1: +diffusion; +swanlab",
+        "0.14.0: +kernels",
+        "0.16.0: +nemo_gym",
+        "0.17.0: +expert_parallel; +hatchery; +mora",
+        "0.20.0: +context_parallel; +fla_sm120_shim; +mixlora; +nebius",
+        "0.21.0: +coreweave; +diffusion_decision",
+    ]
+
+
 def test_the_classes_of_the_bundled_plugins():
-    bundled = """
-        context_parallel.ContextParallelPlugin coreweave.CoreWeavePlugin cut_cross_entropy.CutCrossEntropyPlugin densemixer.DenseMixerPlugin
-        diffusion.DiffusionPlugin diffusion_decision.DiffusionDecisionPlugin expert_parallel.ExpertParallelPlugin
-        fla_sm120_shim.FlaSm120ShimPlugin grokfast.GrokfastPlugin hatchery.HatcheryPlugin kd.KDPlugin kernels.KernelsPlugin
-        liger.LigerPlugin llm_compressor.LLMCompressorPlugin lm_eval.LMEvalPlugin mixlora.MixLoraPlugin mora.MoraPlugin
-        nebius.completion.NebiusCompletionPlugin
-        nemo_gym.NemoGymPlugin spectrum.SpectrumPlugin swanlab.SwanLabPlugin
-    """
-    for name in bundled.split():
+    for name in BUNDLED.split():
         folder = name.partition(".")[0]
         [ours] = plugins_of([f"axolotl.integrations.{name}"], RELEASE)
         [short] = plugins_of([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name], RELEASE)
