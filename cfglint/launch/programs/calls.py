@@ -251,7 +251,7 @@ class ProgramEvaluation(Interpreter):
                 if None in named:
                     data.slots[name] = unknown()
                 elif default is not None:
-                    data.slots[name] = library.copied(default)
+                    data.slots[name] = library.deep_copy(default)
         for name, value in named.items():
             if name is not None and name not in names:
                 data.slots[name] = value

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 
 from cfglint.frameworks import fields_of_class, kind_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
     ITEMS,
+    LONGEST,
     NONE,
     OPEN,
     PLAIN,
@@ -43,9 +45,10 @@ from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator
 from cfglint.source.budget import Budget
 
-LONGEST = 10_000  # characters of a string, items of a list
 LARGEST = 10**15
 PARAMETERS = (".signature.parameters", ".__dataclass_fields__")  # the names under which a program asks what a class accepts
+MANY_DIGITS = re.compile(r"\d{4}")
+WIDE = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(?:\d{4}|\d*\.\d{4})|\{[^{}]*:[^{}]*(?:\d{4}|\{)")
 MOST_TURNS = 64  # turns of a loop or of a comprehension
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -83,6 +86,13 @@ class Expressions:
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
 
     # -- changes
+
+    def extend(self, data: Sequence, items: Iterable[Value], is_open: bool = False) -> None:
+        """Add items to a list; those of one that becomes too long are unknown."""
+        whole = (*data.items, *items)
+        self.write(data.slots, ITEMS, whole[:LONGEST])
+        if is_open or len(whole) > LONGEST:
+            self.write(data.slots, OPEN, True)
 
     def write(self, slots: Slots, key: object, content: object) -> None:
         """Change a part of an object so that the change can be undone."""
@@ -253,7 +263,7 @@ class Expressions:
             return unknown(unclear.reason)
         if isinstance(one, FilePath) and isinstance(operation, ast.Div):
             text = other.text if isinstance(other, FilePath) else other
-            return Value(FilePath(joined_path(one.text, text))) if isinstance(text, str) else unknown()
+            return short(joined_path(one.text, text), FilePath) if isinstance(text, str) else unknown()
         if isinstance(one, Sequence) and isinstance(other, Sequence) and isinstance(operation, ast.Add):
             return Value(Sequence((*one.items, *other.items), one.kind)) if not one.is_open and not other.is_open else unknown()
         if isinstance(one, Mapping) and isinstance(other, Mapping) and isinstance(operation, ast.BitOr):
@@ -430,7 +440,7 @@ class Expressions:
             if not isinstance(part.data, str):
                 return unknown()
             parts.append(part.data)
-        return Value("".join(parts))
+        return short("".join(parts))
 
     def _formattedvalue(self, node: ast.FormattedValue, frame: Frame) -> Value:
         inner = self.evaluate(node.value, frame)
@@ -439,7 +449,7 @@ class Expressions:
         if not isinstance(data, PLAIN) or not isinstance(form.data, str) or node.conversion not in (-1, 115):
             return unknown()
         try:
-            return Value(format(data, form.data)) if len(form.data) < 10 else unknown()
+            return Value(format(data, form.data)) if not MANY_DIGITS.search(form.data) else unknown()
         except (ValueError, TypeError):
             return unknown()
 
@@ -606,6 +616,8 @@ def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
     texts = isinstance(one, str) and isinstance(other, PLAIN) and isinstance(operation, (ast.Add, ast.Mod))
     if function is None or not (numbers or texts):
         return unknown()
+    if texts and isinstance(operation, ast.Mod) and is_wide(one):
+        return unknown()
     if numbers and (abs(one) > LARGEST or abs(other) > LARGEST or (isinstance(operation, ast.Pow) and abs(other) > 64)):
         return unknown()
     try:
@@ -613,6 +625,16 @@ def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
     except (ArithmeticError, ValueError, TypeError):
         return unknown()
     return Value(result) if isinstance(result, PLAIN) and len(str(result)) < LONGEST else unknown()
+
+
+def short(text: str, kind: Callable[[str], Any] = str) -> Value:
+    """A computed text, if it is not too long."""
+    return Value(kind(text)) if len(text) <= LONGEST else unknown()
+
+
+def is_wide(text: str) -> bool:
+    """Whether a format string asks for a width or a precision of thousands of characters, or takes it from an argument."""
+    return WIDE.search(text) is not None
 
 
 def merged(mappings: list[Mapping]) -> Mapping:

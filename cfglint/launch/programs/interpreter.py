@@ -1,7 +1,7 @@
-"""Evaluates the statements of a program: its top level, its functions and classes, and the branches that its conditions leave open.
+"""Evaluates the statements of a program: its top level, its functions and classes.
 
-A condition that is known decides. Of one that is unknown every branch is evaluated by itself, and what they leave different is unknown
-afterwards. A loop whose turns are unknown is evaluated once, with what it changes unknown.
+A condition that is known decides; `branches` evaluates what one that is unknown leaves open. A loop whose turns are unknown is evaluated
+once, with what it changes unknown.
 """
 
 from __future__ import annotations
@@ -11,14 +11,25 @@ import builtins
 import contextlib
 from functools import lru_cache
 
+from cfglint.launch.programs.branches import (
+    LEFT,
+    LOOP_LEFT,
+    Branches,
+    Break,
+    Continue,
+    End,
+    Left,
+    Quit,
+    Return,
+    Signal,
+    WayOut,
+    is_exit,
+    side_of,
+)
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
-    COUNT,
-    ITEMS,
     NONE,
-    OPEN,
     UNCLEAR,
     Class,
     Frame,
@@ -28,61 +39,23 @@ from cfglint.launch.programs.objects import (
     ModuleObject,
     Opaque,
     Sequence,
-    Slots,
     Value,
     same,
     slots_of,
     unknown,
 )
-from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable, NoReturn
-from cfglint.source.budget import Budget, Exhausted
+from cfglint.source.budget import Budget
 from cfglint.source.record import Record
 
-Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
-
 NOWHERE = ast.Pass()
-LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
 MOST_FUNCTIONS = 1024  # of which is known whether they are generators
 DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
-EXITS = ("sys.exit", "exit", "quit", "os._exit")
-REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
 STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BUILTINS = frozenset(dir(builtins))
-
-
-class Signal(Exception):
-    """A statement that ends a block."""
-
-
-class Return(Signal):
-    """A `return`, with its value."""
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
-
-
-class Left(Signal):
-    """Every branch of a condition has ended the function."""
-
-
-class Break(Signal):
-    """A `break`."""
-
-
-class Continue(Break):
-    """A `continue`, which ends only the turn of a loop."""
-
-
-class End(Signal):
-    """An exception, or the end of the program."""
-
-
-class Quit(End):
-    """The end of the program that is no failure."""
 
 
 class Import(Record):
@@ -93,10 +66,7 @@ class Import(Record):
     is_certain: bool
 
 
-QUIET = (Return, Left, Break, Quit)  # ends that are no failure
-
-
-class Interpreter(Expressions):
+class Interpreter(Branches):
     """The evaluation of statements; `ProgramEvaluation` adds what calls do."""
 
     called: Callable[[Value, list[Value], dict[Any, Value], ast.AST], Value]
@@ -106,7 +76,6 @@ class Interpreter(Expressions):
         super().__init__(modules, budget)
         self.context = context
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
-        self.conditions: list[tuple[ast.AST, int]] = []
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.goes_on = False  # whether an exception that the program raises does not end it
@@ -234,9 +203,7 @@ class Interpreter(Expressions):
         before = self.evaluate(node.target, frame)
         added = self.evaluate(node.value, frame)
         if isinstance(before.data, Sequence) and isinstance(node.op, ast.Add) and isinstance(added.data, Sequence):
-            self.write(before.data.slots, ITEMS, (*before.data.items, *added.data.items))
-            if added.data.is_open:
-                self.write(before.data.slots, OPEN, True)
+            self.extend(before.data, added.data.items, added.data.is_open)
             return
         if isinstance(before.data, Mapping) and isinstance(node.op, ast.BitOr):
             self.update(before.data, added)
@@ -324,24 +291,56 @@ class Interpreter(Expressions):
         if items is None:
             self._unknown_loop(node, frame, node.target)
             return
-        before, orelse = len(self.conditions), node.orelse
-        for each in items:
-            self.assign(node.target, each, frame)
-            try:
-                self.block(node.body, frame)
-            except Continue:
-                continue
-            except Break:
-                orelse = []
-                break
+        before, first = len(self.conditions), len(self.ways_out)
+        signal = self._through(node, items, frame)
         self.conditions[before:] = [each for each in self.conditions[before:] if each[1] != LOOP_LEFT]
-        self.block(orelse, frame)
+        ways, goes_on = self._taken(first, Break), isinstance(signal, Break)
+        if signal is None:
+            signal = self._signal(node.orelse, frame)
+            goes_on = signal is None
+        self._leave(signal, goes_on, ways, node, frame)
 
     _do_asyncfor = _do_for
+
+    def _through(self, node: ast.For | ast.AsyncFor, items: list[Value], frame: Frame) -> Signal | None:
+        """Evaluate the turns of a loop: the signal that ended it."""
+        for each in items:
+            first = len(self.ways_out)
+            self.assign(node.target, each, frame)
+            signal = self._signal(node.body, frame)
+            try:
+                self._leave(signal, signal is None or isinstance(signal, Continue), self._taken(first, Continue), node, frame)
+            except Signal as ended:
+                return ended
+        return None
+
+    def _signal(self, body: list[ast.stmt], frame: Frame) -> Signal | None:
+        """Evaluate statements: the signal that ended them."""
+        try:
+            self.block(body, frame)
+        except Signal as signal:
+            return signal
+        return None
+
+    def _leave(self, signal: Signal | None, goes_on: bool, ways: list[WayOut], node: ast.AST, frame: Frame) -> None:
+        """Go on behind the turn of a loop, or behind a loop, that ended with a signal, or in some branches.
+
+        Raises:
+            Signal: It ends more than that, and so does every branch.
+        """
+        if signal is not None and not goes_on:
+            if not ways or isinstance(signal, Quit):
+                raise signal
+            if isinstance(signal, (Return, Break, Continue)):
+                self._way_out(signal, {}, frame)
+                self.conditions.append((node, side_of(signal)))
+        self._merge(ways, goes_on)
 
     def _do_while(self, node: ast.While, frame: Frame) -> None:
         if self.holds(node.test, frame) is not False:
             self._unknown_loop(node, frame, None)
+        else:
+            self.block(node.orelse, frame)
 
     def _unknown_loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, target: ast.expr | None) -> None:
         """Evaluate a loop whose turns are unknown: what it changes is unknown before, in and after it."""
@@ -351,127 +350,30 @@ class Interpreter(Expressions):
                 self.assign(target, unknown("it depends on the turn of a loop"), frame)
             self.block(node.body, frame)
 
-        before = len(self.conditions)
+        before, first = len(self.conditions), len(self.ways_out)
         self.trial += 1
         try:
-            self._spoil(self._attempt(turn)[1])
+            writes = self._attempt(turn)[1]
         finally:
             self.trial -= 1
             del self.conditions[before:]
+        self._spoil(writes, *(each.writes for each in self._taken(first, Return, Break, Continue)))
         self.conditions.append((node, 0))
         try:
             leaves, writes = self._attempt(turn)
         finally:
             left = any(side == LEFT for _, side in self.conditions[before:])
             del self.conditions[before:]
-        if left or isinstance(leaves, (Return, Left, Quit)):
+        ways = self._taken(first, Break, Continue)
+        self._spoil(writes, *(each.writes for each in ways))
+        if left or side_of(leaves) == LEFT:
             self.conditions.append((node, LEFT))
-        self._spoil(writes)
         if isinstance(leaves, Return):
-            frame.returned.append(leaves.value)
-
-    def _attempt(self, way: Callable[[], None]) -> tuple[Signal | None, Writes]:
-        """Evaluate something, and undo what it changes: (the signal that ended it, its changes)."""
-        mark, start = len(self.journal), next(COUNT)
-        leaves: Signal | None = None
-        try:
-            way()
-        except Signal as signal:
-            leaves = signal
-        except Exhausted:
-            self.undo(mark, start)
-            raise
-        return leaves, self.undo(mark, start)
-
-    def undo(self, mark: int, start: int) -> Writes:
-        """Undo the changes since a mark; their results by place. Objects that were made since then keep theirs."""
-        found: Writes = {}
-        changes = [each for each in self.journal[mark:] if each[0].born < start]
-        for slots, key, _ in changes:
-            found[id(slots), key] = (slots, key, slots.get(key, UNCLEAR))
-        for slots, key, before in reversed(changes):
-            if before is UNCLEAR:
-                slots.pop(key, None)
-            else:
-                slots[key] = before
-        del self.journal[mark:]
-        return found
-
-    def branch(self, node: ast.AST, ways: list[Callable[[], None]], frame: Frame) -> None:
-        """Evaluate the branches of an unknown condition, each by itself, and join what they leave."""
-        ended: list[Signal] = []
-        through: list[Writes] = []
-        behind: list[tuple[ast.AST, int]] = []  # the conditions of what follows: some branch has left the function or the loop
-        for side, way in enumerate(ways):
-            before = len(self.conditions)
-            if side or not isinstance(node, ast.Try):  # the body of a `try` is no alternative
-                self.conditions.append((node, side))
-            try:
-                leaves, writes = self._attempt(way)
-            finally:
-                inside = self.conditions[before:]
-                del self.conditions[before:]
-            if leaves is None:
-                through.append(writes)
-                behind += [each for each in inside if each[1] < 0]
-                continue
-            ended.append(leaves)
-            if isinstance(leaves, Return):
-                frame.returned.append(leaves.value)
-            if not isinstance(leaves, End):
-                frame.left.append(writes)
-        if not through:
-            raise next((each if isinstance(each, Break) else Left() for each in ended if not isinstance(each, End)), End())
-        self.join(through)
-        if not isinstance(node, ast.Try) and not (isinstance(node, ast.If) and gives_up(node)):  # what a handler ends has failed
-            behind += [(node, LOOP_LEFT if isinstance(each, Break) else LEFT) for each in ended if isinstance(each, QUIET)]
-        self.conditions += behind
-
-    def join(self, ways: list[Writes]) -> None:
-        """Make the changes of several branches: what they leave different is unknown."""
-        places = {place: (slots, key) for each in ways for place, (slots, key, _) in each.items()}
-        for place, (slots, key) in places.items():
-            current = slots.get(key, UNCLEAR)
-            contents = [each[place][2] if place in each else current for each in ways]
-            if all(same(contents[0], other) for other in contents[1:]):
-                if contents[0] is UNCLEAR:
-                    self.remove(slots, key)
-                else:
-                    self.write(slots, key, contents[0])
-            else:
-                self._spoil_one(slots, key)
-
-    def _spoil(self, writes: Writes) -> None:
-        """Make what some code may have changed unknown."""
-        for slots, key, _ in writes.values():
-            self._spoil_one(slots, key)
-
-    def _spoil_one(self, slots: Slots, key: object) -> None:
-        if key is OPEN:
-            self.write(slots, OPEN, True)
-        elif key == ITEMS and isinstance(slots.get(ITEMS, ()), tuple):
-            self.write(slots, ITEMS, ())
-            self.write(slots, OPEN, True)
+            self._way_out(leaves, {}, frame)
+        if isinstance(leaves, Break) or any(each.kind is Break for each in ways):
+            self.branch(node, [lambda: self.block(node.orelse, frame), lambda: None], frame)
         else:
-            self.write(slots, key, unknown("it depends on a condition or a loop"))
-
-    def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
-        """The values of expressions of which only one is evaluated, as the branches of a condition."""
-        found: list[Value] = []
-        ways: list[Writes] = []
-        for side, each in enumerate(made):
-            self.conditions.append((node, side))
-            try:
-                leaves, writes = self._attempt(lambda each=each: found.append(each()))  # type: ignore[misc]
-            finally:
-                self.conditions.pop()
-            if leaves is None:
-                ways.append(writes)
-            else:
-                found.append(unknown())
-        if ways:
-            self.join(ways)
-        return found
+            self.block(node.orelse, frame)
 
     # -- definitions and imports
 
@@ -577,19 +479,17 @@ class Interpreter(Expressions):
         if isinstance(function.node, ast.Lambda):
             return self.evaluate(function.node.body, frame)
         self.active.append(function.node)
-        before = len(self.conditions)
+        before, first = len(self.conditions), len(self.ways_out)
         try:
-            self.block(function.node.body, frame)
-            frame.returned.append(NONE)
-        except Return as signal:
-            frame.returned.append(signal.value)
-        except (Left, Break):
-            pass
+            signal = self._signal(function.node.body, frame)
+            if isinstance(signal, End):
+                raise signal
+            if not isinstance(signal, Left):
+                frame.returned.append(signal.value if isinstance(signal, Return) else NONE)
+            self._merge(self._taken(first, Return), not isinstance(signal, Left), frame.slots)
         finally:
             self.active.pop()
-            del self.conditions[before:]
-        for writes in frame.left:
-            self.join([{place: each for place, each in writes.items() if each[0] is not frame.slots}, {}])
+            del self.conditions[before:], self.ways_out[first:]
         return self._result(frame, function)
 
     def _result(self, frame: Frame, function: Function) -> Value:
@@ -629,34 +529,9 @@ class Interpreter(Expressions):
 STARRED = "further arguments are unknown"
 
 
-def gives_up(node: ast.If) -> bool:
-    """Whether a branch only reports something and leaves without a result, so that nothing is trained: "training file not found"."""
-    return any(len(body) > 1 and reports_and_leaves(body) for body in (node.body, node.orelse))
-
-
-def reports_and_leaves(body: list[ast.stmt]) -> bool:
-    """Whether statements write messages, then end the function without a result, or the program."""
-    last = body[-1]
-    leaves = isinstance(last, ast.Return) and (last.value is None or (isinstance(last.value, ast.Constant) and not last.value.value))
-    return (leaves or is_exit(last)) and all(isinstance(each, ast.Expr) and is_report(each.value) for each in body[:-1])
-
-
-def is_report(node: ast.expr) -> bool:
-    """Whether an expression only writes a message: `print(...)`, `logger.error(...)`, `console.print(...)`."""
-    if not isinstance(node, ast.Call):
-        return isinstance(node, ast.Constant)
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else ".".join(dotted(node.func))
-    return name in REPORTS or dotted(node.func) == ["print"]
-
-
 def ends(body: list[ast.stmt]) -> bool:
     """Whether a handler certainly ends the program, or the function with an exception."""
     return isinstance(body[-1], ast.Raise) or is_exit(body[-1])
-
-
-def is_exit(node: ast.stmt) -> bool:
-    """Whether a statement is a call that ends the program."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ".".join(dotted(node.value.func)) in EXITS
 
 
 def is_import_error(handler: ast.ExceptHandler) -> bool:

@@ -10,10 +10,11 @@ import os
 import posixpath
 
 from cfglint.launch.programs import config_files, line_parsers
-from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
+from cfglint.launch.programs.expressions import PARAMETERS, are_parameters, short
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
+    ITEMS,
     NONE,
     OPEN,
     PLAIN,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.objects import Given, Named
 
 
-LONGEST = 10_000
 NUMBERS: dict[str, Callable[..., Any]] = {"abs": abs, "round": round, "int": int, "float": float, "str": str, "bool": bool, "pow": pow}
 MATH = ("ceil", "floor", "sqrt", "log2", "trunc")
 WORLD = (
@@ -96,7 +96,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if (name == "asyncio.run" or package.partition(".")[0] == "tqdm") and given:
         return given[0]
     if package == "copy" and given:
-        return copied(given[0])
+        return (deep_copy if last == "deepcopy" else shallow_copy)(given[0])
     if package in ("dataclasses", "attr", "attrs", "pydantic") or name in ("transformers.hf_argparser.HfArg", "simple_parsing.field"):
         return of_dataclasses(run, last, given, named)
     if name in NAMESPACES:
@@ -337,7 +337,7 @@ def of_path(run: Interpreter, name: str, given: Given) -> Value:
         return unknown_from(given)
     first: str = texts[0]
     if name == "join":
-        return Value(posixpath.join(*texts))
+        return short(posixpath.join(*texts))
     if name in ("abspath", "realpath", "normpath", "expanduser"):
         return Value(anchored(run, first)) if name in ("abspath", "realpath") else Value(first)
     if name == "expandvars":
@@ -363,26 +363,40 @@ def anchored(run: Interpreter, path: str) -> str:
 def path_of(given: Given) -> Value:
     """A `pathlib.Path`."""
     texts = [text_of_path(each) for each in given]
-    return Value(FilePath(posixpath.join(*texts))) if texts and all(isinstance(each, str) for each in texts) else unknown()
+    return short(posixpath.join(*texts), FilePath) if texts and all(isinstance(each, str) for each in texts) else unknown()
 
 
-def copied(value: Value) -> Value:
-    """A copy of a container."""
+def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
+    """A copy of a container and of all that is in it; what is in it twice is one object in the copy, too."""
+    data, found = value.data, known if known is not None else {}
+    if not isinstance(data, (Mapping, Sequence, Instance, Built)):
+        return value
+    if id(data) not in found:
+        copy = found[id(data)] = shallow_copy(value)
+        slots = copy.data.slots
+        slots.update({key: deep_copy(each, found) for key, each in slots.items() if isinstance(each, Value)})
+        if isinstance(data, Sequence):
+            slots[ITEMS] = tuple(deep_copy(each, found) for each in data.items)
+    return found[id(data)]
+
+
+def shallow_copy(value: Value) -> Value:
+    """A copy of a container with the same content; other values are their own copies."""
     data = value.data
+    copy: Mapping | Sequence | Instance | Built
     if isinstance(data, Mapping):
-        mapping = Mapping(None, data.by_attribute)
-        mapping.slots.update({key: copied(each) if isinstance(each, Value) else each for key, each in data.slots.items()})
-        mapping.root = data.root if data.root is not data else mapping
-        return Value(mapping, value.node, value.module)
-    if isinstance(data, Sequence):
-        return Value(Sequence([copied(each) for each in data.items], data.kind, data.is_open), value.node, value.module)
-    if isinstance(data, Instance):
-        return Value(Instance(data.made_of, {**data.slots}))
-    if isinstance(data, Built):
-        built = Built(data.name, dict(data.arguments), data.made_of)
-        built.slots.update(data.slots)
-        return Value(built)
-    return value
+        copy = Mapping(None, data.by_attribute)
+        copy.root = data.root if data.root is not data else copy
+    elif isinstance(data, Sequence):
+        copy = Sequence((), data.kind)
+    elif isinstance(data, Instance):
+        copy = Instance(data.made_of, {})
+    elif isinstance(data, Built):
+        copy = Built(data.name, dict(data.arguments), data.made_of)
+    else:
+        return value
+    copy.slots.update(data.slots)
+    return Value(copy, value.node, value.module)
 
 
 def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> Value:
@@ -407,7 +421,7 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
             mapping.slots[key] = of_dataclasses(run, "asdict", [value], {}) if isinstance(inner, Instance) else value
         return Value(mapping)
     if name == "replace" and isinstance(first, (Instance, Built)):
-        made = copied(given[0])
+        made = shallow_copy(given[0])
         made.data.slots.update(slots_of(named))
         return made
     return unknown()

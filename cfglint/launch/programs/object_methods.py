@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from cfglint.launch.programs import accelerators, config_files, line_parsers
 from cfglint.launch.programs.class_parsers import ClassParser
+from cfglint.launch.programs.expressions import is_wide, short
 from cfglint.launch.programs.interpreter import Interpreter
-from cfglint.launch.programs.library import LONGEST, anchored, copied, path_of
+from cfglint.launch.programs.library import anchored, path_of, shallow_copy
 from cfglint.launch.programs.objects import (
     CALLBACKS,
     IS_TRAINED,
-    ITEMS,
+    LONGEST,
     NONE,
     OPEN,
     STREAMED,
@@ -42,6 +43,7 @@ STREAM_METHODS = frozenset(  # of a streamed data set, whose result is one again
         *("rename_column", "rename_columns", "remove_columns", "select_columns"),
     )
 )
+LARGEST_COPY = 1_000_000  # characters that a replacement may make
 STRING_METHODS = frozenset(
     (
         *("lower", "upper", "strip", "lstrip", "rstrip", "split", "rsplit", "replace", "startswith", "endswith", "title", "capitalize"),
@@ -107,9 +109,13 @@ def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
         items = run.iterated(given[0])
         texts = [each.data for each in items] if items is not None else [None]
         strings = [each for each in texts if isinstance(each, str)]
-        return Value(text.join(strings)) if len(strings) == len(texts) else unknown()
+        return short(text.join(strings)) if len(strings) == len(texts) else unknown()
     contents = [plain(each) for each in given]
     if name not in STRING_METHODS or UNCLEAR in contents or len(text) > LONGEST:
+        return unknown()
+    if (name == "format" and is_wide(text)) or (
+        name == "replace" and len(text) * max((len(str(each)) for each in contents), default=0) > LARGEST_COPY
+    ):
         return unknown()
     if name == "zfill" and not (contents and isinstance(contents[0], int) and contents[0] < 100):
         return unknown()
@@ -132,7 +138,7 @@ def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: 
             run.write(data.slots, OPEN if word is None else word, value)
         return NONE
     if name == "copy":
-        return copied(Value(data))
+        return shallow_copy(Value(data))
     if name in ("items", "keys", "values") and not data.is_open:
         pairs = [(Value(word), run.item(Value(data), Value(word))) for word in data.items]
         if name == "items":
@@ -162,17 +168,17 @@ def got(run: Interpreter, data: Mapping, name: str, key: Value, given: Given) ->
 def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Value:
     """A method of a list."""
     if name == "append" and given:
-        run.write(data.slots, ITEMS, (*data.items, given[0])[:LONGEST])
+        run.extend(data, given[:1])
         return NONE
     if name == "extend" and given:
         items = run.iterated(given[0])
         if items is None:
             run.opened(Value(data))
         else:
-            run.write(data.slots, ITEMS, (*data.items, *items))
+            run.extend(data, items)
         return NONE
     if name == "copy":
-        return copied(Value(data))
+        return shallow_copy(Value(data))
     if name in ("index", "count"):
         return unknown()
     run.opened(Value(data))

@@ -23,6 +23,8 @@ Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
 
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents
+LONGEST = 10_000  # characters of a string, items of a list
+DEEPEST = 20  # containers within containers
 ITEMS = "items"  # the slot of a sequence
 PLAIN = (type(None), bool, int, float, str)
 
@@ -181,7 +183,8 @@ class Sequence(Container):
     __slots__ = ("kind",)
 
     def __init__(self, items: Iterable[Value] = (), kind: str = "list", is_open: bool = False) -> None:
-        super().__init__({ITEMS: tuple(items), **({OPEN: True} if is_open else {})})
+        whole = tuple(items)
+        super().__init__({ITEMS: whole[:LONGEST], **({OPEN: True} if is_open or len(whole) > LONGEST else {})})
         self.kind = kind
 
     @property
@@ -204,11 +207,9 @@ def set_of(items: Iterable[Value], is_open: bool = False) -> Sequence:
 
 
 class Frame(Container):
-    """The names of a function call, of a class body or of a module. `returned` are the possible results of the call, `left` the
-    changes that the branches made which ended it.
-    """
+    """The names of a function call, of a class body or of a module. `returned` are the possible results of the call."""
 
-    __slots__ = ("closure", "globals", "left", "module", "owner", "returned")
+    __slots__ = ("closure", "globals", "module", "owner", "returned")
 
     def __init__(self, module: ProgramModule, closure: Frame | None = None) -> None:
         super().__init__()
@@ -216,7 +217,6 @@ class Frame(Container):
         self.closure = closure
         self.globals: set[str] = set()
         self.returned: list[Value] = []
-        self.left: list[dict[Any, Any]] = []
         self.owner: tuple[Class, Value] | None = None  # the class of a method, and its object
 
     @property
@@ -349,22 +349,31 @@ def same(one: object, other: object) -> bool:
     return one.is_plain and other.is_plain and type(one.data) is type(other.data) and bool(one.data == other.data)
 
 
-def plain(value: Value, depth: int = 0) -> Any:
+def plain(value: Value) -> Any:
     """The content as Python's own numbers, strings, lists and dicts; `UNCLEAR` if a part is unknown."""
+    return _plain(value, 0, {})
+
+
+def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
+    """The content of a value; `known` are those of containers, which others may share."""
     data = value.data
     if isinstance(data, PLAIN):
         return UNCLEAR if isinstance(data, str) and "\0" in data else data
-    if depth > 20:
-        return UNCLEAR
     if isinstance(data, FilePath):
         return UNCLEAR if "\0" in data.text else data.text
-    if isinstance(data, Sequence) and not data.is_open:
-        found = [plain(each, depth + 1) for each in data.items]
+    if not isinstance(data, (Sequence, Mapping)) or data.is_open or depth > DEEPEST:
+        return UNCLEAR
+    if id(data) not in known:
+        known[id(data)] = _plain_parts(data, depth + 1, known)
+    return known[id(data)]
+
+
+def _plain_parts(data: Sequence | Mapping, depth: int, known: dict[int, Any]) -> Any:
+    if isinstance(data, Sequence):
+        found = [_plain(each, depth, known) for each in data.items]
         return UNCLEAR if UNCLEAR in found else tuple(found) if data.kind == "tuple" else found
-    if isinstance(data, Mapping) and not data.is_open:
-        pairs = {key: plain(each, depth + 1) for key, each in data.items.items()}
-        return UNCLEAR if any(each is UNCLEAR for each in pairs.values()) else pairs
-    return UNCLEAR
+    pairs = {key: _plain(each, depth, known) for key, each in data.items.items()}
+    return UNCLEAR if any(each is UNCLEAR for each in pairs.values()) else pairs
 
 
 def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:

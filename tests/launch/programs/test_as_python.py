@@ -6,6 +6,7 @@ The cases of the folder `computed` are programs; the lines behind `=>` hold expr
 from __future__ import annotations
 
 import ast
+import random
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import plain
 from cfglint.source.budget import Budget
+from random_programs import NAMES, Writer
 from records import CAME, given, read
 
 HERE = Path(__file__).parent / "computed"
 UNKNOWN = "?"
+PROGRAMS, RUNS = 120, 12  # random ones, and how often Python runs each
 
 
 def cases(name):
@@ -60,3 +63,28 @@ def test_values_that_python_computes(code, expressions):
 def test_values_that_are_not_known(code, expressions):
     known = [f"{each}: evaluated {found}" for each, found in evaluated(code, expressions).items() if found != UNKNOWN]
     assert not known
+
+
+def outcomes(code, expressions):
+    """The values of expressions at the end of runs in which the conditions are random."""
+    for seed in range(RUNS):
+        chance = random.Random(seed)
+        names = {
+            "unknown": lambda chance=chance: chance.random() < 0.5,
+            "turn": lambda chance=chance: chance.random() < 0.5,
+            "turns": lambda chance=chance: range(chance.randrange(3)),
+        }
+        try:
+            exec(compile(code, "train.py", "exec"), names)
+        except OSError:
+            continue
+        yield {each: repr(eval(each, names)) for each in expressions}
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_a_known_value_is_that_of_every_run(seed):
+    code, expressions = Writer(seed).program(), (*NAMES, "box.n", "box.m")
+    known = {each: found for each, found in evaluated(code, expressions).items() if found != UNKNOWN}
+    for each in outcomes(code, expressions):
+        wrong = {name: f"known as {found}, Python {each[name]}" for name, found in known.items() if each[name] != found}
+        assert not wrong, code

@@ -1,0 +1,258 @@
+"""Evaluates the branches of a condition that is unknown: each by itself, and what they leave different is unknown afterwards.
+
+A branch that ends the function, or the turn of a loop, leaves its state to what follows that: it is a way out, joined there.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.launch.programs.expressions import Expressions
+from cfglint.launch.programs.modules import Modules
+from cfglint.launch.programs.objects import COUNT, ITEMS, OPEN, UNCLEAR, Frame, Slots, Value, same, unknown
+from cfglint.launch.programs.scopes import dotted
+from cfglint.source.annotations import Any, Callable
+from cfglint.source.budget import Budget, Exhausted
+
+Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
+
+LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
+SPOILT = unknown("it depends on a condition or a loop")
+CHANGES_PER_STEP = 50  # of the journal that are read again
+EXITS = ("sys.exit", "exit", "quit", "os._exit")
+REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
+
+
+class Signal(Exception):
+    """A statement that ends a block."""
+
+
+class Return(Signal):
+    """A `return`, with its value."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class Left(Signal):
+    """Every branch of a condition has ended the function, or the turn of a loop; `side` stands in the conditions of what follows."""
+
+    def __init__(self, side: int) -> None:
+        self.side = side
+
+
+class Break(Signal):
+    """A `break`."""
+
+
+class Continue(Signal):
+    """A `continue`."""
+
+
+class End(Signal):
+    """An exception, or the end of the program."""
+
+
+class Quit(End):
+    """The end of the program that is no failure."""
+
+
+class WayOut:
+    """A branch of an unknown condition that has ended a function or the turn of a loop, as `kind` says.
+
+    The state that it leaves is the one at `mark` in the journal with `writes`, its own changes; objects `born` later are none of it.
+    """
+
+    __slots__ = ("born", "kind", "mark", "writes")
+
+    def __init__(self, kind: type[Signal], mark: int, writes: Writes) -> None:
+        self.kind, self.mark, self.writes = kind, mark, writes
+        self.born = next(COUNT)
+
+
+QUIET = (Return, Left, Break, Continue, Quit)  # ends that are no failure
+
+
+class Branches(Expressions):
+    """The evaluation of branches; `Interpreter` adds statements."""
+
+    def __init__(self, modules: Modules, budget: Budget) -> None:
+        super().__init__(modules, budget)
+        self.conditions: list[tuple[ast.AST, int]] = []
+        self.ways_out: list[WayOut] = []  # of the functions and loops that are being evaluated
+
+    def _attempt(self, way: Callable[[], None]) -> tuple[Signal | None, Writes]:
+        """Evaluate something, and undo what it changes: (the signal that ended it, its changes)."""
+        mark, start, first = len(self.journal), next(COUNT), len(self.ways_out)
+        leaves: Signal | None = None
+        try:
+            way()
+        except Signal as signal:
+            leaves = signal
+        except Exhausted:
+            self.undo(mark, start)
+            raise
+        for each in self.ways_out[first:]:
+            self._move(each, mark, start)
+        return leaves, self.undo(mark, start)
+
+    def _move(self, way: WayOut, mark: int, start: int) -> None:
+        """Let the state that a branch left be told from an earlier mark, to which changes are undone."""
+        state = self._state(way)
+        found: Writes = {}
+        for slots, key, _ in self.journal[mark : way.mark]:
+            if slots.born < start:
+                found[id(slots), key] = state.get((id(slots), key), (slots, key, slots.get(key, UNCLEAR)))
+        way.mark, way.writes = mark, {**found, **way.writes}
+
+    def undo(self, mark: int, start: int) -> Writes:
+        """Undo the changes since a mark; their results by place. Objects that were made since then keep theirs."""
+        found: Writes = {}
+        changes = [each for each in self.journal[mark:] if each[0].born < start]
+        for slots, key, _ in changes:
+            found[id(slots), key] = (slots, key, slots.get(key, UNCLEAR))
+        for slots, key, before in reversed(changes):
+            if before is UNCLEAR:
+                slots.pop(key, None)
+            else:
+                slots[key] = before
+        del self.journal[mark:]
+        return found
+
+    def branch(self, node: ast.AST, ways: list[Callable[[], None]], frame: Frame) -> None:
+        """Evaluate the branches of an unknown condition, each by itself, and join what they leave."""
+        ended: list[Signal] = []
+        through: list[Writes] = []
+        behind: list[tuple[ast.AST, int]] = []  # the conditions of what follows: some branch has left the function or the loop
+        for side, way in enumerate(ways):
+            before = len(self.conditions)
+            if side or not isinstance(node, ast.Try):  # the body of a `try` is no alternative
+                self.conditions.append((node, side))
+            try:
+                leaves, writes = self._attempt(way)
+            finally:
+                inside = self.conditions[before:]
+                del self.conditions[before:]
+            if leaves is None:
+                through.append(writes)
+                behind += [each for each in inside if each[1] < 0]
+                continue
+            ended.append(leaves)
+            if not isinstance(leaves, (End, Left)):
+                self._way_out(leaves, writes, frame)
+        sides = [side_of(each) for each in ended if isinstance(each, QUIET)]
+        if not through:
+            raise End if all(isinstance(each, End) for each in ended) else Left(LEFT if LEFT in sides else LOOP_LEFT)
+        self.join(through)
+        if not isinstance(node, ast.Try) and not (isinstance(node, ast.If) and gives_up(node)):  # what a handler ends has failed
+            behind += [(node, side) for side in sides]
+        self.conditions += behind
+
+    def join(self, ways: list[Writes]) -> None:
+        """Make the changes of several branches: what they leave different is unknown."""
+        places = {place: (slots, key) for each in ways for place, (slots, key, _) in each.items()}
+        for place, (slots, key) in places.items():
+            current = slots.get(key, UNCLEAR)
+            contents = [each[place][2] if place in each else current for each in ways]
+            if all(same(contents[0], other) for other in contents[1:]):
+                if contents[0] is UNCLEAR:
+                    self.remove(slots, key)
+                else:
+                    self.write(slots, key, contents[0])
+            else:
+                self._spoil_one(slots, key)
+
+    def _spoil(self, *ways: Writes) -> None:
+        """Make what some code may have changed unknown."""
+        for slots, key, _ in (each for writes in ways for each in writes.values()):
+            self._spoil_one(slots, key)
+
+    def _spoil_one(self, slots: Slots, key: object) -> None:
+        if key is OPEN:
+            self.write(slots, OPEN, True)
+        elif key == ITEMS and isinstance(slots.get(ITEMS, ()), tuple):
+            self.write(slots, ITEMS, ())
+            self.write(slots, OPEN, True)
+        elif slots.get(key) is not SPOILT:
+            self.write(slots, key, SPOILT)
+
+    def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
+        """The values of expressions of which only one is evaluated, as the branches of a condition."""
+        found: list[Value] = []
+        ways: list[Writes] = []
+        for side, each in enumerate(made):
+            self.conditions.append((node, side))
+            try:
+                leaves, writes = self._attempt(lambda each=each: found.append(each()))  # type: ignore[misc]
+            finally:
+                self.conditions.pop()
+            if leaves is None:
+                ways.append(writes)
+            else:
+                found.append(unknown())
+        if ways:
+            self.join(ways)
+        return found
+
+    # -- ways out
+
+    def _way_out(self, signal: Signal, writes: Writes, frame: Frame) -> None:
+        """Note that a branch has ended the function, or the turn of a loop."""
+        self.ways_out.append(WayOut(type(signal), len(self.journal), writes))
+        if isinstance(signal, Return):
+            frame.returned.append(signal.value)
+
+    def _taken(self, first: int, *kinds: type[Signal]) -> list[WayOut]:
+        """Take the ways out of some kinds that were found since the first."""
+        found = [each for each in self.ways_out[first:] if each.kind in kinds]
+        self.ways_out[first:] = [each for each in self.ways_out[first:] if each.kind not in kinds]
+        return found
+
+    def _merge(self, ways: list[WayOut], goes_on: bool, but: Slots | None = None) -> None:
+        """Make what branches leave different unknown, for what follows all of them; `goes_on`: the present state is one, too."""
+        if not goes_on:
+            self.join([self._state(each, but) for each in ways[:1]])
+        for each in ways if goes_on else ways[1:]:
+            self.join([self._state(each, but), {}])
+
+    def _state(self, way: WayOut, but: Slots | None = None) -> Writes:
+        """What a branch left, where it is not what is there now; without the parts of one object."""
+        found: Writes = {}
+        changes = self.journal[way.mark :]
+        self.budget.spend(len(changes) // CHANGES_PER_STEP)
+        for slots, key, before in changes:
+            if slots.born < way.born:
+                found.setdefault((id(slots), key), (slots, key, before))
+        return {place: each for place, each in {**found, **way.writes}.items() if each[0] is not but}
+
+
+def side_of(signal: Signal | None) -> int:
+    """What stands in the conditions of what follows a branch that ended with a signal."""
+    if isinstance(signal, Left):
+        return signal.side
+    return LEFT if isinstance(signal, (Return, Quit)) else LOOP_LEFT
+
+
+def gives_up(node: ast.If) -> bool:
+    """Whether a branch only reports something and leaves without a result, so that nothing is trained: "training file not found"."""
+    return any(len(body) > 1 and reports_and_leaves(body) for body in (node.body, node.orelse))
+
+
+def reports_and_leaves(body: list[ast.stmt]) -> bool:
+    """Whether statements write messages, then end the function without a result, or the program."""
+    last = body[-1]
+    leaves = isinstance(last, ast.Return) and (last.value is None or (isinstance(last.value, ast.Constant) and not last.value.value))
+    return (leaves or is_exit(last)) and all(isinstance(each, ast.Expr) and is_report(each.value) for each in body[:-1])
+
+
+def is_report(node: ast.expr) -> bool:
+    """Whether an expression only writes a message: `print(...)`, `logger.error(...)`, `console.print(...)`."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Constant)
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ".".join(dotted(node.func))
+    return name in REPORTS or dotted(node.func) == ["print"]
+
+
+def is_exit(node: ast.stmt) -> bool:
+    """Whether a statement is a call that ends the program."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ".".join(dotted(node.value.func)) in EXITS
