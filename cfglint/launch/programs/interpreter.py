@@ -220,6 +220,7 @@ class Interpreter(Branches):
         if isinstance(before.data, Sequence) and isinstance(node.op, ast.Add) and isinstance(added.data, Sequence):
             self.extend(before.data, added.data.items, added.data.is_open)
             return
+        self.opened_objects(before)
         if isinstance(before.data, Mapping) and isinstance(node.op, ast.BitOr):
             self.update(before.data, added)
             return
@@ -296,7 +297,7 @@ class Interpreter(Branches):
         """Evaluate what follows in any case. If branches have left before, what it changes is unknown, as it may depend on them."""
         ways, mark = self.ways_out[first:], len(self.journal)
         self.block(body, frame)
-        changes: Writes = {(id(slots), key): (slots, key, None) for slots, key, _ in self.journal[mark:]} if ways else {}
+        changes: Writes = {(id(slots), key): (slots, key, before) for slots, key, before in self.journal[mark:]} if ways else {}
         self._spoil(changes)
         for way in ways:
             way.writes.update((place, (slots, key, slots.get(key, UNCLEAR))) for place, (slots, key, _) in changes.items())

@@ -26,6 +26,7 @@ from cfglint.launch.programs.objects import (
     Function,
     Instance,
     Mapping,
+    OneOf,
     Opaque,
     OpenFile,
     Sequence,
@@ -234,8 +235,9 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "len":
         if isinstance(first.data, str):
             return Value(len(first.data))
-        if isinstance(first.data, (Mapping, Sequence)) and not first.data.is_open:
-            return Value(len(first.data.items))
+        sized = first.data
+        if (isinstance(sized, Sequence) and not sized.is_open) or (isinstance(sized, Mapping) and not sized.has_unknown_keys):
+            return Value(len(sized.items))
         return unknown("the length is unknown")
     items = given if len(given) > 1 else run.iterated(first)
     if items is None or named or not items:
@@ -297,7 +299,8 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
         return run.attribute(owner, key) if name == "getattr" and isinstance(data, (External, Mapping)) else unknown()
     made_of = data.made_of
     if key in data.slots or (isinstance(data, Instance) and made_of is not None and run.of_class(made_of, key, owner) is not None):
-        return run.attribute(owner, key) if name == "getattr" else Value(True)
+        found = run.attribute(owner, key)
+        return found if name == "getattr" else unknown() if isinstance(found, OneOf) and found.is_optional else Value(True)
     if isinstance(data, Built) or data.is_open:
         return unknown()
     if name == "hasattr":
@@ -308,6 +311,7 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
 def spoil(run: Interpreter, owner: Value) -> None:
     """Make an object unknown of which code sets an attribute with an unknown name."""
     data = owner.data
+    run.opened_objects(owner)
     if isinstance(data, (Instance, Built)):
         for key in list(data.slots):
             if key is not OPEN:
