@@ -149,6 +149,14 @@ class Branches(Expressions):
             behind += [(node, side) for side in sides]
         self.conditions += behind
 
+    def changed_since(self, mark: int) -> Writes:
+        """What was changed since a mark, each with a content that it had: none, if there was none at one time."""
+        found: Writes = {}
+        for slots, key, before in self.journal[mark:]:
+            if before is UNCLEAR or (id(slots), key) not in found:
+                found[id(slots), key] = (slots, key, before if key in slots else UNCLEAR)
+        return found
+
     def join(self, ways: list[Writes]) -> None:
         """Make the changes of several branches: what they leave different is unknown."""
         places = {place: (slots, key) for each in ways for place, (slots, key, _) in each.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from cfglint.launch.programs.branches import (
     LEFT,
@@ -297,7 +297,7 @@ class Interpreter(Branches):
         """Evaluate what follows in any case. If branches have left before, what it changes is unknown, as it may depend on them."""
         ways, mark = self.ways_out[first:], len(self.journal)
         self.block(body, frame)
-        changes: Writes = {(id(slots), key): (slots, key, before) for slots, key, before in self.journal[mark:]} if ways else {}
+        changes = self.changed_since(mark) if ways else {}
         self._spoil(changes)
         for way in ways:
             way.writes.update((place, (slots, key, slots.get(key, UNCLEAR))) for place, (slots, key, _) in changes.items())
@@ -306,10 +306,21 @@ class Interpreter(Branches):
         handlers = [each for each in node.handlers if not is_import_error(each) and not ends(each.body)]
         if not handlers:
             self._body_of_try(node, frame)
-        else:
-            ways: list[Callable[[], None]] = [lambda: self._body_of_try(node, frame)]
-            ways += [lambda body=each.body: self.block(body, frame) for each in handlers]  # type: ignore[misc]
-            self.branch(node, ways, frame)
+            return
+        changes: Writes = {}
+
+        def body() -> None:
+            mark = len(self.journal)
+            try:
+                self._body_of_try(node, frame)
+            finally:
+                changes.update(self.changed_since(mark))
+
+        def handler(statements: list[ast.stmt]) -> None:
+            self._spoil(changes)  # of which a part is made when the exception comes
+            self.block(statements, frame)
+
+        self.branch(node, [body, *(partial(handler, each.body) for each in handlers)], frame)
 
     def _body_of_try(self, node: ast.Try, frame: Frame) -> None:
         self.guards += bool(node.handlers)

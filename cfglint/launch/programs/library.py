@@ -124,7 +124,7 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """The result of one of Python's own functions."""
     first = given[0] if given else NONE
     if name in NUMBERS:
-        return converted(name, given)
+        return converted(run, name, given)
     if name in ("exit", "quit"):
         run.end(given)
     if name == "open":
@@ -179,11 +179,12 @@ def numeric(name: str, given: Given) -> Value:
         return unknown()
 
 
-def converted(name: str, given: Given) -> Value:
+def converted(run: Interpreter, name: str, given: Given) -> Value:
     """A conversion of a number or string."""
     contents = [each.data.text if isinstance(each.data, FilePath) and name == "str" else each.data for each in given]
-    if name == "bool" and len(given) == 1 and given[0].known and isinstance(given[0].data, (Mapping, Sequence)):
-        return Value(bool(given[0].data.items)) if not given[0].data.is_open else unknown()
+    if name == "bool" and len(given) == 1 and isinstance(given[0].data, (Mapping, Sequence)):
+        holds = run.truth(given[0])
+        return Value(holds) if holds is not None else unknown()
     if not all(isinstance(each, PLAIN) for each in contents) or (
         name == "pow" and any(not isinstance(each, (int, float)) or abs(each) > 1000 for each in contents)
     ):
