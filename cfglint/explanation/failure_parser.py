@@ -31,7 +31,7 @@ UNRAISABLE = "Exception ignored in"  # of a destructor or at exit: Python prints
 IGNORED = (UNRAISABLE, "Error in sys.excepthook", "Exception in thread")
 CONTINUED = 12  # lines of a message after its first
 LOGGED = re.compile(
-    r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^E\d{4}|^W\d{4}|^\s*File |^\[rank"
+    r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^\[?[EFIW]\d{3,4} |^\s*File |^\[rank"
     r"|^=====|^-----|^$"
 )
 
@@ -48,11 +48,11 @@ SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *
 TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
 TIMED_OUT_RANK = re.compile(r"\[(?:[^\]]*)?Rank (\d+)\]")
 DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)")
-DEAD_RANK = re.compile(r"\brank *: *(\d+)")
+NAMED_RANK = re.compile(r"\s*rank +: (\d+)")
 LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(
-    r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9"
-    r"|: line \d+: +\d+ (?:Killed|Bus error)\b|killed due to (?:memory pressure|the node running low on memory)"
+    r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9\b"
+    r"|: line \d+: +\d+ (?:Killed|(Bus error))\b|killed due to (?:memory pressure|the node running low on memory)"
 )
 CANCELLED = re.compile(r"error: \*\*\* (JOB|STEP) \S+ ON \S+ CANCELLED AT [\d:T-]+(?: DUE TO ([A-Z ]*[A-Z]))?")
 
@@ -116,6 +116,7 @@ class Events:
         self.scales: list[float] = []
         self.steps: list[int] = []
         self.skipped = 0, 0, 0  # the line of DeepSpeed's last count, with the steps and those that were skipped
+        self.named: tuple[int, int | None] = 0, None  # the last rank that torch's summary of dead processes names, with its line
         self.ended = 0  # the line with which the Trainer ends
         self.lines = 0
 
@@ -234,14 +235,17 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         events.ended = number
     if "Watchdog" in text:
         take_timeout(events, number, rank, text)
-    killed = KILLED.search(text) if "ill" in text or "KILL" in text or "-9" in text else None
+    killed = KILLED.search(text) if "ill" in text or "KILL" in text or "-9" in text or "Bus error" in text else None
     if killed:
-        events.killed.append((number, killed.group(1) or "SIGKILL"))
+        events.killed.append((number, killed.group(1) or killed.group(2) or "SIGKILL"))
     cancelled = CANCELLED.search(text) if "CANCELLED AT" in text else None
     if cancelled and (events.cancelled is None or cancelled.group(2)):
         events.cancelled = number, (cancelled.group(2) or "").lower()
     if "exitcode" in text or "exits with" in text:
         take_dead(events, number, text)
+    named = NAMED_RANK.match(text) if "rank" in text else None
+    if named:
+        events.named = number, int(named.group(1))
 
 
 def take_overflow(events: Events, number: int, text: str) -> None:
@@ -264,7 +268,8 @@ def take_timeout(events: Events, number: int, rank: int | None, text: str) -> No
 
 def take_dead(events: Events, number: int, text: str) -> None:
     """Take a line with the exit code of a process; its rank is in the line or, in torch's summary, in the line before."""
-    dead = DEAD.search(text)
-    rank = DEAD_RANK.search(text) or LOCAL_RANK.search(text)
+    dead, local = DEAD.search(text), LOCAL_RANK.search(text)
     if dead and int(dead.group(1)):
-        events.dead.append(Dead(number, int(rank.group(1)) if rank else None, int(dead.group(1))))
+        line, rank = events.named
+        rank = int(local.group(1)) if local else rank if line == number - 1 else None
+        events.dead.append(Dead(number, rank, int(dead.group(1))))

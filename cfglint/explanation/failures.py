@@ -264,7 +264,7 @@ def of_memory(raised: Raised) -> Failure:
     others = [float(number) * UNITS[unit[0]] for number, unit in OTHERS.findall(text)]
     if len(others) > 1 and min(others) >= GIB:
         details.append("several processes were using this GPU")
-    where = f" {'while' if phase.endswith('ing') else 'in'} {article(phase)}" if phase else ""
+    where = f" {'while' if phase.partition(' ')[0].endswith('ing') else 'in'} {article(phase)}" if phase else ""
     summary = f"a GPU ran out of memory{where}" if raised.rank is None else f"the GPU of rank {raised.rank} ran out of memory{where}"
     card = round(capacity / GIB, 2) if capacity is not None else None
     return Failure(
@@ -376,7 +376,7 @@ def numbers(events: Events) -> Failure | None:
     fell = f"; the loss scale fell to {scales[-1]:g}" if scales else ""
     if events.not_numbers:
         count = len(events.not_numbers)
-        overflowed = f"; {len(events.overflows)} overflows of fp16 before and after{fell}" if events.overflows else ""
+        overflowed = f"; {counted(len(events.overflows), 'overflow')} of fp16 before and after{fell}" if events.overflows else ""
         good = sum(step < events.not_numbers[0] for step in events.steps)
         after = f"after {counted(good, 'logged step')} with numbers" if good else "from the first logged step on"
         remedy = (
@@ -395,16 +395,13 @@ def numbers(events: Events) -> Failure | None:
         return Failure(OVERFLOW, last, f"{skipped:,} of {steps:,} steps were skipped for fp16 overflows{fell}", [], BF16)
     if exited is None and not events.overflows:
         return None
-    line = events.overflows[0] if events.overflows else 0
-    if exited is None and len(events.overflows) < FEW:
-        return Failure(
-            OVERFLOW,
-            line,
-            f"{len(events.overflows)} steps were skipped for fp16 overflows, which is normal while the loss scale is found",
-            [],
-        )
+    count = len(events.overflows)
+    were_skipped = f"{counted(count, 'step')} {'was' if count == 1 else 'were'} skipped"
     if exited is not None:
-        details = [f"{len(events.overflows)} steps were skipped before{fell}"] if events.overflows else []
+        details = [f"{were_skipped} before{fell}"] if count else []
         summary = "every step overflowed in fp16 until the loss scale was at its minimum, which ended the run"
         return Failure(OVERFLOW, exited.line, summary, details, BF16, shortened(exited.text), rank=exited.rank)
-    return Failure(OVERFLOW, line, f"{len(events.overflows)} steps were skipped for fp16 overflows{fell}", [], BF16)
+    if count < FEW:
+        summary = f"{were_skipped} for fp16 overflows, which is normal while the loss scale is found"
+        return Failure(OVERFLOW, events.overflows[0], summary, [])
+    return Failure(OVERFLOW, events.overflows[0], f"{were_skipped} for fp16 overflows{fell}", [], BF16)

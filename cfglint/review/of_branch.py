@@ -46,8 +46,6 @@ def compare(
             continue
         taken.update(os.path.relpath(document.path) for each in (old, new) if each for document in each.documents)
         if (branch.touches(old, new) or differ(was, now)) and not branch.lacks_content(old, new):
-            if new is not None:
-                stats.add_files(new)
             comparisons.append(branch.compare_run(old, new, not branch.changes_files(old, new) and not differ(was, now)))
     alone = [facts.of_files(each) for each in (before, project)]
     touched = branch.undeclared(alone[0], alone[1], taken, stats)

@@ -6,7 +6,7 @@ from cfglint.findings.rule import VALUE, Finding, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.source.annotations import Callable, Iterator
-from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Document, Node, Path, Problem
+from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, SCALAR, Document, Node, Path, Problem
 
 UNREADABLE = ("unreadable", "encoding", "control")
 
@@ -112,7 +112,7 @@ def duplicate_key(config: Config) -> Iterator[Finding]:
             continue
         for path, _, node in document.walk():
             if has_duplicates(node):
-                yield from _duplicates(document, path, node, refused)
+                yield from _duplicates(config, document, path, node, refused)
 
 
 def has_duplicates(node: Node) -> bool:
@@ -120,17 +120,18 @@ def has_duplicates(node: Node) -> bool:
     return node.kind == MAPPING and len({key.raw for key, _ in node.children}) != len(node.children)
 
 
-def _duplicates(document: Document, path: Path, mapping: Node, refused: set[int]) -> Iterator[Finding]:
+def _duplicates(config: Config, document: Document, path: Path, mapping: Node, refused: set[int]) -> Iterator[Finding]:
     last: dict[str, tuple[Node, Node]] = {key.raw: (key, value) for key, value in mapping.pairs()}
     for key, value in mapping.pairs():
         winner, kept = last[key.raw]
         if winner is key or key.raw == "<<" or winner.start in refused or key.start in refused:
             continue
         line = document.position(winner.start)[0]
+        in_effect = kept.raw or None if kept.kind == SCALAR else config.get(*path, key.raw)
         yield Finding(
             Setting((*path, key.raw), value.raw, WRITTEN, document, value, key),
             f"duplicate key `{key.raw}`: this value is overridden at line {line}",
-            related=(Setting((*path, key.raw), kept.raw, WRITTEN, document, kept, winner),),
+            related=(Setting((*path, key.raw), in_effect, WRITTEN, document, kept, winner),),
             on_key=True,
             help=f"keep one of the two `{key.raw}`",
         )

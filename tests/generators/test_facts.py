@@ -111,6 +111,7 @@ LAUNCHES = (
 LLAMAFACTORY = "model_name_or_path: m\nstage: sft\ndo_train: true\ndataset: d\ntemplate: llama3\noutput_dir: out\n"
 AXOLOTL = "base_model: m\ndatasets: [{path: d, type: alpaca}]\noutput_dir: out\nmicro_batch_size: 2\nlearning_rate: 0.0001\n"
 TRL = "model_name_or_path: m\ndataset_name: d\noutput_dir: out\nper_device_train_batch_size: 4\n"
+SWIFT = "model: m\ndataset: [d]\noutput_dir: out\nper_device_train_batch_size: 4\n"
 OTHERS = {
     "llamafactory": (
         LLAMAFACTORY,
@@ -135,6 +136,12 @@ OTHERS = {
         TRL,
         *("", "use_peft: true", "use_peft: false", "max_length: 512", "max_length: 0", "max_length: 1", "beta: 0.2\nloss_type: sigmoid"),
         *("num_generations: 4\nbeta: 0.0", "learning_rate: 0.001", "packing: true"),
+    ),
+    "swift": (
+        SWIFT,
+        *("", "tuner_type: lora", "tuner_type: full", "tuner_type: adalora", "max_length: 512", "max_length: null"),
+        *("torch_dtype: bfloat16", "torch_dtype: float16", "torch_dtype: float32", "torch_dtype: x"),
+        *("deepspeed: zero1", "deepspeed: zero2_offload", "deepspeed: zero3_offload", "deepspeed: ds.json"),
     ),
 }
 ENGINE_OF_TRAINER = {"zero_optimization": {"stage": 2, "overlap_comm": True}, "train_micro_batch_size_per_gpu": "auto"}

@@ -114,6 +114,7 @@ def written(kind, facts):
         values = [(name, value) for name, value in leaves(file.keys.values) if not isinstance(value, dict)]
         reasons = {name: f"  # {why}" for name, _, why in file.reasons}
         lines += [f"# {line}" for line in file.head]
+        lines += [f"# {title}: from `{name}` on" for name, title in file.keys.titles.items()]
         lines += [f"{file.name}: {name}: {value!r}{reasons.get(name, '')}" for name, value in values]
     return lines
 

@@ -311,6 +311,28 @@ def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
     assert [(each["run"], each["no_effect"]) for each in report["changes"]] == [("run.sh:1", False)]
 
 
+def test_the_order_of_arguments_is_no_change(checkout, reviewed):
+    checkout.write(run__sh=LINE, train__py=PARSING)
+    checkout.commit()
+    checkout.write(run__sh=LINE.replace(" --output_dir out", "").replace("\n", " --output_dir out\n"))
+    text, report = reviewed()
+    assert text == "no effective change\n"
+    assert [(each["run"], each["no_effect"]) for each in report["changes"]] == [("run.sh:1", True)]
+
+
+def test_the_lines_of_a_script_are_paired_by_program_and_arguments(checkout, reviewed):
+    lines = [LINE, LINE.replace("train.py", "sft.py"), LINE.replace("--output_dir out", "--output_dir other --bf16 True")]
+    checkout.write(run__sh="".join(lines), train__py=PARSING, sft__py=PARSING)
+    checkout.commit()
+    checkout.write(run__sh="".join(reversed([line.replace("size 4", "size 8") for line in lines])))
+    _, report = reviewed()
+    changed = [
+        (each["run"], [(one["key"], one["before"]["value"], one["after"]["value"]) for one in each["settings"]])
+        for each in report["changes"]
+    ]
+    assert changed == [(f"run.sh:{number}", [("per_device_train_batch_size", 4, 8)]) for number in (1, 2, 3)]
+
+
 def test_the_arguments_of_a_program_that_is_not_modelled_are_named_as_not_compared(checkout, reviewed):
     line = "python3 -m verl.mix_src.main_mix_ppo data.train_files=a.parquet actor.rate={}\n"
     checkout.write(run__sh=line.format(1))

@@ -121,9 +121,9 @@ def test_a_new_section_is_one_change(compare):
 
 def test_lists_and_long_values(compare):
     before = f"{TRAINER}report_to: [wandb]\nrun_name: {'x' * 200}a\n"
-    after = f"{TRAINER}report_to:\n- tensorboard\n- wandb\nrun_name: {'x' * 200}b\n"
+    after = f"{TRAINER}report_to:\n- größe\n- wandb\nrun_name: {'x' * 200}b\n"
     lines = changed(compare, before, after)
-    assert lines[0] == 'report_to: [wandb] -> ["tensorboard", "wandb"]'
+    assert lines[0] == 'report_to: [wandb] -> ["größe", "wandb"]'
     assert lines[1].startswith("run_name: ...xxx")
     assert "xa -> ...x" in lines[1]
     assert len(lines[1]) < 200

@@ -8,6 +8,7 @@ compared with the framework itself where it could be asked.
 from __future__ import annotations
 
 import json
+import os
 from itertools import count
 from pathlib import Path
 
@@ -27,12 +28,11 @@ def briefly(line):
 
 
 def account(run):
-    """What `explain` says of a run, in a line."""
+    """What `explain` says of a run: its values with the reason of those that are computed, and the memory."""
     summary = RunSummary(run)
-    values = [f"{item.label} {json.dumps(item.setting.value, default=str)}" for item in summary.items]
-    if summary.memory is not None:
-        values.append(f"memory {json.dumps(summary.memory.entry())}")
-    return ", ".join(values)
+    values = [(item.label, json.dumps(item.setting.value, default=str), item.setting.because) for item in summary.items]
+    lines = [", ".join(f"{label} {value}{f' ({because})' if because else ''}" for label, value, because in values)]
+    return lines if summary.memory is None else [*lines, f"memory {json.dumps(summary.memory.entry())}"]
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.txt")), ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -41,8 +41,9 @@ def test_what_comes_of_keys_together(path, tmp_path, updating):
     folders = count()
 
     def answer(kind, facts, texts):
-        run = launch_of(kind, texts, str(tmp_path / str(next(folders))), facts)
+        folder = f"{tmp_path / str(next(folders))}{os.sep}"
+        run = launch_of(kind, texts, folder, facts)
         found = [briefly(line.strip()).replace(DIVISION, MODULO) for line in findings_of(run, str(tmp_path))]
-        return [*found, account(run)] if "explain" in facts else found
+        return [*found, *(line.replace(folder, "") for line in account(run))] if "explain" in facts else found
 
     check_answers(path, answer, updating)

@@ -13,7 +13,6 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 from cfglint.source.annotations import ConfigValue
-from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -182,8 +181,7 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
     if value == 0:
         text = "ZeroDivisionError: integer division or modulo by zero"
         return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
-    counted = config.version >= PER_EPOCH_LOOP or is_positive(config.arguments["max_steps"])
-    if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # TYP200 reports a float in the field itself
+    if isinstance(value, float) and accumulation.path[0] != ACCUMULATION:  # TYP200 reports a float in the field itself
         text = "TypeError: 'float' object cannot be interpreted as an integer"
         message = f"`{name}` is {value}, not an integer"
         return BatchProblem("type", accumulation, message, text, "first-step")

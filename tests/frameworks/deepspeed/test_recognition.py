@@ -38,6 +38,12 @@ def test_shared_keys_alone_are_unclear():
     assert recognised("config.json", '{"train_batch_size": 8, "gradient_accumulation_steps": 2}') == MAYBE
 
 
+def test_one_section_alone_is_unclear():
+    section = '{"gradient_clipping": 1.0, "fp16": {"loss_scale": 0}}'
+    assert recognised("settings.json", section) == CERTAIN
+    assert recognised("settings.json", section.replace('"gradient_clipping": 1.0, ', "")) == MAYBE
+
+
 def test_a_name_alone_is_unclear():
     assert recognised("ds_config.json", "{}") == MAYBE
 
