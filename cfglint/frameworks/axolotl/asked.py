@@ -22,10 +22,6 @@ class NoKeys:
         self.asked.add(renamed(key, self.release))
         return default
 
-    def __contains__(self, key: object) -> bool:
-        self.asked.add(renamed(key, self.release))
-        return False
-
 
 class OnlyDefaults:
     """The fields of a file without keys, as the checks after the fields see them; setting one fails."""

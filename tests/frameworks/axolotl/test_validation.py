@@ -1,8 +1,9 @@
 """Each refusal of `validate_config`: the lines that cause it, all of which are needed; each was seen with the real axolotl 0.21.0.
 
-A case of `refusals/KIND.txt` is the lines that come to the keys which every file needs, and `=> /key: message`; `# 8 GPUs axolotl 0.7.0`
-above them are the launch and the release; without one it is the newest release, or, where that gives something else, the newest one that
-has all of the keys. Those of `accepted.txt` are accepted by it, those of `completed.txt` have a field of the model that it goes on with.
+A case of `refusals/KIND.txt` is the lines that come to the keys which every file needs, then `=> /key: message`, other keys, axolotl's own
+words and the remedy; `# 8 GPUs axolotl 0.7.0` above them are the launch and the release; without one it is the newest release, or, where
+that gives something else, the newest one that has all of the keys. Those of `accepted.txt` are accepted by it, those of `completed.txt`
+have a field of the model that it goes on with.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ PACKAGE = Path(cfglint.__file__).parent / "frameworks" / "axolotl"
 CHECKS = (PACKAGE / "validation.py", PACKAGE / "plugins.py", *sorted(PACKAGE.glob("checks_*/*.py")))
 MAKERS = [name for name, made in vars(refusals).items() if getattr(made, "__annotations__", {}).get("return") == "Refusal"]
 RELEASE = parse_version(NEWEST)
+WRAPPED = f"ValidationError: 1 validation error for {refusals.MODEL}: Value error, "  # around what a check raises
 NEEDED = {"base_model": "org/model", "learning_rate": 2e-5, "datasets": [{"path": "data.jsonl", "type": "alpaca"}]}
 
 
@@ -61,9 +63,9 @@ class Case:
     """Lines, the GPUs of the launch, and the first thing that axolotl or pydantic refuses."""
 
     def __init__(self, text):
-        self.text, _, _ = text.partition("\n=> ")
-        lines = text.splitlines()
-        self.expected = lines.pop().removeprefix("=> ") if lines[-1].startswith("=> ") else ""
+        self.text, _, outcome = text.partition("\n=> ")
+        lines = self.text.splitlines()
+        self.expected = outcome.partition("\n")[0]
         head = lines.pop(0).split() if lines[0].startswith("#") else []
         self.gpus = int(head[head.index("GPUs") - 1]) if "GPUs" in head else 1
         self.lines = [yaml.load(line, yaml.CSafeLoader) for line in lines]
@@ -75,15 +77,27 @@ class Case:
     def __repr__(self):
         return str(self.lines)
 
-    def refusal(self, without=None, release=None):
-        """What is refused of all lines, or of all but one, in the release of the case or another one."""
+    def found(self, without=None, release=None):
+        """What comes of all lines, or of all but one, in the release of the case or another one."""
         sizes = [{"micro_batch_size": 1, "gradient_accumulation_steps": 1}] if release else []  # older releases require them
-        found = validated([*sizes, *(line for line in self.lines if line is not without)], self.gpus, release or self.release)
+        return validated([*sizes, *(line for line in self.lines if line is not without)], self.gpus, release or self.release)
+
+    def refusal(self, without=None, release=None):
+        """The first thing that is refused, with its place."""
+        found = self.found(without, release)
         refused = [
             *(((each.paths or [()])[0], each.message) for each in found.refusals),
             *((each.path, each.message) for each in found.faults),
         ]
         return f"/{'/'.join(map(str, refused[0][0]))}: {refused[0][1]}" if refused else ""
+
+    def outcome(self):
+        """The refusal with its other keys, the words of axolotl and the remedy; those of pydantic have a record of their own."""
+        found = self.found()
+        first = next(iter(found.refusals), Refusal("", [], ""))
+        others, remedy = ", ".join(first.keys[1:]), first.help_for(found.values)
+        raised = first.exception.replace(WRAPPED, "").replace("\n", " ")
+        return [self.refusal(), *filter(None, (others and f"also {others}", raised and f"raises {raised}", remedy and f"help: {remedy}"))]
 
 
 def cases(name):
@@ -127,7 +141,7 @@ def refused():
 def test_what_is_refused(updating):
     """`CFGLINT_UPDATE=1` rewrites the messages."""
     known = {case.text: case for case in REFUSED}
-    records.check_cases(HERE / "refusals", lambda text: [(known.get(text) or Case(text)).refusal()], updating)
+    records.check_cases(HERE / "refusals", lambda text: (known.get(text) or Case(text)).outcome(), updating)
 
 
 def test_every_refusal_has_a_case(refused):
@@ -207,6 +221,10 @@ batch_flattening: true; attn_implementation: {}
 
 deepspeed: ds.json; optimizer: {}
 => muon muon_8bit q_galore_adamw8bit flash_adamw flash_sgd flash_lion
+
+expert_parallel_size: 2; fsdp_config: {state_dict_type: FULL_STATE_DICT}; optimizer: {}
+=> adamw_torch_4bit ao_adamw_4bit ao_adamw_fp8
+=> accepted adamw_torch adamw_torch_8bit ao_adamw_8bit
 
 plugins: [axolotl.integrations.kernels.KernelsPlugin]; nonexpert_quantization: {}
 => accepted none bf16 fp8 fp8_blockwise nf4 nvfp4

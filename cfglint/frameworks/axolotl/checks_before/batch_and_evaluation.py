@@ -143,7 +143,7 @@ def generated_evaluation(data: Data) -> None:
         message = "`eval_causal_lm_metrics` is not a list"
         raise refuses(EVALUATION, "eval_causal_lm_metrics", message, says, remedy="remove `eval_causal_lm_metrics`")
     if metrics and set(metrics) - set(METRICS):
-        says = "eval_causal_lm_metrics must be one of " + str(set(METRICS))
+        says = f"eval_causal_lm_metrics must be one of {{{', '.join(map(repr, METRICS))}}}"  # a set: its order differs from run to run
         message = (
             f"`eval_causal_lm_metrics` contains {spelled(sorted(map(str, set(metrics) - set(METRICS))))}; known are {', '.join(METRICS)}"
         )
