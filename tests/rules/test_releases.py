@@ -19,6 +19,7 @@ from records import CAME, MARK, check_parts, given, head, read
 from release_changes import ReleaseChanges
 
 KINDS = ("deepspeed", "huggingface", "accelerate", "trl", "axolotl", "llamafactory", "swift", "megatron_swift", "verl")
+LONGEST = 120  # of a finding in a record of files
 FILES = sorted((Path(__file__).parent / "releases").glob("*.txt"))
 NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
 
@@ -44,14 +45,14 @@ class Example:
             run = run_of(self.rule, self.texts, folder, {**self.facts, "target": target})
         except CfglintError:  # no run is left
             return set()
-        return brief(run, folder, self.rule.code)
+        texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics if each.code == self.rule.code)
+        found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
+        return found | numbers_of(run)
 
 
-def brief(run, folder, code=None):
-    """The findings of a run, or those of a rule, with what the framework raises, and the numbers of the run."""
-    texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics if code in (None, each.code))
-    found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
-    return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved.get(name) is not None}
+def numbers_of(run):
+    """The numbers of a run that its batch and its length depend on."""
+    return {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved.get(name) is not None}
 
 
 def examples_of(kind):
@@ -91,11 +92,13 @@ def test_a_release_changes_what_is_recorded(kind, root, tmp_path):
 def changes_of(kind, facts, texts, folder):
     """What releases change in a run of files."""
 
-    def found(release):
+    def answer(release):
         target = {**facts.get("target", {}), framework(kind).package: release}
-        return brief(launch_of(kind, texts, str(folder), {**facts, "target": target}), folder)
+        run = launch_of(kind, texts, str(folder), {**facts, "target": target})
+        found = (f"{each.code} {each.key} {each.fails_at or each.severity} {each.exception or ''}" for each in run.diagnostics)
+        return {text.partition("\n")[0][:LONGEST].rstrip() for text in found} | numbers_of(run)
 
-    return ReleaseChanges(found)
+    return ReleaseChanges(answer)
 
 
 @pytest.mark.slow
