@@ -19,7 +19,7 @@ from records import CAME, MARK, check_parts, given, head, read
 from release_changes import ReleaseChanges
 
 KINDS = ("deepspeed", "huggingface", "accelerate", "trl", "axolotl", "llamafactory", "swift", "megatron_swift", "verl")
-LONGEST = 120  # of a finding in a record of files
+LONGEST = 100  # of a finding in a record of files
 FILES = sorted((Path(__file__).parent / "releases").glob("*.txt"))
 NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
 
