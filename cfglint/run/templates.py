@@ -85,8 +85,6 @@ def masked(document: Document) -> tuple[Document, set[int]]:
 
 def is_candidate(document: Document, node: Node) -> bool:
     """Whether a scalar has the form of a placeholder, or contains an interpolation."""
-    if not node.raw:
-        return False
     return is_bare(document, node) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None or INTERPOLATION.search(node.raw) is not None
 
 

@@ -326,6 +326,72 @@ def test_the_models_of_deepspeed_are_those_that_its_config_makes(tmp_path):
     }
 
 
+FIELDS_OF_ZERO = """from enum import Enum
+from deepspeed.runtime.config_utils import DeepSpeedConfigModel, Field
+from .offload import DeepSpeedZeroOffloadParamConfig
+
+SPEEDS = Literal["slow", "fast"]
+
+class Mode(str, Enum):
+    one = "one"
+    two = "two"
+
+class Inherited(DeepSpeedConfigModel):
+    inherited: bool = True
+    stage: str = "replaced"
+
+class DeepSpeedZeroConfig(Inherited):
+    stage: int = 0
+    unset: int = None
+    optional: Optional[int] = None
+    limited: int = Field(3, ge=1, lt=10)
+    renamed: float = Field(0.5, alias="other_name")
+    listed: List[str] = Field(default_factory=lambda: list(["a", "b"]))
+    chosen: Literal["x", "y"] = "x"
+    several: List[SPEEDS] = []
+    mode: Mode = Mode.one
+    dtype: torch.dtype = torch.float16
+    strange: Callable[[int], str] = None
+    offload_param: Optional[DeepSpeedZeroOffloadParamConfig] = None
+    untyped = 3
+"""
+OF_BOTH = {
+    "inherited": ("bool", True, ""),
+    "stage": ("int", 0, ""),
+    "unset": ("int", None, ""),
+    "optional": (("|", "int", "None"), None, ""),
+    "limited": (("bounded", "int", (("minimum", 1), ("exclusiveMaximum", 10))), 3, ""),
+    "renamed": ("float", 0.5, "other_name"),
+    "listed": (("list", "str"), ("a", "b"), ""),
+    "chosen": (("literal", "x", "y"), "x", ""),
+    "several": (("list", ("literal", "slow", "fast")), (), ""),
+    "mode": (("enum", "one", "two"), "one", ""),
+    "dtype": ("torch.dtype", None, ""),
+    "strange": ("Any", None, ""),
+    "offload_param": (("|", ("model", "zero_optimization.offload_param"), "None"), None, ""),
+}
+
+
+@pytest.mark.parametrize(
+    ("base", "differs"),
+    [
+        ("    pass\n", {}),
+        (
+            "    class Config:\n        extra = 'forbid'\n",
+            {"unset": (("|", "int", "None"), None, ""), "strange": (("|", "Any", "None"), None, ""), "untyped": ("int", 3, "")},
+        ),
+    ],
+    ids=["pydantic 2", "pydantic 1"],
+)
+def test_what_the_source_of_deepspeed_says_of_each_field(tmp_path, base, differs):
+    """To pydantic 1 a default of null makes a field optional, and a field needs no annotation."""
+    from cfglint.frameworks.deepspeed.source_fields import learned
+
+    model = f"class DeepSpeedConfigModel(BaseModel):\n{base}"
+    written(tmp_path / "deepspeed", {**DEEPSPEED, "runtime/config_utils.py": model, "runtime/zero/config.py": FIELDS_OF_ZERO})
+    assert learned(tmp_path, lambda path: True)["zero_optimization"] == {**OF_BOTH, **differs}
+
+
 def test_the_fields_of_an_installed_deepspeed(project, tmp_path):
     """A new key of a model is known with its limits; a key that the source lacks is refused, as a warning."""
     root = tmp_path / SITE / "deepspeed"

@@ -12,6 +12,7 @@ from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.broken import closest_kind
 from cfglint.run.discovery import Discovery
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import file_source, files
 
 DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}\n'
@@ -265,3 +266,25 @@ def test_a_run_is_freed_without_the_garbage_collector(project, name, text):
         assert config() is None
     finally:
         gc.enable()
+
+
+def test_what_a_process_counts_is_counted_in_the_whole():
+    """Each process has its own numbers, which are added: none is left out, and numbers of two processes are not those of one."""
+    values = {"set": {"a"}, "int": 2, "list": ["a"], "dict": {"a": 2}}
+    one, two, whole = ScanStats(), ScanStats(), ScanStats()
+    for name in ScanStats.__slots__:
+        value = {"a": ["b"]} if name == "targets" else values[type(getattr(whole, name)).__name__]
+        setattr(one, name, value)
+        setattr(two, name, {"b": value["a"]} if isinstance(value, dict) else {"b"} if isinstance(value, set) else value)
+    for each in (one, two, one):
+        whole.add(each)
+    for name in ScanStats.__slots__:
+        found = getattr(whole, name)
+        if isinstance(found, dict):
+            assert sorted(found) == ["a", "b"], name
+        elif isinstance(found, set):
+            assert found == {"a", "b"}, name
+        elif isinstance(found, list):
+            assert found == ["a", "a", "a"], name
+    assert (whole.unrecognized, whole.unsearched, whole.unmodelled, whole.related_tools) == (6, 2, {"a": 4, "b": 2}, {"a": 4, "b": 2})
+    assert whole.targets == {"a": ["b"], "b": ["b"]}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NUMERIC = ("int", "float", "bool")
 REFUSED = ("a value that the parser refuses",)
-LISTS = ("debug", "include_for_metrics", "label_names")  # nargs "+" in the parser of transformers 4.51.3 and 5.23.0
+LIST_OF_CHOICES = "debug"  # several values of a choice: nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 
 
 def cast(override: Override, version: Version) -> ConfigValue:
@@ -119,4 +119,4 @@ def own_value(field: Field, words: list[str]) -> ConfigValue:
 
 def takes_one(key: str, version: Version) -> bool:
     """Whether an option takes one word, as `fsdp` does although it may be a list in a file, and `report_to` since 4.40."""
-    return key in FIELDS and key not in LISTS and type_of(key, version) != "list"
+    return key in FIELDS and key != LIST_OF_CHOICES and type_of(key, version) != "list"

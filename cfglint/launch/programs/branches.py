@@ -9,7 +9,7 @@ import ast
 
 from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.objects import COUNT, ITEMS, OPEN, UNCLEAR, Frame, Slots, Value, same, unknown
+from cfglint.launch.programs.objects import COUNT, ITEMS, OPEN, UNCLEAR, Frame, OneOf, Slots, Value, same, unknown
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
@@ -17,7 +17,8 @@ from cfglint.source.budget import Budget, Exhausted
 Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
 
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
-SPOILT = unknown("it depends on a condition or a loop")
+SPOILT = "it depends on a condition or a loop"
+UNKNOWN = OneOf((), SPOILT)
 CHANGES_PER_STEP = 50  # of the journal that are read again
 EXITS = ("sys.exit", "exit", "quit", "os._exit")
 REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
@@ -148,6 +149,14 @@ class Branches(Expressions):
             behind += [(node, side) for side in sides]
         self.conditions += behind
 
+    def changed_since(self, mark: int) -> Writes:
+        """What was changed since a mark, each with a content that it had: none, if there was none at one time."""
+        found: Writes = {}
+        for slots, key, before in self.journal[mark:]:
+            if before is UNCLEAR or (id(slots), key) not in found:
+                found[id(slots), key] = (slots, key, before if key in slots else UNCLEAR)
+        return found
+
     def join(self, ways: list[Writes]) -> None:
         """Make the changes of several branches: what they leave different is unknown."""
         places = {place: (slots, key) for each in ways for place, (slots, key, _) in each.items()}
@@ -160,21 +169,24 @@ class Branches(Expressions):
                 else:
                     self.write(slots, key, contents[0])
             else:
-                self._spoil_one(slots, key)
+                self._spoil_one(slots, key, contents)
 
     def _spoil(self, *ways: Writes) -> None:
         """Make what some code may have changed unknown."""
-        for slots, key, _ in (each for writes in ways for each in writes.values()):
-            self._spoil_one(slots, key)
+        for slots, key, content in (each for writes in ways for each in writes.values()):
+            self._spoil_one(slots, key, [content, slots.get(key, UNCLEAR)])
 
-    def _spoil_one(self, slots: Slots, key: object) -> None:
+    def _spoil_one(self, slots: Slots, key: object, contents: list[Any]) -> None:
+        """Make a part of an object unknown, which has one of several contents."""
         if key is OPEN:
             self.write(slots, OPEN, True)
         elif key == ITEMS and isinstance(slots.get(ITEMS, ()), tuple):
             self.write(slots, ITEMS, ())
             self.write(slots, OPEN, True)
-        elif slots.get(key) is not SPOILT:
-            self.write(slots, key, SPOILT)
+        else:
+            is_optional = any(each is UNCLEAR or (isinstance(each, OneOf) and each.is_optional) for each in contents)
+            made = OneOf((each for each in contents if isinstance(each, Value)), SPOILT, is_optional)
+            self.write(slots, key, made if made.objects or made.is_optional else UNKNOWN)
 
     def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
         """The values of expressions of which only one is evaluated, as the branches of a condition."""

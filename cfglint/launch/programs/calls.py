@@ -166,6 +166,7 @@ class ProgramEvaluation(Interpreter):
             if own is not None and isinstance(own.data, Function):
                 return self._run(own.data, given, named)
         if not function.known:
+            self.opened_objects(function)
             for each in (*given, *named.values()):
                 self.opened(each)
         return unknown(node)

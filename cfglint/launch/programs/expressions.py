@@ -28,6 +28,7 @@ from cfglint.launch.programs.objects import (
     Mapping,
     Method,
     ModuleObject,
+    OneOf,
     Opaque,
     OpenFile,
     Sequence,
@@ -105,16 +106,25 @@ class Expressions:
 
     def opened(self, value: Value) -> None:
         """Note that code which is not understood may change an object."""
+        self.opened_objects(value)
         if isinstance(value.data, Container) and not isinstance(value.data, (Class, Built)):
             slots = value.data.slots
             self.write(slots, OPEN, True)
             for key, each in list(slots.items()):
                 if isinstance(each, Value) and isinstance(each.data, (Mapping, Sequence, Instance)) and not each.data.is_open:
                     self.opened(each)
-                elif isinstance(each, Value) and not isinstance(each.data, Function):
+                elif isinstance(each, Value) and not isinstance(each, OneOf) and not isinstance(each.data, Function):
                     self.write(slots, key, unknown("code that is not understood may change it"))
             if isinstance(value.data, Sequence):
                 self.write(slots, ITEMS, ())
+
+    def opened_objects(self, value: Value) -> None:
+        """Note that code may change the objects that an unknown value may be, or the object of a method that it may be."""
+        for each in value.objects if isinstance(value, OneOf) else ():
+            data = each.data
+            owner = data.owner if isinstance(data, Method) else data.bound if isinstance(data, Function) else each
+            if owner is not None:
+                self.opened(owner)
 
     # -- expressions
 
@@ -165,6 +175,8 @@ class Expressions:
             return data.slots.get(name) or Value(Method(owner, name))
         if isinstance(data, FilePath) and name in ("parent", "name", "stem", "suffix"):
             return path_part(data, name)
+        if isinstance(owner, OneOf):
+            return OneOf([self.attribute(each, name) for each in owner.objects if isinstance(each.data, Container)], owner.reason)
         return Value(Method(owner, name)) if owner.known else unknown(owner.reason)
 
     def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
@@ -218,8 +230,11 @@ class Expressions:
     def item(self, owner: Value, key: Value) -> Value:
         """The value behind a key or a position."""
         data = owner.data
+        if isinstance(owner, OneOf):
+            return OneOf([self.item(each, key) for each in owner.objects if isinstance(each.data, Container)], owner.reason)
         if not isinstance(key.data, PLAIN):
-            return unknown()
+            items = data.items if isinstance(data, (Mapping, Sequence)) else ()
+            return OneOf(items.values() if isinstance(items, dict) else items)
         if isinstance(data, External) and data.name == "os.environ":
             return self.variable(key)
         if isinstance(data, Mapping):
@@ -286,16 +301,18 @@ class Expressions:
         stops = isinstance(node.op, ast.Or)
         unclear: Value | None = None
         value = NONE
+        found: list[Value] = []
         for each in node.values:
             value = self.evaluate(each, frame)
+            found.append(value)
             holds = self.truth(value)
             if holds is None:
                 unclear = unclear or value
             elif holds is stops:
                 if unclear is None:
                     return value
-                return Value(stops) if isinstance(value.data, bool) else unknown()  # of another value only the truth is known
-        return value if unclear is None else unknown(unclear.reason)
+                return Value(stops) if isinstance(value.data, bool) else OneOf(found)  # of another value only the truth is known
+        return value if unclear is None else OneOf(found, unclear.reason)
 
     def truth(self, value: Value) -> bool | None:
         """Whether a value is true; None if that is unknown."""
@@ -305,8 +322,10 @@ class Expressions:
         if isinstance(data, ALWAYS_TRUE):
             return True
         if isinstance(data, (Mapping, Sequence)):
-            filled = bool(data.items)
-            return True if filled else None if data.is_open else False
+            parts = data.items.values() if isinstance(data, Mapping) else data.items
+            if any(not isinstance(each, OneOf) or not each.is_optional for each in parts):
+                return True
+            return None if parts or data.is_open else False
         return None
 
     def holds(self, node: ast.expr, frame: Frame) -> bool | None:
@@ -373,7 +392,10 @@ class Expressions:
         if are_parameters(right):
             return is_parameter(inside.name, left.data)
         if isinstance(inside, Mapping):
-            return True if left.data in inside.items else None if inside.is_open else False
+            found = inside.items.get(left.data)
+            if isinstance(found, OneOf) and found.is_optional:
+                return None
+            return True if found is not None else None if inside.is_open else False
         if isinstance(inside, Sequence):
             if any(each.is_plain and each.data == left.data for each in inside.items):
                 return True
@@ -385,7 +407,7 @@ class Expressions:
         if holds is not None:
             return self.evaluate(node.body if holds else node.orelse, frame)
         found = self.alternatives(node, [lambda: self.evaluate(node.body, frame), lambda: self.evaluate(node.orelse, frame)])
-        return found[0] if same(found[0], found[1]) else unknown(f"`{shown(node.test)}` is unknown")
+        return found[0] if same(found[0], found[1]) else OneOf(found, f"`{shown(node.test)}` is unknown")
 
     def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
         """The values of expressions of which only one is evaluated."""
@@ -523,7 +545,7 @@ class Expressions:
         items: Iterable[Value] | None = None
         if isinstance(data, Sequence) and not data.is_open:
             items = data.items
-        elif isinstance(data, Mapping) and not data.is_open:
+        elif isinstance(data, Mapping) and not data.has_unknown_keys:
             items = [Value(key) for key in data.items]
         elif isinstance(data, str):
             items = [Value(each) for each in data[: MOST_TURNS + 1]]
@@ -571,6 +593,7 @@ class Expressions:
             self.write(data.frame.slots, name, value)
         elif isinstance(data, (Instance, Built, Opaque, Class)) or (isinstance(data, Mapping) and data.by_attribute):
             self.write(data.slots, name, value)
+        self.opened_objects(owner)
 
     def _set_item(self, owner: Value, place: ast.expr, value: Value, frame: Frame) -> None:
         """Set an item of a container."""
@@ -592,6 +615,7 @@ class Expressions:
                 self.write(data.slots, ITEMS, tuple(items))
             else:
                 self.write(data.slots, OPEN, True)
+        self.opened_objects(owner)
 
 
 def are_parameters(value: Value) -> bool:

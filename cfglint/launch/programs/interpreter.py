@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from cfglint.launch.programs.branches import (
     LEFT,
@@ -23,6 +23,7 @@ from cfglint.launch.programs.branches import (
     Return,
     Signal,
     WayOut,
+    Writes,
     is_exit,
     side_of,
 )
@@ -97,6 +98,20 @@ class Interpreter(Branches):
         """The module of the call that is evaluated."""
         assert self.site is not None
         return self.site[1].module
+
+    def names(self, of: str) -> Value:
+        """The result of `globals()` or `locals()`."""
+        assert self.site is not None
+        frame = self.site[1]
+        return Value(Mapping(frame.top.slots if of == "globals" else {**frame.slots}))
+
+    def changed_by_code(self) -> None:
+        """Make what the text that `exec` executes may assign unknown: the numbers and strings of the module."""
+        assert self.site is not None
+        slots = self.site[1].top.slots
+        for key, each in list(slots.items()):
+            if isinstance(each, Value) and each.is_plain:
+                self.write(slots, key, unknown("`exec` may assign it"))
 
     def words(self) -> Value:
         """The program and the words of its launch line."""
@@ -205,6 +220,7 @@ class Interpreter(Branches):
         if isinstance(before.data, Sequence) and isinstance(node.op, ast.Add) and isinstance(added.data, Sequence):
             self.extend(before.data, added.data.items, added.data.is_open)
             return
+        self.opened_objects(before)
         if isinstance(before.data, Mapping) and isinstance(node.op, ast.BitOr):
             self.update(before.data, added)
             return
@@ -269,14 +285,42 @@ class Interpreter(Branches):
     _do_asyncwith = _do_with
 
     def _do_try(self, node: ast.Try, frame: Frame) -> None:
+        first = len(self.ways_out)
+        try:
+            self._body_and_handlers(node, frame)
+        except Signal:
+            self._finally(node.finalbody, first, frame)
+            raise
+        self._finally(node.finalbody, first, frame)
+
+    def _finally(self, body: list[ast.stmt], first: int, frame: Frame) -> None:
+        """Evaluate what follows in any case. If branches have left before, what it changes is unknown, as it may depend on them."""
+        ways, mark = self.ways_out[first:], len(self.journal)
+        self.block(body, frame)
+        changes = self.changed_since(mark) if ways else {}
+        self._spoil(changes)
+        for way in ways:
+            way.writes.update((place, (slots, key, slots.get(key, UNCLEAR))) for place, (slots, key, _) in changes.items())
+
+    def _body_and_handlers(self, node: ast.Try, frame: Frame) -> None:
         handlers = [each for each in node.handlers if not is_import_error(each) and not ends(each.body)]
         if not handlers:
             self._body_of_try(node, frame)
-        else:
-            ways: list[Callable[[], None]] = [lambda: self._body_of_try(node, frame)]
-            ways += [lambda body=each.body: self.block(body, frame) for each in handlers]  # type: ignore[misc]
-            self.branch(node, ways, frame)
-        self.block(node.finalbody, frame)
+            return
+        changes: Writes = {}
+
+        def body() -> None:
+            mark = len(self.journal)
+            try:
+                self._body_of_try(node, frame)
+            finally:
+                changes.update(self.changed_since(mark))
+
+        def handler(statements: list[ast.stmt]) -> None:
+            self._spoil(changes)  # of which a part is made when the exception comes
+            self.block(statements, frame)
+
+        self.branch(node, [body, *(partial(handler, each.body) for each in handlers)], frame)
 
     def _body_of_try(self, node: ast.Try, frame: Frame) -> None:
         self.guards += bool(node.handlers)

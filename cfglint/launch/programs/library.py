@@ -26,6 +26,7 @@ from cfglint.launch.programs.objects import (
     Function,
     Instance,
     Mapping,
+    OneOf,
     Opaque,
     OpenFile,
     Sequence,
@@ -123,7 +124,7 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """The result of one of Python's own functions."""
     first = given[0] if given else NONE
     if name in NUMBERS:
-        return converted(name, given)
+        return converted(run, name, given)
     if name in ("exit", "quit"):
         run.end(given)
     if name == "open":
@@ -145,7 +146,11 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return of_attribute(run, name, given)
     if name == "vars" and isinstance(first.data, Instance):
         return run.attribute(first, "__dict__")
-    if name == "print":
+    if name in ("globals", "locals"):
+        return run.names(name)
+    if name == "exec":
+        run.changed_by_code()
+    if name in ("print", "exec"):
         return NONE
     if name == "object":
         return Value(Instance())
@@ -174,11 +179,12 @@ def numeric(name: str, given: Given) -> Value:
         return unknown()
 
 
-def converted(name: str, given: Given) -> Value:
+def converted(run: Interpreter, name: str, given: Given) -> Value:
     """A conversion of a number or string."""
     contents = [each.data.text if isinstance(each.data, FilePath) and name == "str" else each.data for each in given]
-    if name == "bool" and len(given) == 1 and given[0].known and isinstance(given[0].data, (Mapping, Sequence)):
-        return Value(bool(given[0].data.items)) if not given[0].data.is_open else unknown()
+    if name == "bool" and len(given) == 1 and isinstance(given[0].data, (Mapping, Sequence)):
+        holds = run.truth(given[0])
+        return Value(holds) if holds is not None else unknown()
     if not all(isinstance(each, PLAIN) for each in contents) or (
         name == "pow" and any(not isinstance(each, (int, float)) or abs(each) > 1000 for each in contents)
     ):
@@ -230,8 +236,9 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "len":
         if isinstance(first.data, str):
             return Value(len(first.data))
-        if isinstance(first.data, (Mapping, Sequence)) and not first.data.is_open:
-            return Value(len(first.data.items))
+        sized = first.data
+        if (isinstance(sized, Sequence) and not sized.is_open) or (isinstance(sized, Mapping) and not sized.has_unknown_keys):
+            return Value(len(sized.items))
         return unknown("the length is unknown")
     items = given if len(given) > 1 else run.iterated(first)
     if items is None or named or not items:
@@ -293,7 +300,8 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
         return run.attribute(owner, key) if name == "getattr" and isinstance(data, (External, Mapping)) else unknown()
     made_of = data.made_of
     if key in data.slots or (isinstance(data, Instance) and made_of is not None and run.of_class(made_of, key, owner) is not None):
-        return run.attribute(owner, key) if name == "getattr" else Value(True)
+        found = run.attribute(owner, key)
+        return found if name == "getattr" else unknown() if isinstance(found, OneOf) and found.is_optional else Value(True)
     if isinstance(data, Built) or data.is_open:
         return unknown()
     if name == "hasattr":
@@ -304,6 +312,7 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
 def spoil(run: Interpreter, owner: Value) -> None:
     """Make an object unknown of which code sets an attribute with an unknown name."""
     data = owner.data
+    run.opened_objects(owner)
     if isinstance(data, (Instance, Built)):
         for key in list(data.slots):
             if key is not OPEN:

@@ -139,12 +139,16 @@ def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: 
         return NONE
     if name == "copy":
         return shallow_copy(Value(data))
-    if name in ("items", "keys", "values") and not data.is_open:
+    if name in ("items", "keys", "values") and not data.has_unknown_keys:
         pairs = [(Value(word), run.item(Value(data), Value(word))) for word in data.items]
         if name == "items":
             return Value(Sequence([Value(Sequence(each, "tuple")) for each in pairs]))
         return Value(Sequence([each[0 if name == "keys" else 1] for each in pairs]))
-    if name in ("clear", "popitem"):
+    if name == "clear":
+        for word in list(data.slots):
+            run.remove(data.slots, word)
+        return NONE
+    if name == "popitem":
         run.opened(Value(data))
     return unknown()
 

@@ -24,6 +24,7 @@ Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents
 LONGEST = 10_000  # characters of a string, items of a list
+MOST_OBJECTS = 16  # that an unknown value may be
 DEEPEST = 20  # containers within containers
 ITEMS = "items"  # the slot of a sequence
 PLAIN = (type(None), bool, int, float, str)
@@ -110,6 +111,23 @@ def unknown(reason: Reason = "") -> Value:
     return Value(UNCLEAR, reason=reason)
 
 
+class OneOf(Value):
+    """An unknown value that is one of several, of which `objects` are those that code can change by it.
+
+    `is_optional`: there may be none, as of a key that only one branch sets.
+    """
+
+    __slots__ = ("is_optional", "objects")
+
+    def __init__(self, values: Iterable[Value], reason: Reason = "", is_optional: bool = False) -> None:
+        super().__init__(UNCLEAR, reason=reason)
+        found = [part for each in values for part in (each.objects if isinstance(each, OneOf) else (each,))]
+        self.objects: tuple[Value, ...] = tuple(each for each in found if isinstance(each.data, (Container, Method, Function)))[
+            :MOST_OBJECTS
+        ]
+        self.is_optional = is_optional
+
+
 def unknown_from(values: Iterable[Value]) -> Value:
     """An unknown value that is computed from others, with the first of their reasons."""
     return unknown(next((each.reason for each in values if each.reason), ""))
@@ -175,6 +193,11 @@ class Mapping(Container):
     def items(self) -> dict[Any, Value]:
         """The known keys and their values."""
         return {key: value for key, value in self.slots.items() if key is not OPEN}
+
+    @property
+    def has_unknown_keys(self) -> bool:
+        """Whether there may be further keys, or not all of those that are known."""
+        return self.is_open or any(isinstance(each, OneOf) and each.is_optional for each in self.slots.values())
 
 
 class Sequence(Container):

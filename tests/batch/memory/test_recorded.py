@@ -6,7 +6,7 @@ from cfglint.batch.memory import Fsdp, Lora, Settings, Zero, estimate
 from cfglint.batch.memory.estimate import CLOSE, DOES_NOT_FIT, FITS, GIB, verdict
 from cfglint.batch.memory.savings import savings
 from cfglint.batch.memory.settings import ALL_LINEAR
-from cfglint.batch.memory.shape import of_config
+from cfglint.batch.memory.shape import ARCHITECTURES, UnknownShape, of_config
 from cfglint.batch.shapes import config_of, shape_of
 from records import check_parts
 
@@ -18,6 +18,31 @@ MODELS = (
 SHAPES = {name: shape_of(name) for name in MODELS}
 SHAPES["llama-3.2-1b, biases"] = of_config({**LLAMA, "attention_bias": True, "mlp_bias": True})
 SHAPES["llama-3.2-1b, dropout"] = of_config({**LLAMA, "model_type": "phi", "resid_pdrop": 0.5})
+CONFIG = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 128, "vocab_size": 1000}
+EXPERTS = {"num_experts": 8, "num_experts_per_tok": 2}
+LATENT = {"kv_lora_rank": 8, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 24}
+DELTA = {"linear_num_value_heads": 4, "linear_num_key_heads": 2}
+CHANGES = (  # keys of config.json that say the same in other words, or more
+    *({"hidden_size": None, name: 32} for name in ("n_embd", "d_model", "dim")),
+    *({"num_attention_heads": None, name: 8} for name in ("n_head", "n_heads", "num_heads")),
+    *({"num_hidden_layers": None, name: 3} for name in ("n_layer", "num_layers", "n_layers")),
+    *({"intermediate_size": None, name: 96} for name in ("ffn_hidden_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner")),
+    *({"vocab_size": None, "padded_vocab_size": 1024}, {"vocab_size": None}, {"vocab_size": True}, {"hidden_size": 0}),
+    *({name: 2} for name in ("num_key_value_heads", "multi_query_group_num", "num_kv_heads", "head_dim", "d_kv")),
+    *({"multi_query": True}, {"multi_query": True, "new_decoder_architecture": True, "num_kv_heads": 2}),
+    *({name: True} for name in ("attention_bias", "bias", "use_qkv_bias", "mlp_bias", "tie_word_embeddings", "auto_map")),
+    *({"attention_bias": True, "model_type": "glm"}, {"model_type": "gemma", "tie_word_embeddings": False}, {"model_type": 5}),
+    *({"resid_pdrop": 0.5}, {"resid_pdrop": "x"}, {"feed_forward_proj": "gated-gelu", "model_type": "t5"}, {"model_type": "t5"}),
+    *(EXPERTS, {**EXPERTS, "num_experts": None, "num_local_experts": 4}, {**EXPERTS, "num_experts": None, "n_routed_experts": 4}),
+    *({**EXPERTS, "moe_intermediate_size": 32}, {"moe_intermediate_size": 32}, {**EXPERTS, "shared_expert_intermediate_size": 48}),
+    *({**EXPERTS, "n_shared_experts": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 1}, {"first_k_dense_replace": 1}),
+    *(LATENT, {**LATENT, "q_lora_rank": 4}, {**LATENT, "v_head_dim": None}, DELTA, {**DELTA, "linear_key_head_dim": 16}),
+    *({"model_type": "gpt2", "intermediate_size": None}, {"model_type": "gpt2", "n_positions": 512}, {"model_type": "qwen"}),
+    *({"model_type": "roberta", "max_position_embeddings": 514}, {"model_type": "bert", "max_position_embeddings": 512}),
+    *({"model_type": "falcon", "intermediate_size": None}, {"model_type": "mystery"}, {"max_position_embeddings": 4096}),
+    *({"hidden_size": None, "text_config": CONFIG}, {"hidden_size": None, "llm_config": {**CONFIG, "tie_word_embeddings": True}}),
+    {"hidden_size": None, "tie_word_embeddings": True, "text_config": CONFIG},
+)
 OPTIONS = {
     "bf16": {},
     "fp32": {"loaded": "fp32"},
@@ -117,6 +142,36 @@ def test_the_estimates_are_as_recorded(root, updating):
         names = OPTIONS if model in WHOLE else STRUCTURE
         lines += [line(f"  {name}", shape, Settings(**{"sequence": 512, **OPTIONS[name]})) for name in names]
     check_parts(root / "tests" / "batch" / "memory" / "expected" / "estimates", "the memory of a model by its parts", lines, updating)
+
+
+def test_the_models_of_each_type_are_as_recorded(root, updating):
+    """Parameters, and bytes at each moment, of one config.json with each `model_type`; `CFGLINT_UPDATE=1` rewrites the record."""
+    lines = []
+    for name in ARCHITECTURES:
+        shape = of_config({**CONFIG, "model_type": name})
+        encoder = ", and an encoder that is not counted" if shape.architecture.text_only else ""
+        lines += [f"=== {name}", f"{shape.parameters:,} parameters, {shape.head:,} of the head{encoder}"]
+        lines += [line(option, shape, Settings(sequence=512, **OPTIONS[option])) for option in ("bf16", "tensor")]
+    folder = root / "tests" / "batch" / "memory" / "expected" / "types"
+    check_parts(folder, "the memory of a small model of each type", lines, updating)
+
+
+def test_the_shapes_are_as_recorded(root, updating):
+    """What a change of config.json changes in the shape, by its fields; `CFGLINT_UPDATE=1` rewrites the record."""
+    base = {**CONFIG, "model_type": "llama"}
+    usual, lines = of_config(base), []
+    for change in CHANGES:
+        lines.append(f"=== {change}")
+        try:
+            shape = of_config({key: value for key, value in {**base, **change}.items() if value is not None})
+        except UnknownShape as unknown:
+            lines.append(f"not known without {unknown}")
+            continue
+        fields = [name for name in type(shape).__slots__ if getattr(shape, name) != getattr(usual, name)]
+        lines += [f"{name} {getattr(shape, name)!r}" for name in fields]
+        lines.append(f"{shape.parameters:,} parameters of {usual.parameters:,}, rows of {shape.longest_row:,}")
+    folder = root / "tests" / "batch" / "memory" / "expected" / "shapes"
+    check_parts(folder, "the shape that a changed config.json of a small Llama describes", lines, updating)
 
 
 def test_the_savings_are_as_recorded(root, updating):

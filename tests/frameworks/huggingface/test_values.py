@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from examples import launch_of
 
 NUMBER_FIELDS = [
     ("learning_rate", "init"),
@@ -234,3 +235,33 @@ def test_a_schedule_of_unknown_length_is_refused_only_for_what_any_length_refuse
 def test_values_of_optimizer_arguments_are_converted(trainer, version, optimizer, given, exception):
     run = trainer(f"output_dir: out\noptim: {optimizer}\noptim_args: {given}\noptim_target_modules: [attn]\n", version=version)
     assert [each.exception for each in run.diagnostics if each.severity == "error"] == ([exception] if exception else [])
+
+
+PARSING = (
+    "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+)
+
+
+@each_case(
+    ("words", "version", "key", "value", "codes"),
+    [
+        ("--report_to wandb tensorboard", "5.23.0", "report_to", "wandb", ["LCH003"]),
+        ("--report_to wandb tensorboard", "4.39.3", "report_to", ["wandb", "tensorboard"], []),
+        ("--fsdp full_shard auto_wrap", "5.23.0", "fsdp", "full_shard", ["LCH003"]),
+        ("--debug underflow_overflow x", "5.23.0", "debug", "underflow_overflow x", ["HFT003"]),
+        ("--include_for_metrics inputs loss", "5.23.0", "include_for_metrics", ["inputs", "loss"], []),
+        ("--label_names a b", "5.23.0", "label_names", ["a", "b"], []),
+        ("--no_remove_unused_columns", "5.23.0", "remove_unused_columns", False, []),
+        ("--bf16", "5.23.0", "bf16", True, []),
+        ("--bf16 False", "5.23.0", "bf16", False, []),
+        ("--learning_rate 1e-5", "5.23.0", "learning_rate", 1e-5, []),
+        ("--warmup_steps 10", "5.23.0", "warmup_steps", 10, []),
+        ("--warmup_steps 0.1", "5.23.0", "warmup_steps", 0.1, []),
+        ("--run_name 5", "5.23.0", "run_name", "5", []),
+    ],
+)
+def test_the_words_of_a_line_are_parsed_by_the_type_of_their_field(tmp_path, words, version, key, value, codes):
+    files = {"train.sh": f"torchrun train.py --output_dir o {words}\n", "train.py": PARSING}
+    run = launch_of("launch", files, str(tmp_path), {"named": 1, "target": {"transformers": version}})
+    found = run.configs[0].values[key]
+    assert (found, type(found), [each.code for each in run.diagnostics]) == (value, type(value), codes)

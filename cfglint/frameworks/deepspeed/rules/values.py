@@ -86,7 +86,7 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`gradient_allreduce_op` is neither mean nor sum."""
-    if "gradient_allreduce_op" not in config.values or not config.looks_up("gradient_allreduce_op"):
+    if "gradient_allreduce_op" not in config.values:
         return
     value = config.values["gradient_allreduce_op"]
     if not isinstance(value, str) or value.lower() not in ALLREDUCE_OPS:
