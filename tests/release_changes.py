@@ -27,9 +27,9 @@ class ReleaseChanges:
         signed = [*(f"+{each}" for each in sorted({*now} - {*was})), *(f"-{each}" for each in sorted({*was} - {*now}))]
         return f"{release}: {'; '.join(signed)}" if signed else ""
 
-    def lines(self, releases: Sequence[str]) -> list[str]:
+    def lines(self, releases: Sequence[str], step: int = STEP) -> list[str]:
         """A line for each release that changes the answer."""
-        parts = (releases[start : start + STEP + 1] for start in range(0, len(releases) - 1, STEP))
+        parts = (releases[start : start + step + 1] for start in range(0, len(releases) - 1, step))
         return [line for part in parts for line in self.halved(part)]
 
     def halved(self, releases: Sequence[str]) -> list[str]:

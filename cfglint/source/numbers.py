@@ -122,8 +122,8 @@ def yaml_float(raw: str) -> float:
     if ":" not in text:
         return sign * float(text)
     number, base = 0.0, 1
-    for part in reversed(text.split(":")):
-        number += float(part) * base
+    for part in reversed([float(part) for part in text.split(":")]):
+        number += part * base
         base *= 60
     return sign * number
 

@@ -10,6 +10,7 @@ import pytest
 from cfglint.generators import RUN, generate, kinds, set_frameworks
 from cfglint.generators.generated import leaves
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.generators.neox_shapes import SHAPES
 from records import check_parts
 
 BASE = {"gpus": 8, "global_batch": 256, "max_micro_batch": 8, "num_examples": 100_000, "epochs": 3.0}
@@ -80,6 +81,7 @@ MODELS = (
     *(OWN, {**OWN, "kv_heads": 4}, {**OWN, "kv_heads": 5}, {**OWN, "heads": 13}, {**OWN, "heads": None}, {**OWN, "hidden": 8, "heads": 2}),
     *({**OWN, "layers": None}, {**OWN, "hidden": None}, {**OWN, "tensor_parallel": 4, "kv_heads": 2}, {**OWN, "seq_length": None}),
     *({**OWN, "tensor_parallel": 4, "heads": 6, "hidden": 768}, {**OWN, "layers": 40, "hidden": 5120, "heads": 40}),
+    *({"model": name, "global_batch": None, "max_micro_batch": None, "seq_length": None} for name in SHAPES),
 )
 TRL = (
     *({"trainer": name} for name in TRAINERS),

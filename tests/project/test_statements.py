@@ -181,6 +181,17 @@ def test_requirements(text, expected):
             "commit 0123456789 (4.41.0.dev0)",
         ),
         ("poetry.lock", '\n[[package]]\nname = "transformers"\nversion = "4.40.0"\n', "4.40.0"),
+        (
+            "pylock.toml",
+            f'\n[[packages]]\nname = "transformers"\nversion = "4.41.0"\nvcs = {{ type = "git", commit-id = "{COMMIT}" }}\n',
+            "commit 0123456789 (4.41.0)",
+        ),
+        (
+            "pylock.toml",
+            '\n[[packages]]\nname = "transformers"\nversion = "4.40.0"\n'
+            f'vcs = {{ type = "git", requested-revision = "v4.40.0", commit-id = "{COMMIT}" }}\n',
+            "4.40.0",
+        ),
         ("pdm.lock", '\n[[package]]\nname = "transformers"\nversion = "4.40.0"\n', "4.40.0"),
         ("pylock.train.toml", '\n[[packages]]\nname = "transformers"\nversion = "4.40.0"\n', "4.40.0"),
         ("Dockerfile", 'FROM x\nRUN apt-get update && pip install --no-cache-dir "transformers==4.40.0" torch\n', "4.40.0"),

@@ -72,6 +72,8 @@ def test_all_places_of_a_line_change_together(project, capsys, before, after):
         ("--gres=gpu:4 --nodes=2", "srun torchrun --nnodes 2 --nproc_per_node 2", ["node 4"]),
         ("-G 2", "torchrun --nproc_per_node 2", ["-G 8", "node 8"]),
         ("--gres=gpu:8", "torchrun --nproc_per_node 8", []),
+        ("--gres=gpu:16", "torchrun --nproc_per_node 16", ["gpu:8", "node 8"]),
+        ("--gres=gpu:16", "torchrun --nproc_per_node 2", ["gpu:16", "node 8"]),
     ],
 )
 def test_the_job_gets_the_gpus_that_its_launch_needs(project, capsys, header, launch, changed):

@@ -1,9 +1,12 @@
 """What each release changes in the findings of the examples: a version in a rule that moves by one release is seen.
 
-The records are written by trying many releases, which is slow; the fast test tries the two at each recorded change.
+The records are written by trying many releases, which is slow; the fast test tries the two at each recorded change. The cases of `releases`
+are files for what no example reaches: a check of several releases, of which each is a variant.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +14,13 @@ from cases import each_case
 from cfglint.frameworks import framework, modelled_releases
 from cfglint.rules.catalogue import every_rule
 from cfglint.source import CfglintError
-from examples import example_texts, kind_of, run_of
-from records import MARK, check_parts, read
+from examples import check_answers, example_texts, given_of, kind_of, launch_of, run_of
+from records import CAME, MARK, check_parts, given, head, read
 from release_changes import ReleaseChanges
 
 KINDS = ("deepspeed", "huggingface", "accelerate", "trl", "axolotl", "llamafactory", "swift", "megatron_swift", "verl")
+LONGEST = 100  # of a finding in a record of files
+FILES = sorted((Path(__file__).parent / "releases").glob("*.txt"))
 NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
 
 
@@ -42,7 +47,12 @@ class Example:
             return set()
         texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics if each.code == self.rule.code)
         found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
-        return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved.get(name) is not None}
+        return found | numbers_of(run)
+
+
+def numbers_of(run):
+    """The numbers of a run that its batch and its length depend on."""
+    return {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved.get(name) is not None}
 
 
 def examples_of(kind):
@@ -76,4 +86,38 @@ def test_a_release_changes_what_is_recorded(kind, root, tmp_path):
     for example in examples_of(kind):
         found = example.changes(str(tmp_path / kind)).wrong(expected.get(example.name, ()), releases)
         wrong.extend(f"{example.name}, {each}" for each in found)
+    assert not wrong, "\n".join(wrong)
+
+
+def changes_of(kind, facts, texts, folder):
+    """What releases change in a run of files."""
+
+    def answer(release):
+        target = {**facts.get("target", {}), framework(kind).package: release}
+        run = launch_of(kind, texts, str(folder), {**facts, "target": target})
+        found = (f"{each.code} {each.key} {each.fails_at or each.severity} {each.exception or ''}" for each in run.diagnostics)
+        return {text.partition("\n")[0][:LONGEST].rstrip() for text in found} | numbers_of(run)
+
+    return ReleaseChanges(answer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_a_release_changes_in_files(path, tmp_path, updating):
+    """`CFGLINT_UPDATE=1` rewrites it."""
+
+    def answer(kind, facts, texts):
+        return changes_of(kind, facts, texts, tmp_path).lines(modelled_releases(framework(kind).package), step=1)
+
+    check_answers(path, answer, updating)
+
+
+@each_case("path", FILES, ids=lambda path: path.stem)
+def test_a_release_changes_in_files_what_is_recorded(path, tmp_path):
+    wrong = []
+    for title, lines in read(path).items():
+        kind, facts, texts = given_of(head(path), "\n".join(given(lines)))
+        recorded = [line.removeprefix(CAME) for line in lines if line.startswith(CAME)]
+        found = changes_of(kind, facts, texts, tmp_path).wrong(recorded, modelled_releases(framework(kind).package))
+        wrong.extend(f"{title}, {each}" for each in found)
     assert not wrong, "\n".join(wrong)

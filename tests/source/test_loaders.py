@@ -105,6 +105,38 @@ def test_scalars_resolve_as_pyyaml_does(text):
     assert repr(reading(YAML11, f"- {text}\n- '{text}'\n", "yaml")) == repr((yaml.safe_load(f"- {text}\n- '{text}'\n"), None))
 
 
+TAGS = [
+    *(
+        "!!int",
+        "!!float",
+        "!!bool",
+        "!!null",
+        "!!str",
+        "!!binary",
+        "!!timestamp",
+        "!!seq",
+        "!!map",
+        "!!set",
+        "!!omap",
+        "!!pairs",
+        "!!merge",
+    ),
+    *(f"!!python/{name}" for name in "none bool str unicode bytes int long float complex list tuple dict".split()),
+]
+TAGGED = (
+    "1 -0x1F 1_000 1:30 1.5 .inf yes No ON off TRUE tRUE ~ x 2024-01-01 2024-01-01T10:00:00Z aGVsbG8= 1+2j [1] [[1,2]] {a:1} {a} [{a}] ''"
+)
+
+
+@each_case("loader", LOADERS)
+@each_case("tag", TAGS)
+def test_tags_construct_as_pyyaml_does(tag, loader):
+    loader, library = LOADERS[loader]
+    for text in (f"a: {tag} {value}\n" for value in TAGGED.split()):
+        expected = outcome(lambda text: yaml.load(text, Loader=library), text)
+        assert repr(reading(loader, text, "yaml")) == repr(expected), text
+
+
 def test_a_byte_order_mark_is_fine_in_yaml():
     assert reading(YAML11, "a: 1\n", "yaml", bom=True) == ({"a": 1}, None)
 

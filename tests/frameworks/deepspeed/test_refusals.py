@@ -6,6 +6,7 @@ A case of the folder `refusals` is the release and the keys beside `train_batch_
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from examples import recorded
@@ -29,9 +30,12 @@ def test_the_first_refusals(runs, updating):
 NAMES = Path(__file__).parent / "names.txt"
 
 
+ATTRIBUTE = re.compile(r"^(\w+):(?:.* attribute '(\w+)'$)?.*", re.DOTALL)
+
+
 def outcome(run):
-    """The type of the first exception, else the codes of what is said otherwise."""
-    errors = [each.exception.partition(":")[0] for each in run.diagnostics if each.severity == "error"]
+    """The type of the first exception and the attribute that it names, else the codes of what is said otherwise."""
+    errors = [ATTRIBUTE.sub(r"\1 \2", each.exception).strip() for each in run.diagnostics if each.severity == "error"]
     others = " ".join(f"{each.severity} {each.code}" for each in run.diagnostics)
     return errors[0] if errors else others or "accepted"
 

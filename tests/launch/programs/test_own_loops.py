@@ -78,6 +78,7 @@ def test_a_loop_that_accumulates_by_itself(run):
     assert run(code.format("batch"))["sizes"] == [[8, 1, 32]]
     stepped = code.format("step % 2 == 0").replace("accelerator.backward(", "optimizer.step(), accelerator.backward(")
     assert run(stepped)["sizes"] == [[8, None, None]]
+    assert run(stepped.replace("step % 2 == 0", "batch"))["sizes"] == [[8, 1, 32]]
 
 
 def test_a_loader_by_the_launch_line(run):
