@@ -6,7 +6,7 @@ import re
 
 from cfglint.source.annotations import Any
 from cfglint.source.shell.conditions import Condition, tokens_of
-from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop
+from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, way_of
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
@@ -165,6 +165,7 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
     before = shell.state
     ends: list[State] = []
     left: list[EarlyEnd] = []
+    ways: list[State] = []
     for nodes in (body, None):
         shell.state = before
         shell.state = shell.copied()
@@ -177,15 +178,22 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
             ends.append(shell.state)
         except EarlyEnd as end:
             left.append(end)
+            ways.append(shell.state)
         finally:
             shell.conditional -= 1
     shell.state = before
     shell.conditional += any(isinstance(end, Leave) for end in left)  # applies to the rest of the loop
-    if not ends:
-        raise common_end(left)
+    common = common_end(left) if not ends else None
+    for leaves, state in zip(left, ways, strict=True):
+        if common is not None and type(leaves) is type(common) and way_of(leaves) == way_of(common):
+            ends.append(state)
+        else:
+            shell.note_way(leaves, state)
     before.take(ends[0])
     for other in ends[1:]:
         shell.join(other)
+    if common is not None:
+        raise common
 
 
 def common_end(ends: list[EarlyEnd]) -> EarlyEnd:

@@ -34,6 +34,7 @@ DEEPEST_CALL = 12
 UNDECIDED = "differs between branches that are not decided"
 PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
+CONTINUE, BREAK, RETURN = "continue", "break", "return"  # the ways out of a branch
 NOTHING: Mapping[str, Text] = {}
 PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
 
@@ -62,6 +63,11 @@ class Leave(EarlyEnd):
         self.continues = continues
 
 
+def way_of(end: EarlyEnd) -> str:
+    """Where the script goes on after a branch that ends early."""
+    return RETURN if not isinstance(end, Leave) else CONTINUE if end.continues else BREAK
+
+
 class Execution:
     """The abstract execution of a script from a working folder.
 
@@ -88,6 +94,8 @@ class Execution:
         self.is_complete = True  # whether all statements were followed
         self.depth = 0  # nesting depth of the current statement
         self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
+        self.ways_out: list[tuple[str, State]] = []  # of branches in the loops and functions that are followed, each with its state
+        self.integers: set[str] = set()  # variables that are declared as integers
         self.conditional = 0  # number of undecided branches around the statement
         self.runner: Runner | None = None  # the command that runs the current source, if that is not a file
         self.captured: list[Text] | None = None  # the output of commands, if it is used
@@ -166,11 +174,12 @@ class Execution:
 
     def loop(self, handler: Handler, node: object) -> bool | None:
         """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
-        before = self.conditional
+        before, first = self.conditional, len(self.ways_out)
         try:
             return handler(self, node)
         finally:
             self.conditional = before
+            self.join_ways(first, BREAK)
 
     def copied(self) -> State:
         """A copy of the state."""
@@ -179,7 +188,7 @@ class Execution:
 
     def apart(self, action: Callable[..., bool | None], *arguments: object) -> bool | None:
         """Run an action in a copy of the state."""
-        before = self.state
+        before, first = self.state, len(self.ways_out)
         self.state = self.copied()
         try:
             return action(*arguments)
@@ -187,6 +196,7 @@ class Execution:
             return None
         finally:
             self.state = before
+            del self.ways_out[first:]
 
     def perhaps(self, action: Callable[..., bool | None], *arguments: object) -> bool | None:
         """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
@@ -198,6 +208,7 @@ class Execution:
         try:
             action(*arguments)
         except EarlyEnd as end:
+            self.note_way(end, self.state)
             self.state = before
             self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
             return None
@@ -206,6 +217,18 @@ class Execution:
         after, self.state = self.state, before
         self.join(after)
         return None
+
+    def note_way(self, end: EarlyEnd, state: State) -> None:
+        """Note the state with which a branch leaves a loop or function: it is joined where that ends."""
+        if not isinstance(end, Stop):
+            self.ways_out.append((way_of(end), state))
+
+    def join_ways(self, first: int, way: str) -> None:
+        """Join the states of the branches that have left since the first in one way."""
+        ways = self.ways_out[first:]
+        self.ways_out[first:] = [each for each in ways if each[0] != way]
+        for state in (state for each, state in ways if each == way):
+            self.join(state)
 
     def join(self, other: State) -> None:
         """Merge two states into what they have in common."""

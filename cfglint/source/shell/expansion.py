@@ -305,9 +305,9 @@ class Expander(Record):
             return literal(self.state.script_name)
         if given is None:
             return literal("0") if name == "#" and self.assume() else None
-        doubtful = next((index for index, word in enumerate(given) if may_be_no_word(word)), len(given))
+        doubtful = next((index for index, word in enumerate(given) if of_any_number(word)), len(given))
         if doubtful < len(given) and (name == "#" or int(name[:4]) > doubtful + 1):
-            if not self.assume():
+            if not all(map(may_be_no_word, filter(of_any_number, given))) or not self.assume():
                 return unknown(*given[doubtful].reasons)
             given = [word for word in given if not may_be_no_word(word)]
         if name == "#":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.shell.arithmetic import NotArithmetic
-from cfglint.source.shell.execution import COMPARED, UNDECIDED, Execution, Leave
+from cfglint.source.shell.execution import COMPARED, CONTINUE, UNDECIDED, Execution, Leave
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.script import part_of
@@ -22,13 +22,13 @@ def for_loop(shell: Execution, node: Any) -> bool | None:
     known = all(value.known for value in values) and (listed or shell.state.positional is not None)
     if not known:
         reason = next((value.reasons for value in values if not value.known), (UNDECIDED,))
-        shell.perhaps(run_round, shell, name, unknown(*reason), body)
+        shell.perhaps(goes_on, shell, run_round, shell, name, unknown(*reason), body)
         return None
     for value in values[:MOST_ROUNDS]:
-        if not goes_on(run_round, shell, name, value, body):
+        if not goes_on(shell, run_round, shell, name, value, body):
             return True
     if len(values) > MOST_ROUNDS:
-        shell.perhaps(run_round, shell, name, values[-1], body)
+        shell.perhaps(goes_on, shell, run_round, shell, name, values[-1], body)
     return True
 
 
@@ -38,13 +38,19 @@ def run_round(shell: Execution, name: str, value: Text, body: object) -> bool | 
     return shell.block(body)
 
 
-def goes_on(iteration: Callable[..., bool | None], *arguments: object) -> bool:
-    """Follow one iteration of a loop; whether the loop continues after it."""
+def goes_on(shell: Execution, iteration: Callable[..., bool | None], *arguments: object) -> bool:
+    """Follow one iteration of a loop; whether the loop continues after it, at least in one of its branches."""
+    first = len(shell.ways_out)
+    continues = True
     try:
         iteration(*arguments)
     except Leave as leave:
-        return leave.continues
-    return True
+        continues = leave.continues
+    if not continues and any(way == CONTINUE for way, _ in shell.ways_out[first:]):
+        shell.note_way(Leave(False), shell.copied())
+        continues = True
+    shell.join_ways(first, CONTINUE)
+    return continues
 
 
 def counting_loop(shell: Execution, node: Any) -> bool | None:
@@ -61,14 +67,14 @@ def counting_loop(shell: Execution, node: Any) -> bool | None:
         for _ in range(MOST_ROUNDS):
             if expander.number(first + 1, second) == 0:
                 break
-            if not goes_on(shell.block, body):
+            if not goes_on(shell, shell.block, body):
                 return None
             expander = shell.expander()
             expander.number(second + 1, end)
         else:
-            shell.perhaps(shell.block, body)
+            shell.perhaps(goes_on, shell, shell.block, body)
     except (Unknowable, NotArithmetic):
-        shell.perhaps(shell.block, body)
+        shell.perhaps(goes_on, shell, shell.block, body)
     return None
 
 
@@ -82,7 +88,7 @@ def while_loop(shell: Execution, node: Any) -> bool | None:
         status = shell.statements(conditions)
         if status is None:
             if not count:
-                shell.perhaps(shell.block, body)
+                shell.perhaps(goes_on, shell, shell.block, body)
             return None
         if status == negated:
             if not count:
@@ -90,9 +96,9 @@ def while_loop(shell: Execution, node: Any) -> bool | None:
             return None
         shell.budget.spend(len(shell.state.variables) // COMPARED)
         before = {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}
-        if not goes_on(shell.block, body):
+        if not goes_on(shell, shell.block, body):
             return None
         if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
             return None  # nothing changes, so the loop would never end
-    shell.perhaps(shell.block, body)  # more rounds than are followed
+    shell.perhaps(goes_on, shell, shell.block, body)  # more rounds than are followed
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.budget import Exhausted
 from cfglint.source.shell.command import is_placeholder
-from cfglint.source.shell.execution import DEEPEST_CALL, Execution, ShellReturn
+from cfglint.source.shell.execution import DEEPEST_CALL, RETURN, Execution, ShellReturn
 from cfglint.source.shell.placed_text import Text, joined
 from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.started_command import Runner, second_word
@@ -54,12 +54,14 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | 
     before, shell.script = shell.script, script
     shell.call_depth += 1
     shell.locals.append(Saved())
+    first = len(shell.ways_out)
     try:
         return shell.statement(body)
     except ShellReturn as end:
         shell.state.unclear_status = not end.status
         return end.status
     finally:
+        shell.join_ways(first, RETURN)
         shell.call_depth -= 1
         shell.script = before
         shell.state.positional = positional
@@ -74,7 +76,7 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
     count(shell, text)
     shell.sourced_files.append(shell.readable(located))
     shell.call_depth += 1
-    positional = shell.state.positional
+    positional, first = shell.state.positional, len(shell.ways_out)
     if len(words) > 1:
         shell.state.positional = words[1:]
     try:
@@ -82,6 +84,7 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
     except ShellReturn:
         pass
     finally:
+        shell.join_ways(first, RETURN)
         shell.call_depth -= 1
         shell.state.positional = positional
     return None

@@ -138,6 +138,11 @@ class MayBeNoWord(AnyNumber):
     __slots__ = ()
 
 
+def any_number(reason: str, source: str = "") -> Text:
+    """An unknown number of unknown words."""
+    return Text([AnyNumber(None, None, (reason,), source)])
+
+
 def of_any_number(text: Text) -> bool:
     """Whether a word stands for any number of words."""
     return len(text.parts) == 1 and isinstance(text.parts[0], AnyNumber)

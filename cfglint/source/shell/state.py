@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record, changed
-from cfglint.source.shell.placed_text import BLANKS, Text, unknown
+from cfglint.source.shell.placed_text import BLANKS, Text, any_number, unknown
 from cfglint.source.shell.script import Script
 
 Value = Text | list[Text] | dict[str, Text]
@@ -94,6 +94,8 @@ class State(Record):
         self.functions = {**other.functions, **self.functions}
         if self.folder != other.folder:
             self.folder = None
+        if positional(self) != positional(other):
+            self.positional = [any_number(reason)]
 
 
 class Saved(Record):
@@ -130,6 +132,14 @@ def spelled(value: Value | None) -> ConfigValue:
     return {key: each.string for key, each in value.items()} if isinstance(value, dict) else None
 
 
-def either(here: Value | None, there: Value | None, reason: str) -> Text:
-    """A value that is one of two."""
-    return unknown(reason, source=" or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there)))
+def positional(state: State) -> list[str] | None:
+    """The parameters for a comparison."""
+    return None if state.positional is None else [each.string for each in state.positional]
+
+
+def either(here: Value | None, there: Value | None, reason: str) -> Value:
+    """A value that is one of two; of an array even the number of members is unknown."""
+    source = " or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there))
+    if isinstance(here, list) or isinstance(there, list):
+        return [any_number(reason, source)]
+    return unknown(reason, source=source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.shell.arithmetic import is_name
 from cfglint.source.shell.execution import PER_STEP, Execution
-from cfglint.source.shell.placed_text import EMPTY, GAP, Text, unknown
+from cfglint.source.shell.placed_text import EMPTY, GAP, Text, any_number, of_any_number, unknown
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.started_command import begins
 from cfglint.source.shell.state import Saved
@@ -44,6 +44,8 @@ def assign(shell: Execution, node: Any) -> str:
             shell.state.assign(name, [(current[0] if current else EMPTY) + text, *current[1:]])
             return name
         text = shell.expander().value(name) + text if current is not None else text
+    if name in shell.integers and (adds or not (text.value or "").lstrip("-").isdigit()):
+        text = unknown(f"declare -i {name}")
     shell.budget.spend(len(text.parts) // PER_STEP)
     shell.state.assign(name, text)
     return name
@@ -78,13 +80,13 @@ def assign_element(shell: Execution, target: str, value: ConfigValue, adds: bool
     if isinstance(current, dict):
         key = key.strip("\"'")
         shell.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
-    elif key.isdigit() and len(key) < 5:
+    elif key.isdigit() and len(key) < 5 and not (isinstance(current, list) and any(map(of_any_number, current))):
         values = list(current) if isinstance(current, list) else [] if current is None else [current]
         values.extend([GAP] * (int(key) + 1 - len(values)))
         values[int(key)] = values[int(key)] + text if adds else text
         shell.state.assign(name, values)
     else:
-        shell.state.assign(name, unknown(f"{name}[{key}]"))
+        shell.state.assign(name, [any_number(f"{name}[{key}]")])
 
 
 def declaration(shell: Execution, node: Any) -> bool | None:
@@ -92,14 +94,17 @@ def declaration(shell: Execution, node: Any) -> bool | None:
     what = shell.source(node.children[0])
     exports = what == "export"
     local = what in ("local", "declare", "typeset")
-    associative = False
+    associative = integer = False
     for child in node.children[1:]:
         text = shell.source(child)
         if text.startswith("-"):
             exports = exports or "x" in text
             local = local and "g" not in text
             associative = associative or "A" in text
+            integer = integer or "i" in text
             continue
+        if integer:
+            shell.integers.add(text.partition("=")[0])
         if child.type == "variable_assignment":
             if local:
                 keep_local(shell, shell.source(part_of(child, "name")))
@@ -133,9 +138,27 @@ def hide(shell: Execution, name: str) -> None:
 def unset(shell: Execution, node: Any) -> bool | None:
     """Follow `unset name`."""
     for child in node.children[1:]:
-        if not shell.source(child).startswith("-"):
-            shell.state.remove(shell.source(child))
+        text = shell.source(child).strip("\"'")
+        if text.endswith("]"):
+            unset_element(shell, text)
+        elif not text.startswith("-"):
+            shell.state.remove(text)
     return True
+
+
+def unset_element(shell: Execution, target: str) -> None:
+    """Follow `unset name[key]`: the other elements of an array keep their indexes."""
+    name, _, key = target.removesuffix("]").partition("[")
+    current = shell.state.variables.get(name)
+    if isinstance(current, dict):
+        shell.state.assign(name, {each: value for each, value in current.items() if each != key})
+    elif isinstance(current, list) and key.isdigit() and len(key) < 5 and not any(map(of_any_number, current)):
+        values = [GAP if place == int(key) else each for place, each in enumerate(current)]
+        while values and values[-1] is GAP:
+            values.pop()
+        shell.state.assign(name, values)
+    elif current is not None:
+        shell.state.assign(name, [any_number(target)])
 
 
 def prefixes(shell: Execution, node: Any) -> dict[str, Text]:

@@ -37,6 +37,8 @@ def started(text):
         ("run $(seq 12 | head | tail -n 1) $(seq 12 | tail | head -1)", ["10 3"]),
         ("run $(printf '%s-%d' a 3) $(printf '%s,' a b c) $(printf plain) $(printf 'x%sy')", ["a-3 a,b,c, plain xy"]),
         ("run $(echo aXbXc | sed 's/X/-/') $(echo aXbXc | sed 's/X/-/g') $(echo a/b | sed 's#/#:#')", ["a-bXc a-b-c a:b"]),
+        ("a=(p q r); unset 'a[1]'; run ${!a[@]} ${#a[@]}; unset \"a[2]\"; run ${!a[@]}", ["0 2 2", "0"]),
+        ("declare -i n=4; m=$n; n=$m; run $n; n=-3; run $n; n=m+1; run $n", ["4", "-3", "<?>"]),
         ("run $(echo q | cat) $(echo r | xargs)", ["q r"]),
         (
             "run $(basename /a/b/) $(basename /a/b.sh .sh) $(basename .sh .sh) $(dirname /a/b) $(dirname a) $(dirname /a)",
@@ -232,4 +234,29 @@ def test_what_is_not_known(text, expected):
 )
 def test_what_hangs_on_the_caller_or_on_a_failed_command_is_not_known(text, expected):
     """An unset variable without quotes is no argument, and a set one is."""
+    assert started(text) == expected
+
+
+MAYBE = '[ "$(date)" = x ]'
+
+
+@each_case(
+    ("text", "expected"),
+    [
+        (f"A=(a b)\nif {MAYBE}; then A+=(c); fi\nrun ${{#A[@]}} ${{A[0]}}", ["<?> <?>"]),
+        (f"A=(a b)\nif {MAYBE}; then A=(a b); fi\nrun ${{#A[@]}} ${{A[0]}}", ["2 a"]),
+        (f"set -- a b\nif {MAYBE}; then set -- c; fi\nrun $# $1", ["<?> <?>"]),
+        (f"set -- a b\nif {MAYBE}; then set -- c d; fi\nrun x $@", ["x <?>"]),
+        (f"n=1\nfor i in 1 2 3; do\n  if {MAYBE}; then break; fi\n  n=$i\ndone\nrun $n", ["<?>"]),
+        (f"n=1\nfor i in 1 2 3; do\n  if {MAYBE}; then continue; fi\n  n=5\ndone\nrun $n", ["<?>"]),
+        (f"n=1\nfor i in 1 2 3; do\n  if {MAYBE}; then n=3; break; fi\n  n=3\ndone\nrun $n", ["3"]),
+        (f"n=1\nwhile {MAYBE}; do\n  n=2\n  continue\ndone\nrun $n", ["<?>"]),
+        ("n=1\nfor i in $(date); do\n  n=2\n  break\ndone\nrun $n", ["<?>"]),
+        (f"n=1\nf() {{\n  if {MAYBE}; then n=2; return; fi\n}}\nf\nrun $n", ["<?>"]),
+        (f"n=1\nf() {{\n  if {MAYBE}; then return; fi\n  n=2\n}}\nf\nrun $n", ["<?>"]),
+        (f"n=1\nf() {{\n  if {MAYBE}; then n=2; return; else n=2; return 1; fi\n}}\nf\nrun $n", ["2"]),
+        (f"n=1\nif {MAYBE}; then\n  n=2\n  exit\nfi\nrun $n", ["1"]),
+    ],
+)
+def test_what_a_branch_leaves_before_it_changes_is_unknown(text, expected):
     assert started(text) == expected
