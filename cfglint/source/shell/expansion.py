@@ -17,6 +17,7 @@ from cfglint.source.shell.placed_text import (
     MayBeNoWord,
     Text,
     TextPart,
+    differs,
     joined,
     literal,
     may_be_no_word,
@@ -305,9 +306,9 @@ class Expander(Record):
             return literal(self.state.script_name)
         if given is None:
             return literal("0") if name == "#" and self.assume() else None
-        doubtful = next((index for index, word in enumerate(given) if of_any_number(word)), len(given))
+        doubtful = next((index for index, word in enumerate(given) if may_be_no_word(word) or differs(word)), len(given))
         if doubtful < len(given) and (name == "#" or int(name[:4]) > doubtful + 1):
-            if not all(map(may_be_no_word, filter(of_any_number, given))) or not self.assume():
+            if any(map(differs, given)) or not self.assume():
                 return unknown(*given[doubtful].reasons)
             given = [word for word in given if not may_be_no_word(word)]
         if name == "#":

@@ -138,14 +138,25 @@ class MayBeNoWord(AnyNumber):
     __slots__ = ()
 
 
+class Differing(AnyNumber):
+    """The words of one of two states of a script that have different ones."""
+
+    __slots__ = ()
+
+
 def any_number(reason: str, source: str = "") -> Text:
     """An unknown number of unknown words."""
-    return Text([AnyNumber(None, None, (reason,), source)])
+    return Text([Differing(None, None, (reason,), source)])
 
 
 def of_any_number(text: Text) -> bool:
     """Whether a word stands for any number of words."""
     return len(text.parts) == 1 and isinstance(text.parts[0], AnyNumber)
+
+
+def differs(text: Text) -> bool:
+    """Whether a word stands for the words of one of two states."""
+    return len(text.parts) == 1 and isinstance(text.parts[0], Differing)
 
 
 def may_be_no_word(text: Text) -> bool:
