@@ -72,6 +72,7 @@ def test_all_places_of_a_line_change_together(project, capsys, before, after):
         ("--gres=gpu:4 --nodes=2", "srun torchrun --nnodes 2 --nproc_per_node 2", ["node 4"]),
         ("-G 2", "torchrun --nproc_per_node 2", ["-G 8", "node 8"]),
         ("--gres=gpu:8", "torchrun --nproc_per_node 8", []),
+        ("--gres=gpu:16", "torchrun --nproc_per_node 16", ["gpu:8", "node 8"]),
     ],
 )
 def test_the_job_gets_the_gpus_that_its_launch_needs(project, capsys, header, launch, changed):
@@ -138,6 +139,7 @@ def test_lost_arguments_are_repaired_first(project, capsys):
         ("torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4", " --gradient_accumulation_steps 8"),
         ("torchrun --nproc_per_node 8 train.py --output_dir=o --per_device_train_batch_size=4", " --gradient_accumulation_steps=8"),
         ("torchrun --nproc_per_node 8 train.py --output-dir o --per-device-train-batch-size 4", " --gradient-accumulation-steps 8"),
+        ("torchrun --nproc_per_node 8 train.py --output_dir=o --per_device_train_batch_size 4", " --gradient_accumulation_steps 8"),
         ("llamafactory-cli train /x/a.yaml output_dir=o save_strategy=no per_device_train_batch_size=4", " gradient_accumulation_steps=8"),
     ],
 )
