@@ -28,6 +28,7 @@ def answer(function, *values, **named):
         (True, "gpus must be a positive integer, not True"),
         ("8", "gpus must be a positive integer, not '8'"),
         (8.0, "gpus must be a positive integer, not 8.0"),
+        (1e20, "gpus must be a positive integer, not 1e+20"),
         (10**18 + 1, f"gpus must be a positive integer up to 10**18, not {10**18 + 1}"),
     ],
 )

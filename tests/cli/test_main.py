@@ -85,6 +85,7 @@ def test_unknown_command(capsys):
         ["check", "--no-such-option"],
         ["fix", "--global-batch", "1.5"],
         ["fix", "--max-micro-batch", "0"],
+        ["new", "run", "--framework", "keras"],
     ],
 )
 def test_bad_arguments_end_in_status_2(arguments, capsys):

@@ -14,6 +14,7 @@ import yaml
 from cases import each_case
 from cfglint.cli import main
 from cfglint.generators import RUN, kinds
+from records import check_parts
 
 BATCH = ("--gpus", "8", "--global-batch", "64", "--max-micro-batch", "4")
 
@@ -267,6 +268,16 @@ class TestTerminal:
         monkeypatch.setattr(builtins, "input", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         assert new() == (130, ANY, "cfglint: nothing was written\n")
         assert os.listdir(folder) == []
+
+    def test_questions_of_each_kind(self, new, terminal, root, updating):
+        """What is asked if every answer is Enter, with the default in brackets."""
+        lines = []
+        for kind in (RUN, *kinds()):
+            asked = terminal(*[""] * 20)
+            asked.clear()
+            new(kind, "-o", "-")
+            lines += [f"=== {kind}", *map(str.rstrip, asked)]
+        check_parts(root / "tests" / "cli" / "expected" / "questions", "the questions of `cfglint new KIND`", lines, updating)
 
     @pytest.mark.parametrize("kind", [RUN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in kinds())])
     def test_every_question_has_a_default(self, new, folder, terminal, kind):

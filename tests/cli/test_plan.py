@@ -255,6 +255,17 @@ def test_the_only_run_of_a_folder_needs_no_path(filled, capsys):
     assert "PATH is missing; the runs here are other.sh:1, train.sh:1: pass" in capsys.readouterr().err
 
 
+def test_of_several_declared_runs_one_has_to_be_named(folder, capsys):
+    run = '[[run]]\nfiles = ["{}"]\ngpus = 8\n'
+    (folder / "other.yaml").write_text((folder / "train.yaml").read_text(), encoding="utf-8")
+    (folder / "cfglint.toml").write_text(run.format("train.yaml"), encoding="utf-8")
+    assert main(["explain"]) == 0
+    (folder / "cfglint.toml").write_text(run.format("train.yaml") + run.format("other.yaml"), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["explain"]) == 2
+    assert "PATH is missing; the runs here are train.yaml, other.yaml: pass" in capsys.readouterr().err
+
+
 def test_a_given_current_gpu_count_is_not_asked_for_again(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ds.json").write_text(FILLED)

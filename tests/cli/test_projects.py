@@ -41,6 +41,20 @@ def test_a_named_file_is_checked_in_its_declared_run(folder, capsys):
     assert "RUN001" in [each["code"] for each in found["diagnostics"]]
 
 
+@each_case(("declared", "flags", "stops"), [("", (), 0), ("", ("--strict-keys",), 1), ("strict-keys = true\n", (), 1)])
+def test_unknown_keys_are_errors_where_the_run_or_a_flag_says_so(folder, capsys, declared, flags, stops):
+    write(folder, train_dot_yaml="output_dir: out\nper_device_train_batch_size: 4\nlearning_rat: 1.0e-4\n")
+    write(folder, cfglint_dot_toml=f'[[run]]\nfiles = ["train.yaml"]\n{declared}')
+    assert report(capsys, "train.yaml", *flags)[0] == stops
+
+
+def test_a_kind_on_the_command_line_is_for_the_file_alone(folder, capsys):
+    write(folder, train_dot_yaml=TRAINER, ds_dot_json=DEEPSPEED, cfglint_dot_toml='[[run]]\nfiles = ["train.yaml"]\ngpus = 16\n')
+    for file, kind in (("train.yaml", "huggingface"), ("ds.json", "deepspeed")):
+        _, found, _ = report(capsys, file, "--kind", kind)
+        assert [(run["files"][0], run["gpus"]) for run in found["runs"]] == [(file, None)]
+
+
 def test_other_files_are_checked_alone(folder, capsys):
     write(
         folder, train_dot_yaml=TRAINER, ds_dot_json=DEEPSPEED, ds_b_dot_json=DEEPSPEED, cfglint_dot_toml='[[run]]\nfiles = ["train.yaml"]\n'

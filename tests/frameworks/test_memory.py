@@ -56,6 +56,12 @@ def test_the_verdict_needs_the_memory_of_the_card(memory, card, words):
     assert found.word == (f" {words}" if words else "")
 
 
+@each_case(("card", "remedy"), [(79.2, ""), (None, ""), (0.5, "no combination of these settings surely fits: use more GPUs, ")])
+def test_the_remedy_of_a_run_that_nothing_makes_fit(memory, card, remedy):
+    found = memory({"train.yaml": TRAINER}, kind="huggingface", card=card).remedy
+    assert found.startswith(remedy) if remedy else found == ""
+
+
 def test_a_trainer_without_more(settings):
     found = settings("")
     assert (found.micro_batch, found.sequence, found.accumulation, found.ranks) == (2, 1024, 4, 1)

@@ -22,7 +22,7 @@ FILES = {
     "no.yaml": 'distributed_type: "NO"\nnum_processes: 8\n',
     "fsdp.yaml": "distributed_type: FSDP\nnum_processes: 4\nfsdp_config:\n  fsdp_version: 2\n",
     "open.yaml": "distributed_type: MULTI_GPU\n",
-    "one.yaml": "distributed_type: 'NO'\n",
+    "single.yaml": 'distributed_type: "NO"\n',
     "a.yaml": "",
     "c.yaml": "num_processes: 6\nmodel_name_or_path: m\n",
 }

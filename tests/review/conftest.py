@@ -21,10 +21,11 @@ def run_of(files, **facts):
 def compare():
     """Compare two runs, each a text or texts by file name."""
 
-    def compared(before, after, *, new_facts=None, **facts):
+    def compared(before, after, *, new_facts=None, only_releases=False, **facts):
         sides = [each if each is None or isinstance(each, dict) else {"train.yaml": each} for each in (before, after)]
         given = [facts, {**facts, **(new_facts or {})}]
-        return Comparison(*(run_of(each, **one) if each else None for each, one in zip(sides, given, strict=True)))
+        runs = (run_of(each, **one) if each else None for each, one in zip(sides, given, strict=True))
+        return Comparison(*runs, only_releases=only_releases)
 
     return compared
 

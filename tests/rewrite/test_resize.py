@@ -73,6 +73,7 @@ def test_all_places_of_a_line_change_together(project, capsys, before, after):
         ("-G 2", "torchrun --nproc_per_node 2", ["-G 8", "node 8"]),
         ("--gres=gpu:8", "torchrun --nproc_per_node 8", []),
         ("--gres=gpu:16", "torchrun --nproc_per_node 16", ["gpu:8", "node 8"]),
+        ("--gres=gpu:16", "torchrun --nproc_per_node 2", ["gpu:16", "node 8"]),
     ],
 )
 def test_the_job_gets_the_gpus_that_its_launch_needs(project, capsys, header, launch, changed):

@@ -28,10 +28,11 @@ def briefly(line):
 
 
 def account(run):
-    """What `explain` says of a run: its values with the reason of those that are computed, and the memory."""
+    """What `explain` says of a run: its values with the reason of those that are computed, what is assumed, and the memory."""
     summary = RunSummary(run)
     values = [(item.label, json.dumps(item.setting.value, default=str), item.setting.because) for item in summary.items]
     lines = [", ".join(f"{label} {value}{f' ({because})' if because else ''}" for label, value, because in values)]
+    lines.append(f"assumed: {'; '.join(summary.assumed) or 'nothing'}")
     return lines if summary.memory is None else [*lines, f"memory {json.dumps(summary.memory.entry())}"]
 
 

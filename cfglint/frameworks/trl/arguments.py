@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.arguments import DICT_FIELDS, Arguments
 from cfglint.frameworks.trl.fields import Fields
 from cfglint.frameworks.trl.releases import HISTORY
@@ -22,21 +21,21 @@ INLINE_JSON: dict[str, Version] = {
 }
 CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name has the default of the old one
 
-# (trainer, old name, new name, the releases in which `__post_init__` stores the value of the old one under the new one);
+# (trainer, old name, new name, the first release whose `__post_init__` stores the value of the old one, where there is one, as the new);
 # trl 0.16.1 trainer/sft_config.py, 0.26.1 trainer/grpo_config.py, trainer/dpo_config.py, experimental/kto, 0.22.0 trainer/rloo_config.py.
-OLD_NAMES: tuple[tuple[str, str, str, Releases], ...] = (
-    ("sft", "max_seq_length", "max_length", Releases((0, 16, 0), (0, 20, 0))),
-    ("sft", "use_liger", "use_liger_kernel", Releases((0, 15, 0), (0, 18, 0))),
-    ("dpo", "use_liger_loss", "use_liger_kernel", Releases((0, 25, 0), (0, 28, 0))),
-    ("kto", "use_liger_loss", "use_liger_kernel", Releases((0, 25, 0), (0, 28, 0))),
-    ("grpo", "use_liger_loss", "use_liger_kernel", Releases((0, 25, 0), (0, 28, 0))),
-    ("rloo", "rloo_k", "num_generations", Releases((0, 22, 0), (0, 25, 0))),
-    ("rloo", "cliprange", "epsilon", Releases((0, 22, 0), (0, 25, 0))),
-    ("rloo", "kl_coef", "beta", Releases((0, 22, 0), (0, 25, 0))),
-    ("rloo", "normalize_reward", "normalize_advantages", Releases((0, 22, 0), (0, 25, 0))),
-    ("rloo", "num_ppo_epochs", "num_iterations", Releases((0, 22, 0), (0, 25, 0))),
-    ("rloo", "num_mini_batches", "steps_per_generation", Releases((0, 22, 0), (0, 25, 0))),
-    ("rloo", "response_length", "max_completion_length", Releases((0, 22, 0), (0, 25, 0))),
+OLD_NAMES: tuple[tuple[str, str, str, Version], ...] = (
+    ("sft", "max_seq_length", "max_length", (0, 16, 0)),
+    ("sft", "use_liger", "use_liger_kernel", (0, 15, 0)),
+    ("dpo", "use_liger_loss", "use_liger_kernel", (0, 25, 0)),
+    ("kto", "use_liger_loss", "use_liger_kernel", (0, 25, 0)),
+    ("grpo", "use_liger_loss", "use_liger_kernel", (0, 25, 0)),
+    ("rloo", "rloo_k", "num_generations", (0, 22, 0)),
+    ("rloo", "cliprange", "epsilon", (0, 22, 0)),
+    ("rloo", "kl_coef", "beta", (0, 22, 0)),
+    ("rloo", "normalize_reward", "normalize_advantages", (0, 22, 0)),
+    ("rloo", "num_ppo_epochs", "num_iterations", (0, 22, 0)),
+    ("rloo", "num_mini_batches", "steps_per_generation", (0, 22, 0)),
+    ("rloo", "response_length", "max_completion_length", (0, 22, 0)),
 )
 EPISODES = "total_episodes"  # of RLOO in the same releases: `max_steps` is their number divided by the accumulation
 
@@ -71,12 +70,12 @@ class TrlArguments(Arguments):
     def _rename(self) -> None:
         """Store values under the names that the code of the release uses later."""
         super()._rename()
-        for trainer, old, new, releases in OLD_NAMES:
-            if self.release in releases and self.fields.trainers == (trainer,) and self.given.get(old) is not None:
+        for trainer, old, new, since in OLD_NAMES:
+            if self.release >= since and self.fields.trainers == (trainer,) and self.given.get(old) is not None:
                 self._move(old, new)
         episodes, accumulation = self.given.get(EPISODES), self["gradient_accumulation_steps"]
         counted = isinstance(episodes, int) and isinstance(accumulation, int) and accumulation
-        if counted and self.fields.trainers == ("rloo",) and self.release in OLD_NAMES[-1][-1]:
+        if counted and self.fields.trainers == ("rloo",) and self.release >= OLD_NAMES[-1][-1]:
             self.given["max_steps"], self.source["max_steps"] = episodes // accumulation, EPISODES
 
     def release_defaults(self, version: Version) -> ConfigTable:

@@ -151,7 +151,7 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         return loaded(run, "yaml", Value(OpenFile(first)), omega=True)
     if name in ("create", "structured"):
         content = plain(first) if first is not None else {}
-        return wrapped(content, by_attribute=True) if content is not UNCLEAR else structured(run, first)
+        return wrapped(content, by_attribute=True) if first is None or content is not UNCLEAR else structured(run, first)
     if name in ("merge", "unsafe_merge"):
         return merged(run, given)
     if name in ("from_cli", "from_dotlist"):
@@ -172,10 +172,8 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
     return unknown()
 
 
-def structured(run: Interpreter, value: Value | None) -> Value:
+def structured(run: Interpreter, value: Value) -> Value:
     """A container of an object or class of the program whose parts are not all known."""
-    if value is None:
-        return unknown()
     from cfglint.launch.programs.objects import Class, Instance
 
     if isinstance(value.data, Class):

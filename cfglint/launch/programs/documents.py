@@ -166,9 +166,7 @@ def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:
 def value_of_key(key: ast.AST, made: MadeCall) -> ast.AST:
     """The value behind a key of a dict display."""
     above = made.module.parent(key)
-    if isinstance(above, ast.Dict):
-        return next((value for each, value in zip(above.keys, above.values, strict=True) if each is key), key)
-    return key
+    return above.values[above.keys.index(key)] if isinstance(above, ast.Dict) and key in above.keys else key
 
 
 def computed_node(content: object, start: int, end: int) -> Node:

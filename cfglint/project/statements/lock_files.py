@@ -47,8 +47,10 @@ def of_section(section: str, file: str) -> Statement | None:
             git = value.strip('"')
         elif key in ("resolved_reference", "revision", "commit-id") and not git:
             git = value.strip('"')
-        elif key in ("source", "vcs") and ("git = " in value or 'type = "git"' in value):
+        elif key == "source" and "git = " in value:
             git = revision(value)
+        elif key == "vcs":
+            git = tag_or_commit(entry(value, "requested-revision"), entry(value, "commit-id"))
     if not is_version(version):
         return None
     if is_commit(git):
@@ -60,7 +62,16 @@ def revision(source: str) -> str:
     """The tag, else the commit, in uv's `source = { git = "https://...?tag=v0.9#0123abc" }`."""
     address = source.partition('"')[2].partition('"')[0]
     asked, _, commit = address.partition("#")
-    tag = asked.partition("?tag=")[2] or asked.partition("?rev=")[2]
+    return tag_or_commit(asked.partition("?tag=")[2] or asked.partition("?rev=")[2], commit)
+
+
+def entry(table: str, key: str) -> str:
+    """A string of an inline table, `{ type = "git", commit-id = "0123abc" }`; empty if it is not there."""
+    return table.partition(f'{key} = "')[2].partition('"')[0]
+
+
+def tag_or_commit(tag: str, commit: str) -> str:
+    """The tag if it names a release, else the commit."""
     return tag if is_version(tag.removeprefix("v")) and "." in tag else commit
 
 

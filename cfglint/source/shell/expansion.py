@@ -352,7 +352,7 @@ class Expander(Record):
         colon = text[start] == ":"
         operator = text[start + 1 : start + 2] if colon else text[start]
         after = start + 2 if colon else start + 1
-        if operator in ("-", "=", "+", "?") and operator:
+        if operator in ("-", "=", "+", "?"):
             return self.default(name, value, operator, colon, after, end, quoted)
         known = value if value is not None else self.absent(name)
         if known.value is None:
@@ -397,10 +397,10 @@ class Expander(Record):
             values = self.sliced(values, start + 1, end, 0)
         elif start < end and self.script.text[start] in ":-" and not values:
             after = start + (2 if self.script.text[start] == ":" else 1)
-            return self.pieces(after, end, quoted)
+            return self.pieces(after, end, quoted, not quoted)
         elif start < end and "+" in self.script.text[start : start + 2]:
             after = start + (2 if self.script.text[start] == ":" else 1)
-            return self.pieces(after, end, quoted) if values else ([Piece(fields=[])] if quoted else [])
+            return self.pieces(after, end, quoted, not quoted) if values else ([Piece(fields=[])] if quoted else [])
         return self.listed(there(values), quoted, sign == "@", name)
 
     def sliced(self, values: list[Text], start: int, end: int, base: int) -> list[Text]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.axolotl.asked import Checks, NoKeys, OnlyDefaults
-from cfglint.frameworks.axolotl.releases import top
+from cfglint.frameworks.axolotl.refusals import AxolotlModel
+from cfglint.frameworks.axolotl.releases import ever, top
 
 NEWEST = (0, 21, 0)
 
@@ -68,3 +70,16 @@ def test_key_that_a_check_fills_in_is_one_of_the_file():
         called.append(check)
         check(data)
     assert called == [completes, uses]
+
+
+@each_case(
+    ("name", "exists"), [("micro_batch_size", True), ("liger_rope", True), ("sequence_parallel_degree", True), ("micro_batch_sze", False)]
+)
+def test_field_that_no_release_has_is_a_mistake_in_the_check(name, exists):
+    assert ever(name) is exists
+    model = AxolotlModel({}, foreign_plugins=False, release=NEWEST)
+    if exists:
+        assert getattr(model, name) is None
+    else:
+        with pytest.raises(RuntimeError, match=f"axolotl has no field {name}"):
+            getattr(model, name)

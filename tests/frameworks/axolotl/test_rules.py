@@ -58,6 +58,7 @@ def test_errors(axolotl, found, lines, expected):
         ("val_set_size: 0.1\nevals_per_epoch: 1\n", [("AXL062", "/evals_per_epoch")]),
         ("val_set_size: 0.1\nevals_per_epoch: 1\neval_strategy: steps\n", []),
         ("gradient_acumulation_steps: 4\n", [("AXL005", "/gradient_acumulation_steps")]),
+        ("inference: true\nnum_epoch: 4\n", [("AXL005", "/num_epoch")]),  # `inference` is read, although the model has no such field
         ("gradient_acumulation_steps: 4\nplugins: [my_package.Plugin]\n", []),
         ("gradient_acumulation_steps:\n", []),  # null says nothing
         ("liger_rms_norm: true\n", [("AXL005", "/liger_rms_norm")]),

@@ -24,6 +24,7 @@ ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage
         ({"streaming": "true"}, ("LLF012", "ValueError", "config")),
         ({"do_eval": "true"}, ("LLF017", "ValueError", "config")),
         ({"predict_with_generate": "true"}, ("LLF017", "ValueError", "config")),
+        ({"stage": "dpo", "pref_loss": "ipo", "dpo_label_smoothing": "x"}, ("LLF070", "TypeError", "config")),
         ({"video_max_pixels": "100"}, ("LLF018", "ValueError", "config")),
         ({"use_badam": "true"}, ("LLF024", "ValueError", "config")),
         (

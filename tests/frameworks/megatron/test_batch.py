@@ -60,6 +60,9 @@ def test_batch_and_steps(resolved, arguments, expected):
         ("--lr 1e-4 --min-lr 1e-5 --clip-grad 0.5 --bf16", "learning rate 1e-4;lowest rate 1e-5;gradient clipping 0.5;precision bf16"),
         ("--lr x --fp16 --lr-decay-style cosine", "precision fp16;schedule cosine"),
         ("--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4", "tensor parallel 2;pipeline 4"),
+        ("--train-iters 1000", "warm-up steps 0 lr_warmup_iters is not set"),
+        ("--train-iters 1000 --lr-warmup-iters 10", "warm-up steps 10 run.sh:1"),
+        ("--train-iters 1000 --lr-warmup-fraction 0.01", "warm-up steps 10 run.sh:1"),
     ],
 )
 def test_what_explain_tells(tmp_path, monkeypatch, arguments, expected):

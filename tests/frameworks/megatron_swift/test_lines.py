@@ -30,6 +30,8 @@ def checked(tmp_path, capsys):
     [
         (f"NPROC_PER_NODE=8 {SFT}", {"data_parallel": 8, "micro_batch": 1, "accumulation": 2, "global_batch": 16, "total_steps": None}),
         (f"NPROC_PER_NODE=8 {SFT} --tensor_model_parallel_size 4", {"data_parallel": 2, "tensor_parallel": 4, "accumulation": 8}),
+        (f"NPROC_PER_NODE=8 {SFT} --context_parallel_size 2", {"data_parallel": 4, "context_parallel": 2, "accumulation": 4}),
+        (f"NPROC_PER_NODE=8 {SFT} --pipeline_model_parallel_size 2", {"data_parallel": 4, "pipeline_parallel": 2, "context_parallel": 1}),
         (f"NPROC_PER_NODE=8 {SFT} --train_iters 100 --lr_warmup_fraction 0.05", {"total_steps": 100, "warmup_steps": 5}),
         # complete batches of one pass, for all epochs: 1003 // 8 * 8 * 3 // 16
         (f"NPROC_PER_NODE=8 {SFT} --num_train_epochs 3", {"total_steps": 187}),

@@ -149,6 +149,11 @@ def test_a_missing_file_of_a_declared_run_is_an_error(checked, tmp_path, capsys)
     assert ("SWF013", "error") in Result(capsys.readouterr().out).found
 
 
+def test_quantization_without_effect_needs_a_known_method(checked):
+    assert ("SWF051", "warning") in checked(f"{SFT} --quant_bits 4").found
+    assert checked(f"{SFT} --quant_bits 4 --quant_method $METHOD").found == []
+
+
 @each_case("words", ["--model m $EXTRA", "--model m ...", '--model m "$@"', "--config run.yaml"])
 def test_what_may_be_elsewhere_is_not_missing(words, checked):
     assert ("SWF011", "error") not in checked(f"swift sft {words}", "3.12.6").found
@@ -200,6 +205,8 @@ FILE = "model: org/model\ndataset: [a, b]\nper_device_train_batch_size: 2\nENV:\
         ("swift sft sft.yaml --per_device_train_batch_size 4", "4.6.0", (4, 4, 1), []),  # what comes later wins
         ("NPROC_PER_NODE=2 swift sft sft.yaml", "4.6.0", (2, 2, 4), []),  # ENV sets what is not set yet
         ("swift sft --config sft.yaml", "4.6.0", (1, 1, 16), ["SWF001", "SWF010", "SWF011"]),
+        ("swift sft --config sft.yaml", "4.0.0", (1, 1, 16), ["SWF001", "SWF010", "SWF011"]),
+        ("swift sft sft.yaml", "4.0.0", (4, 2, 2), []),
         ("swift sft --config sft.yaml --per_device_train_batch_size 4", "3.12.6", (1, 2, 8), []),  # the file wins
         ("swift sft sft.yaml", "3.12.6", (4, 1, 4), ["SWF001", "SWF010", "SWF011"]),
     ],

@@ -94,6 +94,14 @@ def test_a_target_changes_launcher_batch_and_micro_batch(tmp_path, monkeypatch, 
     assert (tmp_path / "run.sh").read_text() == line.format(processes, batch, micro)
 
 
+def test_a_target_without_a_micro_batch_needs_the_largest_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    line = "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size={} data.micro_batch_size_per_gpu={}\n"
+    (tmp_path / "run.sh").write_text(line.format(256, "$MICRO"))
+    assert main(["fix", "run.sh", "--target", "verl==0.5.0", "--global-batch", "128"]) == 2
+    assert "the current micro batch is unknown: pass --max-micro-batch" in "".join(capsys.readouterr())
+
+
 @pytest.mark.parametrize(("line", "release"), [(OLD, "0.7.1"), (NEW, "0.5.0")])
 def test_a_trainer_that_the_release_does_not_have(checked, line, release):
     assert checked(line, release)[::2] == ("reject", ["VRL001"])

@@ -30,6 +30,9 @@ FILES: dict[str, dict[str, Any]] = {
     "optim/adam": {"betas": [0.9, 0.999]},
     "own": {"defaults": ["main", {"override engine": "megatron"}, "_self_"], "steps": 5},
     "placed/here": {"package": "_global_", "placed": True},
+    "placed/nested": {"defaults": ["inner", "absolute"]},
+    "placed/inner": {"package": "from_root", "inner": 1},
+    "placed/absolute": {"package": "_global_.from_root", "absolute": 2},
 }
 
 
@@ -77,6 +80,7 @@ def test_a_config_may_override_a_group_of_the_config_that_it_extends() -> None:
 
 def test_a_package_in_the_first_comment_places_a_file() -> None:
     assert composed("+placed=here").values["placed"] is True
+    assert composed("+placed=nested").values["from_root"] == {"inner": 1, "absolute": 2}
 
 
 def test_each_value_knows_the_file_or_the_word_that_set_it() -> None:

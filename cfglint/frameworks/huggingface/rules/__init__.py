@@ -8,7 +8,6 @@ from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.fields import has_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def strategy(config: TrainerConfig) -> Setting:
 def lost_strategy(config: TrainerConfig) -> Setting | None:
     """The removed `evaluation_strategy`, if the best model could be loaded with it: then it is the only cause of that error."""
     former = config.setting("evaluation_strategy")
-    if not former.written or has_field("evaluation_strategy", config.version) or config.declares("evaluation_strategy"):
+    if not former.written or config.declares("evaluation_strategy"):
         return None
     args = config.arguments
     is_cause = args["load_best_model_at_end"] and args.eval_strategy != args["save_strategy"] == former.value

@@ -10,7 +10,6 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules import OLD, article, certainty, lost_strategy, of, shown, strategy
-from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
@@ -409,7 +408,7 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
 
     Fix: remove it, unless the script builds an `Accelerator` first.
     """
-    if config.accelerator.get("use_configured_state") and config.version >= ACCELERATOR_KEYS["use_configured_state"]:
+    if config.accelerator.get("use_configured_state"):
         setting = config.setting("accelerator_config", "use_configured_state")
         yield Finding(
             setting,

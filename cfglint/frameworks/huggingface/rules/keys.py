@@ -182,14 +182,15 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
 def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     """`accelerator_config` has an unknown key, or is neither a mapping nor a file name."""
     value = config.arguments["accelerator_config"]
+    known = [key for key, since in ACCELERATOR_KEYS.items() if config.version >= since]
     if value is None or isinstance(value, str):
         named = config.files.get("accelerator_config")
         section = config.section("accelerator_config") if named is not None else None
         for key in section or ():
-            if key not in ACCELERATOR_KEYS:
+            if key not in known:
                 text = f"ValueError: The config file at {value} had unknown keys ([{key!r}])"
                 message = f"unknown key `{key}` in {value}, the file that `accelerator_config` names"
-                remedy = f"remove it from {value}, or write one of {listed(list(ACCELERATOR_KEYS))}"
+                remedy = f"remove it from {value}, or write one of {listed(known)}"
                 yield Finding(config.setting("accelerator_config"), message, exception=text, help=remedy)
         return
     if not isinstance(value, dict):
@@ -198,10 +199,10 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(config.setting("accelerator_config"), message, exception=text, help="remove `accelerator_config`, or write a mapping")
         return
     for key in value:
-        if ACCELERATOR_KEYS.get(key, (99,)) > config.version:
+        if key not in known:
             text = f"TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument {key!r}"
             message = f"unknown key `{key}` in `accelerator_config`"
-            remedy = f"remove `accelerator_config.{key}`, or write one of {listed(list(ACCELERATOR_KEYS))}"
+            remedy = f"remove `accelerator_config.{key}`, or write one of {listed(known)}"
             yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 

@@ -94,17 +94,17 @@ def size_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
     ranks = config.derived.tensor
     if type(ranks) is not int or ranks == 1:
         return
-    for name, size in _parts(config):
-        if type(size) is int and size % ranks:
-            exact = size == config.argument(name)
-            message = f"`{name}` is {size}" if exact else f"`{name}` gives an MLP width of {size}"
-            yield Finding(
-                config.setting(name),
-                f"{message}, which is not divisible by `model_parallel_size` ({ranks})",
-                help=f"set `model_parallel_size` to a divisor of {size}",
-                related=(config.setting("model_parallel_size"),),
-                exception="AssertionError" if name == "moe_num_experts" else f"AssertionError: {size} is not divisible by {ranks}",
-            )
+    uneven = dict.fromkeys(part for part in _parts(config) if type(part[1]) is int and part[1] % ranks)
+    for name, size in uneven:
+        exact = size == config.argument(name)
+        message = f"`{name}` is {size}" if exact else f"`{name}` gives an MLP width of {size}"
+        yield Finding(
+            config.setting(name),
+            f"{message}, which is not divisible by `model_parallel_size` ({ranks})",
+            help=f"set `model_parallel_size` to a divisor of {size}",
+            related=(config.setting("model_parallel_size"),),
+            exception="AssertionError" if name == "moe_num_experts" else f"AssertionError: {size} is not divisible by {ranks}",
+        )
 
 
 def _parts(config: NeoXConfig) -> Iterator[tuple[str, ConfigValue]]:
