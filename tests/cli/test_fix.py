@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 
@@ -340,6 +341,15 @@ def test_a_value_that_is_replaced_under_another_key_is_one_removed_and_one_added
     _, printed, _ = fix("c.yml", "--kind", "axolotl", "--unsafe-fixes", "--select", "AXL060", "--format", "json")
     changed = [(each["key"], each["before"], each["after"]) for each in json.loads(printed)["runs"][0]["changed"]]
     assert changed == [("/batch_size", 8, None), ("/gradient_accumulation_steps", None, 4)]
+
+
+def test_standard_input_is_fixed_on_standard_output_and_the_report_is_apart(fix, monkeypatch):
+    text = '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2}\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    status, out, err = fix("-", "--stdin-filename", "ds_config.json", "--gpus", "4", "--global-batch", "64")
+    assert (status, out) == (0, text.replace('steps": 2', 'steps": 4'))
+    assert "global batch 64 = 4 x 4 x 4 (micro batch x accumulation x data parallel)" in err
+    assert "gradient_accumulation_steps 2 -> 4" in err
 
 
 def test_what_is_not_fixed_in_many_files_is_counted(folder, fix):

@@ -182,6 +182,16 @@ def test_a_closed_pipe_is_no_traceback(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@each_case(("closed", "printed"), [(">&-", ""), ("2>&-", "./ds_config.json:1:22: error BAT")])
+def test_a_closed_stream_is_no_traceback(tmp_path, closed, printed):
+    (tmp_path / "ds_config.json").write_text('{"train_batch_size": "8", "train_micro_batch_size_per_gpu": "2"}\n')
+    command = f"{sys.executable} -m cfglint check . {closed}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stdout.startswith(printed)
+    assert "Traceback" not in done.stderr
+
+
 @each_case(
     ("error", "said"),
     [

@@ -160,15 +160,16 @@ class TestShareOfWarmup:
         ({"trainer": "grpo", "global_batch": 64}, "trl grpo --config train.yaml --num_processes 8"),
         ({"trainer": "sft", "micro_batch": 1}, "trl sft --config train.yaml --num_processes 8"),
         ({"trainer": "sft", "target": {"trl": "0.17.0"}}, SCRIPT.format("sft")),
+        ({"trainer": "sft", "gpus": 2}, "trl sft --config train.yaml --num_processes 2"),
     ],
 )
 def test_the_command_for_a_trl_file_starts_it(facts, expected):
-    made = generate("trl", JobSpec(gpus=8, **facts))
+    made = generate("trl", JobSpec(**{"gpus": 8, **facts}))
     [line] = [note.removeprefix("start it with: ") for note in made.notes if note.startswith("start it with")]
     assert line == expected
     source = FileSource({"run.sh": line + "\n", "train.yaml": made.files[0].text})
     run = Discovery(LaunchFacts(gpus=8, target=facts.get("target") or {}), source=source).one(["run.sh"])
-    assert (run.verdict, run.resolved["data_parallel"]) == ("accept", 8)
+    assert (run.verdict, run.resolved["data_parallel"]) == ("accept", facts.get("gpus", 8))
 
 
 @each_case(

@@ -94,6 +94,7 @@ REQUIREMENTS = [
     (f"transformers @ https://github.com/huggingface/transformers/archive/{COMMIT}.zip", "commit 0123456789"),
     ("./wheels/transformers-4.40.0-py3-none-any.whl", "4.40.0"),
     ("https://conda.anaconda.org/conda-forge/noarch/transformers-4.40.0-pyhd8ed1ab_0.conda", "4.40.0"),
+    ("transformers @ https://github.com/huggingface/transformers@v4.40.0", "4.40.0"),
     ("transformers @ file:///somewhere/transformers", "the copy at file:///somewhere/transformers"),
     (f"# git+x/transformers@0123456\ngit+https://x/y/other@{COMMIT}", None),
 ]

@@ -140,6 +140,7 @@ def test_lost_arguments_are_repaired_first(project, capsys):
         ("torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4", " --gradient_accumulation_steps 8"),
         ("torchrun --nproc_per_node 8 train.py --output_dir=o --per_device_train_batch_size=4", " --gradient_accumulation_steps=8"),
         ("torchrun --nproc_per_node 8 train.py --output-dir o --per-device-train-batch-size 4", " --gradient-accumulation-steps 8"),
+        ("torchrun --nproc_per_node 8 train.py --output_dir=o --per_device_train_batch_size 4", " --gradient_accumulation_steps 8"),
         ("llamafactory-cli train /x/a.yaml output_dir=o save_strategy=no per_device_train_batch_size=4", " gradient_accumulation_steps=8"),
     ],
 )

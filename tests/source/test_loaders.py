@@ -30,6 +30,7 @@ YAML_TEXTS = {
     "merge": "a: &a {x: 1, y: 2}\nb:\n  z: 0\n  <<: *a\n  y: 3\n",
     "merge of several": "a: &a {x: 1}\nb: &b {x: 2, y: 2}\nc: {<<: [*a, *b], z: 3}\n",
     "merges one after the other": "a: &a {x: 1}\nb: &b {x: 2, y: 2}\nc:\n  <<: *a\n  <<: *b\n",
+    "merge of mappings with tags": "a: &a !!map {x: 1}\nb: {<<: *a}\nc: &c !!omap {y: 2}\nd: {<<: *c}\n",
     "merge of a scalar": "a:\n  <<: 1\n",
     "merge of a list of scalars": "a:\n  <<: [1]\n",
     "shared": "a: &a [1, 2]\nb: *a\nc: [*a, *a]\n",

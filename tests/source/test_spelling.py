@@ -40,6 +40,7 @@ from cfglint.source.spelling import spell, spell_key
         ("yaml", "x", "", '""'),
         ("yaml", "x", "C:\\data", "C:\\data"),
         ("yaml", "x", " C:\\data", "' C:\\data'"),
+        ("yaml", "x", ' the "base" model', "' the \"base\" model'"),
         ("yaml", "x", "a\nb", '"a\\nb"'),
         ("yaml", "x", "\U000e0001", '"\\U000e0001"'),
         ("yaml", "~", None, "~"),
@@ -81,6 +82,7 @@ def test_strings_without_a_model_take_the_quotes_of_the_keys():
         ("json", "{a: 1}", "b c", '"b c"'),
         ("json", "{'a': 1}", "b", "'b'"),
         ("json", "{}", "b", '"b"'),
+        ("yaml", '"a": 1\n', "b", '"b"'),
     ],
 )
 def test_keys(syntax, text, key, spelled):

@@ -77,7 +77,7 @@ def set_options(shell: Execution, words: list[Text]) -> bool | None:
             shell.state.positional = words[index + 1 :]
             return True
         if text == "nounset" or (text[:1] in ("-", "+") and "u" in text):
-            sign = words[index - 1].string[:1] if text == "nounset" and index else text[:1]
+            sign = words[index - 1].string[:1] if text == "nounset" else text[:1]
             shell.state.nounset = sign == "-"
     return True
 

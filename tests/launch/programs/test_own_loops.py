@@ -79,6 +79,7 @@ def test_a_loop_that_accumulates_by_itself(run):
     stepped = code.format("step % 2 == 0").replace("accelerator.backward(", "optimizer.step(), accelerator.backward(")
     assert run(stepped)["sizes"] == [[8, None, None]]
     assert run(stepped.replace("step % 2 == 0", "batch"))["sizes"] == [[8, 1, 32]]
+    assert run(code.format("step % 2 == 0"))["sizes"] == [[8, 1, 32]], "no step of the optimizer is skipped"
 
 
 def test_a_loader_by_the_launch_line(run):

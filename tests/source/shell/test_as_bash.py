@@ -225,6 +225,8 @@ def test_what_is_not_known(text, expected):
         ("f() { run $# $1 $2; }; f $U b", ["<?> <?> <?>"]),
         ("f() { run $# $1 $2; }; f a $U", ["<?> a <?>"]),
         ('f() { run $# "$1" $2; }; f "$U" b; f x$U b', ["2 <?> b", "2 x<?> b"]),
+        ('f() { run $#; }; f "${U:?x}" b; f ${U:?x} b', ["2", "<?>"]),
+        ('f() { run $#; }; f "${A[*]}" b; f ${A[@]} b', ["2", "<?>"]),
         ("false; run $?; [ 1 -eq 2 ]; run $?; ((1 > 2)); run $?", ["<?>", "<?>", "<?>"]),
         ("[ -f $ANY ]; run $?; run a; run $?", ["<?>", "a", "0"]),
         ("f() { return 3; }; f; run $?; f || run failed; g() { return 0; }; g; run $?; g && run fine", ["<?>", "failed", "0", "fine"]),

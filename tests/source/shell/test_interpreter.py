@@ -62,6 +62,8 @@ def commands(text, files=None):
         ("unset X\nf() { local X=1; run $X; }\nf\nrun a${X}b", ["run 1", "run ab"]),
         ("X=1\nf() { unset X; }\nX=2 f\nunset Y\nY=3 f\nrun a${Y}b", ["run ab"]),
         ("f() { unset X; }\nX=1\nX=2 f\nrun $X", ["run 1"]),
+        ('A=(1 2)\nIFS=2\nrun ${#A[@]} "${#A[@]}"', ["run  2"]),
+        ('f() { run $#; }\nf ${U:-} b\nf "${U:-}" b\nf ${U:-a b}\nf "${U:-a b}"', ["run 1", "run 2", "run 2", "run 1"]),
         ("printf -v N 'run_%02d_%s' 7 x\nrun $N $(printf %03d 12)", ["run run_07_x 012"]),
     ],
 )
@@ -124,6 +126,11 @@ def test_a_broken_continuation_loses_the_rest(middle):
     assert [[word.string for word in words] for words, _ in call.lost] == [["--b", "2"]]
 
 
+def test_a_quoted_blank_at_the_end_of_a_line_breaks_nothing():
+    """Only a blank behind a backslash is a broken continuation."""
+    assert [call.cut is not None for call in follow("run --a ' '\nrun --b \\ \n").calls] == [False, True]
+
+
 def test_windows_line_ends_break_a_continuation():
     call = follow("run --a 1 \\\r\n  --b 2\r\n").calls[0]
     assert "--b" not in [word.string for word in call.words]
@@ -165,6 +172,9 @@ def test_an_undecided_end_of_a_loop_makes_the_rest_of_it_conditional(text, expec
         ("set -u\nrun $N", True),
         ("set -euo pipefail\nrun ${N:-1} ${M-}", False),
         ("set -o nounset\nrun $1", True),
+        ("set -o errexit -o nounset\nrun $1", True),
+        ("set +e -u\nrun $N", True),
+        ("set -u\nset +o nounset\nrun $N", False),
         ("set -u\nset +u\nrun $N", False),
         ("[ $# -ne 2 ] && exit 1\nrun a", True),
         ("if [ -z $1 ]; then exit 1; fi\nrun a", True),

@@ -57,6 +57,8 @@ def test_regular_expressions(pattern, inside, outside):
             "[z-a]",
             f"a{{{MOST_REPEATS + 1}}}",
             f"a{{0,{MOST_REPEATS + 1}}}",
+            f"a{{{MOST_REPEATS + 1},}}",
+            f"a{{{'1' * 5000}}}",
             "(" * 500 + "a" + ")" * 500,
             "(a{200}){200}",
         ),
