@@ -116,10 +116,17 @@ class Condition:
             value = filled(operand)
             return value if value is None or operator == "-n" else not value
         if operator in ("-v", "-R") and operand.value:
-            return self.expander.value(operand.value).known
+            return self.is_set(operand.value)
         if operator in FILES and operand.value is not None:
             return self.exists(operand.value)
         return None
+
+    def is_set(self, name: str) -> bool | None:
+        """Whether a variable is set; None if that is unknown, as after a branch that sets it."""
+        found = self.expander.found(name)
+        if found is not None:
+            return True if found.known else None
+        return False if self.expander.absent(name).known else None
 
     def compared(self, first: ConfigValue, between: ConfigValue, second: ConfigValue) -> bool | None:
         """Whether a comparison is true."""

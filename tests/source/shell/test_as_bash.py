@@ -258,6 +258,10 @@ MAYBE = '[ "$(date)" = x ]'
         (f"n=1\nf() {{\n  if {MAYBE}; then return; fi\n  n=2\n}}\nf\nrun $n", ["<?>"]),
         (f"n=1\nf() {{\n  if {MAYBE}; then n=2; return; else n=2; return 1; fi\n}}\nf\nrun $n", ["2"]),
         (f"n=1\nif {MAYBE}; then\n  n=2\n  exit\nfi\nrun $n", ["1"]),
+        ("n=1 r=no\nif [[ -v n ]]; then r=yes; fi\nrun $r", ["yes"]),
+        ("unset n; r=no\nif [[ -v n ]]; then r=yes; fi\nrun $r", ["no"]),
+        (f"unset n; r=no\nif {MAYBE}; then n=1; fi\nif [[ -v n ]]; then r=yes; fi\nrun $r", ["<?>"]),
+        ("r=no\nif [[ -v FROM_THE_CALLER ]]; then r=yes; fi\nrun $r", ["no"]),
     ],
 )
 def test_what_a_branch_leaves_before_it_changes_is_unknown(text, expected):
