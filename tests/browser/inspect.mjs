@@ -34,6 +34,16 @@ async function look(name, view) {
   return told;
 }
 
+// Whether an element becomes visible: a page follows a link to a place in itself when the browser reports it, after the click.
+async function becomesVisible(locator) {
+  try {
+    await locator.first().waitFor({ timeout: 10_000 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 // What the script of a page does with several runs and findings.
 async function use(name) {
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
@@ -57,12 +67,14 @@ async function use(name) {
 
   const hidden = await page.locator("article[hidden] .finding").first().getAttribute("id");
   await page.evaluate((id) => (location.hash = id), hidden);
-  told.linkShowsWhatIsFiltered = await page.locator(`#${hidden}`).isVisible();
+  told.linkShowsWhatIsFiltered = await becomesVisible(page.locator(`#${hidden}`));
 
   await page.locator(".finding.error h4 a").first().click();
-  told.ruleIsOpen = await page.locator("details.rule[open]").count();
+  await becomesVisible(page.locator("details.rule[open]"));
+  told.rulesOpen = await page.locator("details.rule[open]").count();
   await page.locator("p.related a").first().click();
-  told.listingIsOpen = await page.locator("details.listing[open]").count();
+  await becomesVisible(page.locator("details.listing[open]"));
+  told.listingsOpen = await page.locator("details.listing[open]").count();
 
   await page.reload();
   await page.evaluate(() => history.replaceState(null, "", location.pathname));
@@ -70,6 +82,7 @@ async function use(name) {
   await page.keyboard.press("Tab");
   told.firstStop = await page.evaluate(() => document.activeElement.textContent);
   await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash);
   await page.locator('input[value="warning"]').focus();
   await page.keyboard.press("Space");
   told.byKeyboard = await visible(".finding");

@@ -111,8 +111,8 @@ def test_filters(told):
 
 def test_links(told):
     assert told["used"]["linkShowsWhatIsFiltered"]
-    assert told["used"]["ruleIsOpen"] == 1
-    assert told["used"]["listingIsOpen"] == 1
+    assert told["used"]["rulesOpen"] == 1
+    assert told["used"]["listingsOpen"] == 1
 
 
 def test_keyboard(told):
