@@ -135,13 +135,13 @@ def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...]
 def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None, bool]:
     """The key of the section that is most similar, if only one is and it is not set, and whether it is a single typo away."""
     from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, known_names
-    from cfglint.frameworks.similar_keys import near, spelled
+    from cfglint.frameworks.similar_keys import names_of, near
 
     if len(path) != 2:
         return None, False
     model = SECTIONS.get(path[0]) or MONITOR.fields[path[0]].model
     names = known_names(model, DEEPSPEED) if model else ()
-    found = near(path[1], [((key,), spelled(key)) for key in names])
+    found = near(path[1], names_of(names))
     if not found or found[0].name in section or [each.distance for each in found].count(found[0].distance) > 1:
         return None, False
     return found[0].name, found[0].distance <= 1
