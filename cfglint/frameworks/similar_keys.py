@@ -163,9 +163,7 @@ def edits(one: str, other: str, limit: int) -> int:
 
 def without_common_ends(one: str, other: str) -> tuple[str, str]:
     """Two strings without the letters that both begin with, and those that both end with."""
-    from os.path import commonprefix
-
-    start = len(commonprefix((one, other)))
-    one, other = one[start:], other[start:]
-    end = len(commonprefix((one[::-1], other[::-1])))
-    return one[: len(one) - end], other[: len(other) - end]
+    most = min(len(one), len(other))
+    start = next((place for place in range(most) if one[place] != other[place]), most)
+    end = next((place for place in range(most - start) if one[-1 - place] != other[-1 - place]), most - start)
+    return one[start : len(one) - end], other[start : len(other) - end]
