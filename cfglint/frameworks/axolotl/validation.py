@@ -7,7 +7,7 @@ import functools
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
 from cfglint.frameworks.axolotl.asked import Check, Checks, NoKeys, OnlyDefaults
-from cfglint.frameworks.axolotl.fields import OWN_NAMES, FieldReading, top_fields
+from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
 from cfglint.frameworks.axolotl.refusals import (
     ATTENTION,
     COMPILE,
@@ -175,21 +175,21 @@ class Validation:
                 self.refusals.append(sharegpt(given))
             if self.release not in EACH_DATASET:
                 return
+            preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
+            name = "DPODataset" if kind in preferences else "KTODataset" if kind == "kto" else DATASET
             for index, item in enumerate(given):
-                self._dataset(kind, item, ("datasets", index))
+                self._dataset(name, item, ("datasets", index))
         except (TypeError, ValueError, AttributeError) as error:
             mappings = isinstance(given, list) and all(isinstance(item, dict) for item in given)
             message = "an entry of `datasets` has a value of the wrong type" if mappings else "`datasets` is not a list of mappings"
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
 
-    def _dataset(self, rl: ConfigValue, item: ConfigValue, path: tuple[str | int, ...]) -> None:
+    def _dataset(self, name: str, item: ConfigValue, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
             dict(item)  # raises the same exception as axolotl's own conversion
             return
-        preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
-        name = "DPODataset" if rl in preferences else "KTODataset" if rl == "kto" else "SFTDataset"
-        if name == "SFTDataset" and item.get("type") == "_synthetic" and self.release in SYNTHETIC:
+        if name == DATASET and item.get("type") == "_synthetic" and self.release in SYNTHETIC:
             name = "SyntheticDataset"
         if not all(isinstance(key, str) for key in item):
             raise TypeError("keywords must be strings")
