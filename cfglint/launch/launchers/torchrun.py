@@ -11,8 +11,14 @@ from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.tables import names
 
 FLAGS = frozenset(("help", "standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env"))
+OPTIONS = FLAGS | names(  # of torch 1.8 to 2.14
+    "duplicate_stderr_filters duplicate_stdout_filters event_log_handler local_addr local_ranks_filter log_dir log_line_prefix_template "
+    "logdir logs_specs master_addr master_port max_restarts monitor_interval nnodes node_rank nproc_per_node numa_binding "
+    "print_completion rdzv_backend rdzv_conf rdzv_endpoint rdzv_id redirects role shutdown_timeout signals_to_handle start_method tee"
+)
 SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}
 COUNTED = ("gpu", "auto", "cpu", "xpu")
 NAMES = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port", "rdzv_endpoint", "rdzv_backend", "rdzv_id", "standalone")
@@ -88,6 +94,10 @@ class Torchrun(Launcher):
                 line.unsure("gpus_per_node", options.open)
         line.sized(each, node_count(line, nodes, machine, options.open))
         return True
+
+    def has_option(self, name: str) -> bool:
+        """Whether its parser accepts an option, in full or abbreviated, with underscores or dashes."""
+        return any(each.startswith(name.replace("-", "_")) for each in OPTIONS)
 
     def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
         """The variable that `--nproc_per_node` overrides."""
