@@ -17,21 +17,24 @@ from cfglint.source.shell.command import SHOWN, is_placeholder
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import names
 
-# The options of launchers for the processes of a node (of accelerate: all processes), and for nodes.
-PROCESSES = (
-    "nproc_per_node",
-    "num_gpus",
-    "num_processes",
-    "num_proc",
-    "nproc",
-    "num_procs",
-    "n_gpus",
-    "gpus",
-    "num_gpus_per_node",
-    "num_proc_per_node",
-    "gpus_per_node",
+# Names of launchers, and names that people expect, for the same option: processes of a node (of accelerate: of all), nodes, ...
+SAME = (
+    (
+        "nproc_per_node",
+        "num_gpus",
+        "num_processes",
+        "num_proc_per_node",
+        "num_gpus_per_node",
+        "gpus_per_node",
+        "num_procs",
+        "n_gpus",
+        "gpus",
+    ),
+    ("nnodes", "num_nodes", "num_machines"),
+    ("node_rank", "machine_rank"),
+    ("master_addr", "main_process_ip"),
+    ("master_port", "main_process_port", "main_port"),
 )
-NODES = ("nnodes", "num_nodes", "num_machines")
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
@@ -78,7 +81,7 @@ def unknown_options(line: LaunchLine) -> None:
             LineProblem(
                 "LCH022",
                 "warning" if is_page(line) else "error",
-                option.word,
+                option.word[: len(flag)],
                 flag,
                 f"`{flag}` is not an option of the launcher {line.launcher}",
                 f"error: unrecognized arguments: {option.word.string if option.word.known else flag}",
@@ -94,13 +97,12 @@ def is_name(text: str) -> bool:
 
 
 def remedy_of_option(line: LaunchLine, option: Option, flag: str) -> str:
-    """The remedy for an unknown option: the launcher's own for the same count, one with a similar name, or the place after the program."""
+    """The remedy for an unknown option: the launcher's own for the same, one with a similar name, or the place after the program."""
     launcher = launcher_of(line)
-    counts = dict(zip((PROCESSES, NODES), launcher.counts, strict=False))
-    same = next((own for others, own in counts.items() if option.name in others), None)
-    value = "" if option.value is None or not option.value.known else f" {option.value.string}"
-    similar = same or closest(option.name, launcher.own_options)
-    return f"write `--{similar}{value}`" if similar else f"remove `{flag}`, or put it after the program if it is an option of it"
+    same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
+    name = next(same, None) or closest(option.name, launcher.own_options)
+    value = f" {option.value.string}" if option.value is not None and option.value.known else ""
+    return f"write `--{name}{value}`" if name else f"remove `{flag}`, or put it after the program if it is an option of it"
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
