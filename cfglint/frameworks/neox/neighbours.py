@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import CERTAIN
+from cfglint.frameworks.base import CERTAIN, FORK_KEYS
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox.fields import known
 from cfglint.source import files
+from cfglint.source.outline import keys_of_lines
 from cfglint.source.parse import parse
 
 MOST = 40  # files of a folder that are read
@@ -18,15 +19,17 @@ _unknown: dict[str, set[str]] = {}
 
 
 def unknown_in_folder(path: str) -> set[str]:
-    """The keys, in any GPT-NeoX config of a file's folder, that are no fields of NeoXArgs."""
+    """The keys, in any GPT-NeoX config of a file's folder, that are no fields of NeoXArgs; with enough for a fork not all of them."""
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in _unknown:
         try:
             names = sorted(name for name in os.listdir(folder) if name.endswith(ENDS))
         except OSError:
             names = []
-        paths = (os.path.join(folder, name) for name in names[:MOST])
-        _unknown[folder] = {key for each in paths if not os.path.islink(each) for key in keys_of(each) if not known(key)}
+        found = _unknown[folder] = set()
+        for each in (os.path.join(folder, name) for name in names[:MOST]):
+            if len(found) < FORK_KEYS and not os.path.islink(each):
+                found.update(key for key in keys_of(each) if not known(key))
     return _unknown[folder]
 
 
@@ -36,7 +39,15 @@ def keys_of(path: str) -> set[str]:
         text = files.read_bytes(path, LARGEST).decode("utf-8")
     except (files.FileProblem, UnicodeDecodeError):
         return set()
+    if not may_have_unknown_keys(path, text):
+        return set()
     document = parse(path, text, "yaml")
     if document.problems or document.root is None or FRAMEWORK.detect(document) < CERTAIN:
         return set()
     return {key.raw.replace("-", "_") for key, _ in document.root.pairs()}
+
+
+def may_have_unknown_keys(path: str, text: str) -> bool:
+    """Whether a content may be a GPT-NeoX config with keys that are no fields, by its lines: few are, and parsing takes longer."""
+    names = keys_of_lines(text.splitlines())
+    return names is None or (FRAMEWORK.may_be(names, path) and not all(known(name.replace("-", "_")) for name in names))
