@@ -8,7 +8,7 @@ from __future__ import annotations
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.launcher import Launcher, Size, SizePlace, device_list, not_an_integer
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
-from cfglint.launch.options import read_options
+from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.placed_text import Text
@@ -189,6 +189,7 @@ class DeepSpeedLauncher(Launcher):
         """Parse sizes and program."""
         machine = around.machine
         options = read_options(words, FLAGS, SHORT)
+        complete(options, OPTIONS)
         line.options = options
         if "num_accelerators" in options.given:
             options.given["num_gpus"] = options.given["num_accelerators"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import Launcher, Size, integer
 from cfglint.launch.machine import Machine, number, visible
-from cfglint.launch.options import read_options
+from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names
@@ -21,7 +21,6 @@ OPTIONS = FLAGS | names(  # of torch 1.8 to 2.14
 )
 SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}
 COUNTED = ("gpu", "auto", "cpu", "xpu")
-NAMES = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port", "rdzv_endpoint", "rdzv_backend", "rdzv_id", "standalone")
 RANK = ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher")
 
 
@@ -73,10 +72,7 @@ class Torchrun(Launcher):
         machine = around.machine
         options = read_options(words, FLAGS, SHORT)
         line.options = options
-        for name in list(options.given):  # argparse accepts a unique prefix of a name
-            full = [each for each in NAMES if each.startswith(name)]
-            if name not in NAMES and len(full) == 1 and len(name) > 3:
-                options.given[full[0]] = options.given.pop(name)
+        complete(options, OPTIONS)
         line.module = "module" in options
         rest = options.rest
         if "no_python" in options and rest and rest[0].string.rpartition("/")[2].startswith("python"):
