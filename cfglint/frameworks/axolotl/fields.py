@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_required, of_model, of_plugin, top
-from cfglint.frameworks.history import DEFAULT, Row
+from cfglint.frameworks.history import DEFAULT, Fields, Row
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, taken_as_they_are, value_error, within
 from cfglint.frameworks.versions import Version
@@ -58,6 +58,28 @@ def top_fields(release: Version, plugins: tuple[str, ...]) -> TopFields:
     if key not in _top_fields:
         _top_fields[key] = TopFields(release, plugins)
     return _top_fields[key]
+
+
+class ModelFields:
+    """The fields of a nested model in a release: their rows, their defaults, and the names of the required ones."""
+
+    __slots__ = ("defaults", "required", "rows")
+
+    def __init__(self, rows: Fields) -> None:
+        self.rows = rows
+        self.defaults: ConfigTable = {name: row[DEFAULT] for name, row in rows.items()}
+        self.required = [name for name, row in rows.items() if is_required(row)]
+
+
+_model_fields: dict[tuple[str, Version], ModelFields] = {}
+
+
+def model_fields(name: str, release: Version) -> ModelFields:
+    """The fields of a nested model; made anew if the release was learned meanwhile."""
+    rows, found = of_model(name, release), _model_fields.get((name, release))
+    if found is None or found.rows is not rows:
+        found = _model_fields[name, release] = ModelFields(rows)
+    return found
 
 
 class FieldReading(Reading):
@@ -114,23 +136,23 @@ class FieldReading(Reading):
         """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise expected(f"a valid dictionary or instance of {name}", "a mapping")
-        fields, names = of_model(name, self.release), NAMES.get(name, {})
+        fields, names = model_fields(name, self.release), NAMES.get(name, {})
         if name == DATASET:
             value = dataset(value, self.release)
         elif name in BEFORE and has_validator(BEFORE[name][0], self.release):
             value = BEFORE[name][1](value)
-        values: ConfigTable = {key: row[DEFAULT] for key, row in fields.items()}
+        values = dict(fields.defaults)
         before = len(self.faults)
         for key, item in value.items():
             known = names.get(key, key)
-            if known in fields:
-                values[known] = self.field(fields[known], item, (*path, key))
+            if known in fields.rows:
+                values[known] = self.field(fields.rows[known], item, (*path, key))
             elif name in CLOSED:
                 self.faults.append(Fault((*path, key), Invalid("Extra inputs are not permitted", kind=UNKNOWN)))
             else:
                 self.dropped.append((*path, key))
-        for key, row in fields.items():
-            if is_required(row) and key not in value:
+        for key in fields.required:
+            if key not in value:
                 self.faults.append(Fault((*path, key), Invalid("Field required", kind=MISSING)))
         if name in AFTER and len(self.faults) == before and (not AFTER[name][0] or has_validator(AFTER[name][0], self.release)):
             problem = AFTER[name][1](values, value)

@@ -39,13 +39,19 @@ def return_from(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def continue_loop(shell: Execution, words: list[Text]) -> bool | None:
-    """Follow `continue`."""
-    raise Leave(True)
+    """Follow `continue`, `continue 2`."""
+    raise Leave(True, levels(shell, words))
 
 
 def break_loop(shell: Execution, words: list[Text]) -> bool | None:
-    """Follow `break`."""
-    raise Leave(False)
+    """Follow `break`, `break 2`."""
+    raise Leave(False, levels(shell, words))
+
+
+def levels(shell: Execution, words: list[Text]) -> int:
+    """The number of loops that are left: not more than there are."""
+    count = words[0].value if words else None
+    return min(int(count[:4]), max(shell.loops, 1)) if count is not None and count.isdigit() and int(count[:4]) else 1
 
 
 def succeed(shell: Execution, words: list[Text]) -> bool | None:
