@@ -130,7 +130,7 @@ class Server:
         known: dict[str, Any] = {}
         if os.path.exists(self.asked.map):
             known = json.loads(Path(self.asked.map).read_text(encoding="utf-8"))
-        missing = [item for name, item in items.items() if name not in known or not known[name]["passed"]]
+        missing = [item for name, item in items.items() if name not in known]
         if missing:
             print(f"finding out what {len(missing)} tests execute", flush=True)
             known.update(forked(lambda: traced(missing, self.place), 7200) or {})
@@ -316,7 +316,9 @@ def outermost(code: CodeType, place: Path) -> str:
 
 def attempted(mutant: Mutant, path: Path, items: list[pytest.Item], seconds: dict[str, float], limit: float) -> dict[str, Any]:
     """The first failure of these tests with the mutant in place."""
-    if not (put_in_place(mutant, path) if mutant.function else values_put_in_place(mutant, path)):
+    module = next((each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == str(path)), None)
+    # A module that is not loaded yet is imported as it is on the disk.
+    if module and not (put_in_place(mutant, path) if mutant.function else values_put_in_place(mutant, module)):
         return {"in_place": False}
     forget()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -357,11 +359,8 @@ def differing(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType
             yield from differing(one, other)
 
 
-def values_put_in_place(mutant: Mutant, path: Path) -> bool:
+def values_put_in_place(mutant: Mutant, module: ModuleType) -> bool:
     """Replace the loaded constants of a module that a change of what runs with its import changes; whether there are some."""
-    module = next((each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == str(path)), None)
-    if module is None:
-        return False
     changed = differing_values(executed(mutant.before, module), executed(mutant.after, module))
     for name, (former, value) in changed.items():
         for each in list(sys.modules.values()):
