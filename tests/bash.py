@@ -15,6 +15,7 @@ from cfglint.source.shell.script import Script
 
 CALL, END = "\2", "\1"  # before each call, and behind a script
 TOGETHER = 50  # lines of a script: each script costs a process
+SHOWN = 12  # lines of a failure
 PROGRAM = r"""
 exec 2>/dev/null
 run() { printf '\002'; [ $# -eq 0 ] || printf '<%s>' "$@"; }
@@ -60,3 +61,10 @@ def differences(lines: list[str], folder: object) -> list[str]:
         if came != wanted:
             found += [f"{line}: {each} in bash, here {other}" for line, each, other in zip_longest(script, wanted, came) if each != other]
     return found
+
+
+def check(lines: list[str], folder: object) -> None:
+    """Fail with the lines that cfglint understands differently."""
+    found = differences(lines, folder)
+    if found:
+        pytest.fail("\n".join((f"{len(found)} of {len(lines)} lines differ from bash", *found[:SHOWN])), pytrace=False)

@@ -617,7 +617,7 @@ class Expander(Record):
 
     def write(self, name: str, value: int) -> None:
         """Assign within an expression."""
-        self.state.variables[name] = literal(str(value))
+        self.state.assign(name, literal(str(value)))
 
     def arithmetic(self, start: int, end: int) -> Text:
         """The value of `$((...))`."""

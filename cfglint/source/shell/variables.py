@@ -25,8 +25,8 @@ def assignment(shell: Execution, node: object) -> bool | None:
     return True
 
 
-def assign(shell: Execution, node: Any) -> str:
-    """Assign, and return the name."""
+def assign(shell: Execution, node: Any, anew: bool = False) -> str:
+    """Assign, and return the name; `anew` if it is a variable of a function that begins with this."""
     target, value = part_of(node, "name"), part_of(node, "value")
     name = shell.source(target)
     adds = shell.source(node.children[1]) == "+=" if len(node.children) > 1 else False
@@ -41,12 +41,14 @@ def assign(shell: Execution, node: Any) -> str:
     if adds:
         current = shell.state.variables.get(name)
         if isinstance(current, list):
-            shell.state.assign(name, [(current[0] if current else EMPTY) + text, *current[1:]])
+            shell.state.assign(name, (current[0] if current else EMPTY) + text)
             return name
         text = shell.expander().value(name) + text if current is not None else text
     if name in shell.integers and (adds or not (text.value or "").lstrip("-").isdigit()):
         text = unknown(f"declare -i {name}")
     shell.budget.spend(len(text.parts) // PER_STEP)
+    if anew:
+        shell.state.variables.pop(name, None)
     shell.state.assign(name, text)
     return name
 
@@ -127,11 +129,12 @@ def declaration(shell: Execution, node: Any) -> bool | None:
             shell.integers.add(text.partition("=")[0])
         if child.type == "variable_assignment":
             name = shell.source(part_of(child, "name"))
+            anew = local and bool(shell.locals) and name not in shell.locals[-1].values
             if local:
                 keep_local(shell, name)
             if associative and not isinstance(shell.state.variables.get(name), dict):
                 shell.state.assign(name, {})
-            name = assign(shell, child)
+            name = assign(shell, child, anew)
         elif is_name(text):
             name = text
             if local:
@@ -180,6 +183,9 @@ def unset_element(shell: Execution, target: str) -> None:
         while values and values[-1] is GAP:
             values.pop()
         shell.state.assign(name, values)
+    elif isinstance(current, Text) and key.isdigit():
+        if not int(key):
+            shell.state.remove(name)
     elif current is not None:
         shell.state.assign(name, [any_number(target)])
 

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from bash import differences
+from bash import check
 
 VALUES = [
     *("unset V", "V=", "V=abc", "V='two words'", "V=' lead  trail '", "V=a/b/c.tar.gz", "V=aXbXa"),
@@ -221,6 +221,112 @@ def tools() -> Iterable[str]:
     )
 
 
+def reads() -> Iterable[str]:
+    """`read` and `mapfile` from here-strings, with names and separators of every number."""
+    lines = ("", "a", "a a b", " a  b c ", "a,b,c", "a,,b", ",a", "a b,c d")
+    for line, names, separators in product(lines, ("A", "A B", "A B C", "-r A B", "-a L", "-ra L"), ("", "IFS=, ", "IFS= ", "IFS=' ,' ")):
+        yield f'unset A B C L; {separators}read {names} <<< \'{line}\'; run "$A" "$B" "$C" "${{L[@]}}" ${{#L[@]}}'
+    for line, options in product(("a b", "a\\nb", "a\\n\\nb c\\n", ""), ("-t", "-t")):
+        yield f"mapfile {options} L <<< $'{line}'; run ${{#L[@]}} \"${{L[@]}}\""
+
+
+def declarations() -> Iterable[str]:
+    """What declarations, assignments and `unset` leave behind, in a function and outside."""
+    before = ("unset V", "V=1", "V=(1 2)", "V=a", "declare -A V=([1]=k)")
+    steps = (
+        *(
+            "V=3",
+            "V+=3",
+            "V+=(3 4)",
+            "V[1]=3",
+            "V[1]+=3",
+            "V=(3 4)",
+            "V=()",
+            "unset V",
+            "unset 'V[1]'",
+            "unset 'V[0]'",
+            "export V",
+            "export V=3",
+        ),
+        *(
+            "declare V",
+            "declare V=3",
+            "declare -a V",
+            "local V",
+            "local V=3",
+            "local -a V=(3)",
+            "typeset V=3",
+            "declare -g V=3",
+            "V= true",
+            "V=3 true",
+        ),
+        *(
+            "V+=([4]=5 6)",
+            "V=([2]=x y)",
+            "printf -v V %s-%s 3 4",
+            "let V=3",
+            "((V=3))",
+            ": ${V=3}",
+            "read V <<< 3",
+            "eval V=3",
+            "(V=3)",
+            "{ V=3; }",
+        ),
+    )
+    for first, step in product(before, steps):
+        if "A V" not in first or not any(
+            each in step for each in ("+=(", "V=(", "V=([", "((", "let", "-a V", "read", ":", "printf", "V+=3", "=3")
+        ):
+            shown = '"${V-none}" "${V[@]}" ${#V[@]} ${!V[@]}'
+            yield f'unset V; {first}; f() {{ {step}; I=("${{V-none}}" ${{#V[@]}}); }}; f; run "${{I[@]}}" {shown}'
+            if "local" not in step:
+                yield f"unset V; {first}; {step}; run {shown}"
+
+
+def nested() -> Iterable[str]:
+    """Quotes, brackets and substitutions within one another."""
+    inner = (
+        "a",
+        "a b",
+        "'a b'",
+        '"a b"',
+        "\\)",
+        "')'",
+        '"}"',
+        "$(echo c)",
+        '"$(echo "d e")"',
+        "${U:-f}",
+        '"${U:-"g h"}"',
+        "$((1 + (2)))",
+        "\\'",
+        '"\\""',
+    )
+    outer = (
+        "$(echo {})",
+        '"$(echo {})"',
+        "${{U:-{}}}",
+        '"${{U:-$(echo {})}}"',
+        "`echo {}`",
+        "x$(echo $(echo {}))y",
+        "${{A:+{}}}",
+        "{}{}",
+        "$(echo {} | cat)",
+        "$( (echo {}) )",
+    )
+    for form, word in product(outer, inner):
+        if not ("`" in form and ("\\" in word or '"' in word)):
+            yield f"unset U; A=1; run {form.format(word, word)} x"
+
+
+def followed() -> Iterable[str]:
+    """Lists of commands joined by `&&`, `||`, `;` and negations, and functions with a status."""
+    commands = ("true", "false", "! true", "! false", "yes", "no", "[ $N = 1 ]", "((N == 2))", "{ no; yes; }", "(no)", "[[ $N ]]")
+    for first, join, second, other in product(commands, ("&&", "||"), commands, ("&&", "||")):
+        yield f't=; N=1; yes() {{ t+=y; return 0; }}; no() {{ t+=n; return 1; }}; {first} {join} {second} {other} t+=x; run "$t"'
+    for test, third in product(commands, commands):
+        yield f"N=1; yes() {{ return 0; }}; no() {{ return 1; }}; if {test}; then t=1; elif {third}; then t=2; else t=3; fi; run $t"
+
+
 SAMPLES = {
     expansions: 2_000,
     parameters: 600,
@@ -233,16 +339,20 @@ SAMPLES = {
     braces: 150,
     loops: 120,
     tools: 200,
+    reads: 200,
+    declarations: 300,
+    nested: 150,
+    followed: 250,
 }
 
 
 @pytest.mark.parametrize("grid", SAMPLES, ids=lambda grid: grid.__name__)
 def test_a_sample_of_a_grid(grid, tmp_path):
     lines = [*grid()]
-    assert not differences(random.Random(1).sample(lines, min(SAMPLES[grid], len(lines))), tmp_path)
+    check(random.Random(1).sample(lines, min(SAMPLES[grid], len(lines))), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("grid", SAMPLES, ids=lambda grid: grid.__name__)
 def test_the_whole_grid(grid, tmp_path):
-    assert not differences([*grid()], tmp_path)
+    check([*grid()], tmp_path)
