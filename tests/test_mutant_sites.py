@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mutant_sites
+
 from cases import each_case
 
 SOURCE = '''"""A module."""
