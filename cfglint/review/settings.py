@@ -225,7 +225,9 @@ def spelled(value: object) -> str:
 
 def shortened_pair(before: str, after: str) -> tuple[str, str]:
     """Two strings shortened for display, around the place where they begin to differ."""
-    same = next((place for place, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0)
+    same = next(
+        (place for place, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), min(len(before), len(after))
+    )
     first = max(0, same - LONGEST // 3) if max(len(before), len(after)) > LONGEST else 0
     return shortened(before, first), shortened(after, first)
 
