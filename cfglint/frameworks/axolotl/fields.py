@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_required, of_model, of_plugin, top
-from cfglint.frameworks.history import DEFAULT, Row
+from cfglint.frameworks.history import DEFAULT, Fields, Row
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, taken_as_they_are, value_error, within
 from cfglint.frameworks.versions import Version
@@ -36,28 +36,48 @@ GGUF = (
 OWN_NAMES = {"overrides_of_model_kwargs": "model_kwargs", "type_of_model": "model_type", "revision_of_model": "model_revision"}
 
 
-class TopFields:
-    """The fields of the top level of a release with some plugins: their rows, their defaults, and the names of the required ones."""
+class ModelFields:
+    """The fields of a model in a release: their rows, their defaults, the types of values that each takes as they are, and the names of
+    the required ones.
+    """
 
-    __slots__ = ("defaults", "required", "rows")
+    __slots__ = ("defaults", "required", "rows", "takes")
 
-    def __init__(self, release: Version, plugins: tuple[str, ...]) -> None:
-        self.rows = dict(top(release))
-        for plugin in plugins:
-            self.rows.update(of_plugin(plugin, release))
-        self.defaults: ConfigTable = {name: row[DEFAULT] for name, row in self.rows.items()}
-        self.required = [name for name, row in self.rows.items() if is_required(row)]
-
-
-_top_fields: dict[tuple[Version, tuple[str, ...]], TopFields] = {}
+    def __init__(self, rows: Fields) -> None:
+        self.rows = rows
+        self.defaults: ConfigTable = {name: row[DEFAULT] for name, row in rows.items()}
+        self.takes = {name: frozenset() if limits(row) else taken_as_they_are(row[READS]) for name, row in rows.items()}
+        self.required = [name for name, row in rows.items() if is_required(row)]
 
 
-def top_fields(release: Version, plugins: tuple[str, ...]) -> TopFields:
+_top_fields: dict[tuple[Version, tuple[str, ...]], ModelFields] = {}
+_model_fields: dict[tuple[str, Version], ModelFields] = {}
+
+
+def top_fields(release: Version, plugins: tuple[str, ...]) -> ModelFields:
     """The fields of the top level, with those that plugins add."""
     key = (release, plugins)
     if key not in _top_fields:
-        _top_fields[key] = TopFields(release, plugins)
+        rows = dict(top(release))
+        for plugin in plugins:
+            rows.update(of_plugin(plugin, release))
+        _top_fields[key] = ModelFields(rows)
     return _top_fields[key]
+
+
+def model_fields(name: str, release: Version) -> ModelFields:
+    """The fields of a nested model."""
+    rows, key = of_model(name, release), (name, release)
+    found = _model_fields.get(key)
+    if found is None or found.rows is not rows:  # the rows of a learned release may be replaced
+        found = _model_fields[key] = ModelFields(rows)
+    return found
+
+
+def limits(row: Row) -> tuple[Any, ...]:
+    """The bounds of the values of a field."""
+    found: tuple[Any, ...] = row[LIMITS] if len(row) > LIMITS else ()
+    return found
 
 
 class FieldReading(Reading):
@@ -80,16 +100,13 @@ class FieldReading(Reading):
             if field is None or (name != key and name in data):
                 self.dropped.append((key,))
             else:
-                values[name] = self.field(field, value, (key,))
+                values[name] = value if type(value) in fields.takes[name] else self.field(field, value, (key,))
         return values
 
     def field(self, row: Row, value: object, path: Path) -> ConfigValue:
         """The value of one field; None if it has an error, which is recorded."""
-        if type(value) in taken_as_they_are(row[READS]) and (len(row) <= LIMITS or not row[LIMITS]):
-            return value
         try:
-            found = self.read(row[READS], value, path)
-            return within(found, row[LIMITS]) if len(row) > LIMITS else found
+            return within(self.read(row[READS], value, path), limits(row))
         except Invalid as refusal:
             self.faults.append(Fault(path, refusal.with_traceback(None)))
             return None
@@ -114,24 +131,22 @@ class FieldReading(Reading):
         """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise expected(f"a valid dictionary or instance of {name}", "a mapping")
-        fields, names = of_model(name, self.release), NAMES.get(name, {})
+        fields, names = model_fields(name, self.release), NAMES.get(name, {})
         if name == DATASET:
             value = dataset(value, self.release)
         elif name in BEFORE and has_validator(BEFORE[name][0], self.release):
             value = BEFORE[name][1](value)
-        values: ConfigTable = {key: row[DEFAULT] for key, row in fields.items()}
+        values = dict(fields.defaults)
         before = len(self.faults)
         for key, item in value.items():
             known = names.get(key, key)
-            if known in fields:
-                values[known] = self.field(fields[known], item, (*path, key))
+            if known in fields.rows:
+                values[known] = item if type(item) in fields.takes[known] else self.field(fields.rows[known], item, (*path, key))
             elif name in CLOSED:
                 self.faults.append(Fault((*path, key), Invalid("Extra inputs are not permitted", kind=UNKNOWN)))
             else:
                 self.dropped.append((*path, key))
-        for key, row in fields.items():
-            if is_required(row) and key not in value:
-                self.faults.append(Fault((*path, key), Invalid("Field required", kind=MISSING)))
+        self.faults += [Fault((*path, key), Invalid("Field required", kind=MISSING)) for key in fields.required if key not in value]
         if name in AFTER and len(self.faults) == before and (not AFTER[name][0] or has_validator(AFTER[name][0], self.release)):
             problem = AFTER[name][1](values, value)
             if problem:

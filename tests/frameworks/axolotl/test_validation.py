@@ -48,7 +48,7 @@ def validated(lines, gpus, release=NEWEST):
         values |= line
     version = parse_version(release)
     transformers = parse_version(library("transformers", version))
-    config = SimpleNamespace(root=values, values=values, load_problems=[], facts=LaunchFacts(gpus=gpus), own_version=version)
+    config = SimpleNamespace(root=values, values=values, readable=True, facts=LaunchFacts(gpus=gpus), own_version=version)
     config.version = transformers
     return Validation(config)
 
