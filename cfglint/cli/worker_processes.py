@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from cfglint.source.annotations import Any, Callable, NoReturn
+from cfglint.source.annotations import Any, Callable, Iterator, NoReturn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 Tell = Callable[[int, int], None]
 
-BLOCK = 32  # maximum number of tasks in a block
-TURNS = 4  # minimum number of blocks per process, so that one slow task does not delay the others
+BLOCK = 16  # maximum number of tasks in a block
+TURNS = 8  # minimum number of blocks per process, so that one slow task does not delay the others
+NUMBER = 4  # bytes of the number of a block
 TRIAL = 0.05  # seconds of work after which the time of a task can be estimated
 SHARE = 0.15  # minimum seconds of work for a process: several times the cost of starting it
 MOST = 16  # maximum number of processes without --jobs
@@ -80,37 +81,56 @@ def cores() -> int:
 
 
 def run_in_processes(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int = 0, tell: Tell = quiet) -> list[Result]:
-    """Process the blocks in several processes, in turn; `done` tasks were finished before.
-
-    The other processes are assumed to be as fast as this one.
-    """
-    processes = min(processes, len(blocks))
+    """Process the blocks in several processes, each of which takes the next one when it is ready; `done` tasks were finished before."""
     total = done + sum(map(len, blocks))
-    workers = [Worker(work, blocks[number::processes]) for number in range(1, processes)]
-    parts: list[list[Result]] = [[]]
-    for block in blocks[::processes]:
-        parts[0].append(work(block))
-        done += len(block) * processes
-        tell(done, total)
+    waiting = Queue()
+    workers = [Worker(work, blocks, waiting) for _ in range(1, min(processes, len(blocks)))]
+    waiting.fill(len(blocks))
+    found: dict[int, Result] = {}
+    for number in waiting.taken():
+        found[number] = work(blocks[number])
+        tell(min(total, done + (number + 1) * len(blocks[0])), total)
         for worker in workers:
             worker.listen()
-    for number, worker in enumerate(workers, 1):
-        results = worker.results()
-        parts.append([work(block) for block in blocks[number::processes]] if results is None else results)
-    return [parts[number % processes][number // processes] for number in range(len(blocks))]
+    waiting.close()
+    for worker in workers:
+        found.update(worker.results())
+    return [found[number] if number in found else work(block) for number, block in enumerate(blocks)]
+
+
+class Queue:
+    """The numbers of the blocks that no process has taken yet, in a pipe that all of them read."""
+
+    def __init__(self) -> None:
+        self.out, self.into = os.pipe()
+
+    def fill(self, blocks: int) -> None:
+        """Let the processes take the numbers below this one; called once, when all of them exist and may read."""
+        with open(self.into, "wb") as pipe:
+            for number in range(blocks):
+                pipe.write(number.to_bytes(NUMBER, "big"))
+
+    def taken(self) -> Iterator[int]:
+        """Take one number after the other, until there are none left."""
+        while number := os.read(self.out, NUMBER):
+            yield int.from_bytes(number, "big")
+
+    def close(self) -> None:
+        """Take no more numbers."""
+        os.close(self.out)
 
 
 class Worker:
-    """A process that works on some blocks, and the results received from it so far."""
+    """A process that works on blocks, and the results received from it so far."""
 
-    def __init__(self, work: Work[Task, Result], blocks: list[list[Task]]) -> None:
-        self.blocks = len(blocks)
+    def __init__(self, work: Work[Task, Result], blocks: list[list[Task]], waiting: Queue) -> None:
         self.heard: list[bytes] = []
         self.pipe, into = os.pipe()
         self.child = os.fork()
         if not self.child:
             os.close(self.pipe)
-            work_loop(work, blocks, into)
+            os.close(waiting.into)  # else the numbers would never end
+            work_loop(work, blocks, waiting, into)
         os.close(into)
         os.set_blocking(self.pipe, False)
 
@@ -122,8 +142,8 @@ class Worker:
         except BlockingIOError:
             return
 
-    def results(self) -> list[Any] | None:
-        """Wait for the results; None if the process ended early."""
+    def results(self) -> dict[int, Any]:
+        """Wait for the results, by number of the block; those of a process that ended early are not complete."""
         import io
         import pickle
 
@@ -131,21 +151,24 @@ class Worker:
         self.listen()
         os.close(self.pipe)
         _, status = os.waitpid(self.child, 0)
+        found: dict[int, Any] = {}
         if status:
-            return None
+            return found
         text = io.BytesIO(b"".join(self.heard))
-        return [pickle.load(text) for _ in range(self.blocks)]
+        while text.tell() < len(text.getbuffer()):
+            found.update([pickle.load(text)])
+        return found
 
 
-def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> NoReturn:
-    """Process the blocks, send the results one by one, and end the process."""
+def work_loop(work: Work[Task, Result], blocks: list[list[Task]], waiting: Queue, into: int) -> NoReturn:
+    """Process blocks, send the results one by one, and end the process."""
     try:
         import pickle
 
         enlarge_buffer(into)
         with open(into, "wb") as pipe:
-            for block in blocks:
-                pickle.dump(work(block), pipe, pickle.HIGHEST_PROTOCOL)
+            for number in waiting.taken():
+                pickle.dump((number, work(blocks[number])), pipe, pickle.HIGHEST_PROTOCOL)
                 pipe.flush()
     except BaseException:  # the same error occurs again when the blocks are repeated in the main process
         os._exit(1)

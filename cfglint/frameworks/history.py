@@ -65,6 +65,7 @@ class History:
             section: {name: (name, *fact[:2], release, (), *fact[2:]) for name, fact in found.items()}
             for section, found in sections.items()
         }
+        self._at.clear()
         self._by_name.clear()
         self._having.clear()
 
@@ -80,13 +81,16 @@ class History:
 
     def fields(self, section: str, release: Version) -> Fields:
         """The fields of a section in a release with their rows; empty for a section that the release does not have."""
+        found = self._at.get((section, release))
+        if found is None:
+            found = self._at[section, release] = self._fields(section, release)
+        return found
+
+    def _fields(self, section: str, release: Version) -> Fields:
         if release in self._learned:
             return self._learned[release].get(section, {})
-        key = (section, release)
-        if key not in self._at:
-            rows = self.sections.get(section, ()) if self.has_section(section, release) else ()
-            self._at[key] = {row[NAME]: with_list(row) for row in rows if holds(row[SINCE], row[UNTIL], release)}
-        return self._at[key]
+        rows = self.sections.get(section, ()) if self.has_section(section, release) else ()
+        return {row[NAME]: with_list(row) for row in rows if holds(row[SINCE], row[UNTIL], release)}
 
     def has_section(self, section: str, release: Version) -> bool:
         """Whether a release has a section."""

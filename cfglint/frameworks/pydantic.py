@@ -382,8 +382,10 @@ class Reading:
         each = parts if form == "tuple" else parts * len(found)
         return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(each, found, strict=True))]
 
-    def inner(self, reads: object, value: object, path: Path) -> ConfigValue:
+    def inner(self, reads: ConfigValue, value: object, path: Path) -> ConfigValue:
         """Convert a member of a list or mapping; an error is recorded at the member's own path."""
+        if self.major > 1 and type(value) in taken_as_they_are(reads):
+            return value
         try:
             return self.read(reads, value, path)
         except Invalid as refusal:

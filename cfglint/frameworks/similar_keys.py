@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -77,6 +78,17 @@ def spelled(key: str) -> Spelling:
     return _spellings[key]
 
 
+_names: dict[tuple[str, ...], Names] = {}
+
+
+def names_of(keys: Iterable[str]) -> Names:
+    """The keys of a section by themselves, as `near` compares them; they are prepared once, because a release always has the same ones."""
+    found = tuple(keys)
+    if found not in _names:
+        _names[found] = [((key,), spelled(key)) for key in found]
+    return _names[found]
+
+
 def distance(written: str, intended: str) -> int | None:
     """The number of typos between two keys; None if there are too many for a suggestion.
 
@@ -127,17 +139,31 @@ def is_part(words: list[str], more: list[str]) -> bool:
 
 def edits(one: str, other: str, limit: int) -> int:
     """Edit distance in which a swap of neighbouring letters counts once; `limit` + 1 if it is more than `limit`."""
+    one, other = without_common_ends(one, other)
+    most = limit + 1
     if abs(len(one) - len(other)) > limit:
-        return limit + 1
+        return most
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
-        before, above, row = row, before, [i]
-        for j, opposite in enumerate(other, 1):
+        # A letter that is more than `limit` places away from its opposite needs more insertions than that.
+        first, last = max(1, i - limit), min(len(other), i + limit)
+        before, above, row = row, before, [most] * (len(other) + 1)
+        row[first - 1] = i if first == 1 else most
+        for j in range(first, last + 1):
+            opposite = other[j - 1]
             cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != opposite))
             if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == opposite:
                 cost = min(cost, above[j - 2] + 1)
-            row.append(cost)
+            row[j] = cost
         if min(row) > limit:
-            return limit + 1
-    return min(row[-1], limit + 1)
+            return most
+    return min(row[-1], most)
+
+
+def without_common_ends(one: str, other: str) -> tuple[str, str]:
+    """Two strings without the letters that both begin with, and those that both end with."""
+    most = min(len(one), len(other))
+    start = next((place for place in range(most) if one[place] != other[place]), most)
+    end = next((place for place in range(most - start) if one[-1 - place] != other[-1 - place]), most - start)
+    return one[start : len(one) - end], other[start : len(other) - end]

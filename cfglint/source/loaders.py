@@ -108,8 +108,12 @@ class YamlLoader(Loader):
     def number(self, node: Node) -> ConfigValue:
         """A number, a date, or a string that only begins like one."""
         raw = node.raw
-        if raw[0] != "0" and raw.isascii() and raw.isdecimal() and len(raw) < 20:
-            return int(raw)
+        integer, point, fraction = raw.partition(".")
+        if raw.isascii() and integer.isdecimal() and len(integer) < 20:
+            if point and (fraction.isdecimal() or not fraction):
+                return float(raw)
+            if not point and raw[0] != "0":
+                return int(raw)
         try:
             if is_yaml_float(raw):
                 return yaml_float(raw)

@@ -58,7 +58,8 @@ def folders_upwards(path: str) -> list[str]:
     folder = os.path.dirname(path)
     found = [folder]
     here, root = os.path.abspath(folder), root_of(path)
-    while resolved(here) != root and os.path.dirname(here) != here and is_inside(here, root):
+    inside = root.rstrip(os.sep) + os.sep
+    while resolved(here).startswith(inside) and os.path.dirname(here) != here:
         here = os.path.dirname(here)
         folder = os.path.normpath(os.path.join(folder, os.pardir))
         found.append("" if folder == os.curdir else folder)

@@ -9,7 +9,13 @@ from cfglint.source.parse import parse
 from cfglint.source.spelling import spell_key
 from cfglint.source.whitespace import Whitespace, deepest, line_start
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Syntax
+
 Shape = list[Any]
+
+SHORT, MOST_KEPT = 80, 200  # characters of a value whose tree is kept, and how many are
 
 SIGNS = {ord(sign): None for sign in "_.+-/"}
 
@@ -326,12 +332,8 @@ class Step:
         """The tree of a value's source alone."""
         if self.document.syntax == "yaml" and is_word(text):
             return [SCALAR, None, None, text, ""]
-        source = text if self.document.syntax == "yaml" else f"[{text}]"
-        parsed = parse("", source, self.document.syntax)
-        root = parsed.root
-        if self.document.syntax == "json" and root is not None and len(root.children) == 1:
-            root = root.children[0]
-        if parsed.problems or root is None or parsed.comments:
+        root = value_node(text, self.document.syntax)
+        if root is None:
             raise EditRefused(f"{text!r} is not the source of a single value", self.place)
         return shape(root)
 
@@ -346,6 +348,24 @@ class Step:
         if len(self.edits) == 2 and self.edits[0].end == self.edits[1].start:
             first, second = self.edits
             self.edits = [Edit(first.start, second.end, first.text + second.text)]
+
+
+_value_nodes: dict[tuple[str, Syntax], Node | None] = {}  # the fixes of a rule write the same short values in many files
+
+
+def value_node(text: str, syntax: Syntax) -> Node | None:
+    """The tree of a value's source alone; None if it is not the source of a single value."""
+    key = (text, syntax)
+    if key in _value_nodes:
+        return _value_nodes[key]
+    parsed = parse("", text if syntax == "yaml" else f"[{text}]", syntax)
+    root = parsed.root
+    if syntax == "json" and root is not None and len(root.children) == 1:
+        root = root.children[0]
+    found = None if parsed.problems or parsed.comments else root
+    if len(text) <= SHORT and len(_value_nodes) < MOST_KEPT:
+        _value_nodes[key] = found
+    return found
 
 
 def entry_value(node: Node, index: int) -> Node:

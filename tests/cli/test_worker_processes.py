@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 
 import pytest
 
@@ -85,7 +86,41 @@ def test_processes_have_enough_to_do():
 
 def test_a_few_dear_tasks_are_shared(clock, monkeypatch):
     monkeypatch.setattr(worker_processes, "cores", lambda: 2)
-    assert len(set(worker_processes.map_blocks(clock.work_of(0.06), list(range(10))))) == 2
+    work = clock.work_of(0.06)
+    assert len(set(worker_processes.map_blocks(together(work, trials=2), list(range(10))))) == 2
+
+
+def together(work, trials):
+    """The work, of which this process does no more than the trials until another one takes a part."""
+    here, (heard, told) = os.getpid(), os.pipe()
+    calls = []
+
+    def wait_for_others(block):
+        calls.append(block)
+        if os.getpid() != here:
+            os.write(told, b"x")
+        elif len(calls) == trials + 1:
+            select.select([heard], [], [], 60)
+        return work(block)
+
+    return wait_for_others
+
+
+def test_a_process_that_is_slow_leaves_the_rest_to_the_others():
+    here = os.getpid()
+    ready, done = os.pipe()
+
+    def work(block):
+        if os.getpid() != here:
+            os.read(ready, 1)  # until this process has done everything else
+        elif block[-1] == tasks[-1]:
+            os.write(done, b"x")
+        return [(os.getpid(), number) for number in block]
+
+    tasks = list(range(20 * worker_processes.BLOCK))
+    results = [each for block in worker_processes.map_blocks(together(work, trials=1), tasks, 2) for each in block]
+    assert [number for _, number in results] == tasks
+    assert sum(process != here for process, _ in results) == worker_processes.BLOCK
 
 
 def test_more_comes_back_than_a_pipe_holds():

@@ -62,7 +62,7 @@ def test_deepspeed_models(version):
     for section in filter(lambda name: models.model_of(name).is_in(version), DEEPSPEED):
         path = tuple(section.split("."))
         known = {name: table.lookup((*path, name)).default_at(version) for name in table.keys_at(version, path)}
-        names = models.known_names(models.model_of(section), version)
+        names = models.model_of(section).known_names(version)
         found = {field.alias or name: field for name, field in models.model_of(section).fields.items() if name in names}
         assert found.keys() == known.keys(), section
         for name, field in found.items():

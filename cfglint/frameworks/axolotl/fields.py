@@ -36,47 +36,49 @@ GGUF = (
 OWN_NAMES = {"overrides_of_model_kwargs": "model_kwargs", "type_of_model": "model_type", "revision_of_model": "model_revision"}
 
 
-class ModelFields:
-    """The fields of a model in a release: their rows, their defaults, the types of values that each takes as they are, and the names of
-    the required ones.
-    """
+class TopFields:
+    """The fields of the top level of a release with some plugins: their rows, their defaults, and the names of the required ones."""
 
-    __slots__ = ("defaults", "required", "rows", "takes")
+    __slots__ = ("defaults", "required", "rows")
+
+    def __init__(self, release: Version, plugins: tuple[str, ...]) -> None:
+        self.rows = dict(top(release))
+        for plugin in plugins:
+            self.rows.update(of_plugin(plugin, release))
+        self.defaults: ConfigTable = {name: row[DEFAULT] for name, row in self.rows.items()}
+        self.required = [name for name, row in self.rows.items() if is_required(row)]
+
+
+_top_fields: dict[tuple[Version, tuple[str, ...]], TopFields] = {}
+
+
+def top_fields(release: Version, plugins: tuple[str, ...]) -> TopFields:
+    """The fields of the top level, with those that plugins add."""
+    key = (release, plugins)
+    if key not in _top_fields:
+        _top_fields[key] = TopFields(release, plugins)
+    return _top_fields[key]
+
+
+class ModelFields:
+    """The fields of a nested model in a release: their rows, their defaults, and the names of the required ones."""
+
+    __slots__ = ("defaults", "required", "rows")
 
     def __init__(self, rows: Fields) -> None:
         self.rows = rows
         self.defaults: ConfigTable = {name: row[DEFAULT] for name, row in rows.items()}
-        self.takes = {name: frozenset() if limits(row) else taken_as_they_are(row[READS]) for name, row in rows.items()}
         self.required = [name for name, row in rows.items() if is_required(row)]
 
 
-_top_fields: dict[tuple[Version, tuple[str, ...]], ModelFields] = {}
 _model_fields: dict[tuple[str, Version], ModelFields] = {}
 
 
-def top_fields(release: Version, plugins: tuple[str, ...]) -> ModelFields:
-    """The fields of the top level, with those that plugins add."""
-    key = (release, plugins)
-    if key not in _top_fields:
-        rows = dict(top(release))
-        for plugin in plugins:
-            rows.update(of_plugin(plugin, release))
-        _top_fields[key] = ModelFields(rows)
-    return _top_fields[key]
-
-
 def model_fields(name: str, release: Version) -> ModelFields:
-    """The fields of a nested model."""
-    rows, key = of_model(name, release), (name, release)
-    found = _model_fields.get(key)
-    if found is None or found.rows is not rows:  # the rows of a learned release may be replaced
-        found = _model_fields[key] = ModelFields(rows)
-    return found
-
-
-def limits(row: Row) -> tuple[Any, ...]:
-    """The bounds of the values of a field."""
-    found: tuple[Any, ...] = row[LIMITS] if len(row) > LIMITS else ()
+    """The fields of a nested model; made anew if the release was learned meanwhile."""
+    rows, found = of_model(name, release), _model_fields.get((name, release))
+    if found is None or found.rows is not rows:
+        found = _model_fields[name, release] = ModelFields(rows)
     return found
 
 
@@ -100,13 +102,16 @@ class FieldReading(Reading):
             if field is None or (name != key and name in data):
                 self.dropped.append((key,))
             else:
-                values[name] = value if type(value) in fields.takes[name] else self.field(field, value, (key,))
+                values[name] = self.field(field, value, (key,))
         return values
 
     def field(self, row: Row, value: object, path: Path) -> ConfigValue:
         """The value of one field; None if it has an error, which is recorded."""
+        if type(value) in taken_as_they_are(row[READS]) and (len(row) <= LIMITS or not row[LIMITS]):
+            return value
         try:
-            return within(self.read(row[READS], value, path), limits(row))
+            found = self.read(row[READS], value, path)
+            return within(found, row[LIMITS]) if len(row) > LIMITS else found
         except Invalid as refusal:
             self.faults.append(Fault(path, refusal.with_traceback(None)))
             return None
@@ -141,12 +146,14 @@ class FieldReading(Reading):
         for key, item in value.items():
             known = names.get(key, key)
             if known in fields.rows:
-                values[known] = item if type(item) in fields.takes[known] else self.field(fields.rows[known], item, (*path, key))
+                values[known] = self.field(fields.rows[known], item, (*path, key))
             elif name in CLOSED:
                 self.faults.append(Fault((*path, key), Invalid("Extra inputs are not permitted", kind=UNKNOWN)))
             else:
                 self.dropped.append((*path, key))
-        self.faults += [Fault((*path, key), Invalid("Field required", kind=MISSING)) for key in fields.required if key not in value]
+        for key in fields.required:
+            if key not in value:
+                self.faults.append(Fault((*path, key), Invalid("Field required", kind=MISSING)))
         if name in AFTER and len(self.faults) == before and (not AFTER[name][0] or has_validator(AFTER[name][0], self.release)):
             problem = AFTER[name][1](values, value)
             if problem:

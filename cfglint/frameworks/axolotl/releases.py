@@ -18,6 +18,7 @@ LIMITS, REQUIRED = UNTIL + 1, UNTIL + 2
 
 HISTORY = History(FIELDS, SPANS)
 _validators: dict[Version, dict[str, bool]] = {}  # release -> validator -> whether the release has it
+_libraries: dict[tuple[str, Version], str] = {}
 
 # What several checks depend on.
 BATCH_ALONE = Releases((0, 19, 0))  # micro batch and accumulation need not be written
@@ -70,7 +71,9 @@ def ever(name: str) -> bool:
 
 def library(package: str, release: Version) -> str:
     """The newest version of a package that a release accepts."""
-    return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)
+    if (package, release) not in _libraries:
+        _libraries[package, release] = next(version for since, version in reversed(LIBRARIES[package]) if since <= release)
+    return _libraries[package, release]
 
 
 def newest_with_transformers(version: Version) -> str:

@@ -6,8 +6,8 @@ import functools
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
-from cfglint.frameworks.axolotl.asked import Checks, NoKeys, OnlyDefaults
-from cfglint.frameworks.axolotl.fields import OWN_NAMES, FieldReading, top_fields
+from cfglint.frameworks.axolotl.asked import Check, Checks, NoKeys, OnlyDefaults
+from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
 from cfglint.frameworks.axolotl.refusals import (
     ATTENTION,
     COMPILE,
@@ -27,7 +27,7 @@ from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterable, Iterator
 from cfglint.source.load_results import copied
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -67,7 +67,19 @@ def checks_before_fields(release: Version, added: tuple[str, ...]) -> Checks:
     """The checks of a release before the fields, in order; `added` are the folders of the plugins."""
     of_plugins = [check for folder in reversed(added) for check in plugins.BEFORE.get(folder, ())]
     checks = (*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST, *checks_before.OLDER)
-    return Checks([check for name, check in checks if has_validator(name, release)], lambda: NoKeys(release))
+    return Checks(of_release(checks, release), lambda: NoKeys(release))
+
+
+@functools.cache
+def checks_of_written_fields(release: Version) -> Checks:
+    """The validators of single fields in a release before their values are read."""
+    return Checks(of_release(FIELDS_BEFORE, release), lambda: NoKeys(release))
+
+
+@functools.cache
+def checks_of_read_fields(release: Version, added: tuple[str, ...]) -> Checks:
+    """The validators of single fields in a release once all values are read."""
+    return Checks(of_release(FIELDS_AFTER, release), lambda: OnlyDefaults(release, top_fields(release, added).defaults))
 
 
 @functools.cache
@@ -75,8 +87,12 @@ def checks_after_fields(release: Version, added: tuple[str, ...], always: int) -
     """The checks of a release after the fields, in order; the first `always` folders of plugins are those of every run."""
     of_plugins = [check for folder in (*added[always:], *added[:always]) for check in plugins.AFTER.get(folder, ())]
     checks = (*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST, *checks_after.OLDER)
-    defaults = top_fields(release, added).defaults
-    return Checks([check for name, check in checks if has_validator(name, release)], lambda: OnlyDefaults(release, defaults))
+    return Checks(of_release(checks, release), lambda: OnlyDefaults(release, top_fields(release, added).defaults))
+
+
+def of_release(checks: Iterable[tuple[str, Check]], release: Version) -> list[Check]:
+    """Those of some checks, each with the name of its validator, that a release has."""
+    return [check for name, check in checks if has_validator(name, release)]
 
 
 BEFORE, FIELDS, AFTER = 1, 2, 3  # the steps of validation
@@ -203,21 +219,21 @@ class Validation:
                 self._refusals.append(sharegpt(given))
             if self.release not in EACH_DATASET:
                 return
+            preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
+            name = "DPODataset" if kind in preferences else "KTODataset" if kind == "kto" else DATASET
             for index, item in enumerate(given):
-                self._dataset(kind, item, ("datasets", index))
+                self._dataset(name, item, ("datasets", index))
         except (TypeError, ValueError, AttributeError) as error:
             mappings = isinstance(given, list) and all(isinstance(item, dict) for item in given)
             message = "an entry of `datasets` has a value of the wrong type" if mappings else "`datasets` is not a list of mappings"
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self._refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
 
-    def _dataset(self, rl: ConfigValue, item: ConfigValue, path: tuple[str | int, ...]) -> None:
+    def _dataset(self, name: str, item: ConfigValue, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
             dict(item)  # raises the same exception as axolotl's own conversion
             return
-        preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
-        name = "DPODataset" if rl in preferences else "KTODataset" if rl == "kto" else "SFTDataset"
-        if name == "SFTDataset" and item.get("type") == "_synthetic" and self.release in SYNTHETIC:
+        if name == DATASET and item.get("type") == "_synthetic" and self.release in SYNTHETIC:
             name = "SyntheticDataset"
         if not all(isinstance(key, str) for key in item):
             raise TypeError("keywords must be strings")
@@ -234,9 +250,8 @@ class Validation:
             key = next(key for key in data if not isinstance(key, str))
             self._refusals.append(refuses(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", raises="TypeError"))
             return None
-        for name, check in FIELDS_BEFORE:
-            if has_validator(name, self.release):
-                self._attempt(check, data)
+        for check in checks_of_written_fields(self.release).that_use(data.keys()):
+            self._attempt(check, data)
         reading = FieldReading(self.release, self.transformers)
         converted = isinstance(data.get("datasets"), list) and bool(data["datasets"]) and self.release in EACH_DATASET
         given = {key: value for key, value in data.items() if key != "datasets" or not converted}
@@ -247,9 +262,8 @@ class Validation:
         model = AxolotlModel(values, self.foreign, self.release)
         model.changed.update(data, *((OWN_NAMES[key],) for key in OWN_NAMES.keys() & data.keys()))
         if not reading.faults:
-            for name, after in FIELDS_AFTER:
-                if has_validator(name, self.release):
-                    self._attempt(after, model)
+            for after in checks_of_read_fields(self.release, added).that_use(model.changed):
+                self._attempt(after, model)
         return model
 
 

@@ -13,7 +13,7 @@ from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLA
 from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
 from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, Row, holds
 from cfglint.frameworks.history import TYPE as TYPE_OF
-from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Path, Reading, expected, value_error, within
+from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are, value_error, within
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
 from cfglint.source.load_results import copied
@@ -35,7 +35,7 @@ class ModelField:
     `alias` is the name that the documentation uses; the Python name is accepted as well.
     """
 
-    __slots__ = ("_at", "alias", "model", "name", "rows", "section")
+    __slots__ = ("_at", "_in", "alias", "model", "name", "rows", "section")
 
     def __init__(self, section: str, name: str) -> None:
         self.section = section
@@ -46,6 +46,7 @@ class ModelField:
         held = reads[1] if reads[0] == "|" else reads
         self.model = model_of(held[1]) if held[0] == "model" else None
         self._at: dict[Version, Row] = {}
+        self._in: dict[Version, bool] = {}
 
     def row(self, version: Version) -> Row:
         """The row of a release; of one that does not have the field, the row of the release next to it."""
@@ -58,10 +59,11 @@ class ModelField:
 
     def is_in(self, version: Version) -> bool:
         """Whether a release has the field."""
-        own = MODEL_HISTORY.learned(version)
-        if own is not None:
-            return self.name in own.get(self.section, {})
-        return any(holds(row[SINCE], row[UNTIL], version) for row in self.rows)
+        if version not in self._in:
+            own = MODEL_HISTORY.learned(version)
+            rows = (holds(row[SINCE], row[UNTIL], version) for row in self.rows)
+            self._in[version] = any(rows) if own is None else self.name in own.get(self.section, {})
+        return self._in[version]
 
     def comes_after(self, version: Version) -> bool:
         """Whether a release does not have the field and a later one does."""
@@ -80,7 +82,8 @@ class ModelField:
         since, checked = VALIDATED.get(self.section, {}).get(self.name, ((), None))
         reads = self.reads_at(version)
         if checked is None or version < since:
-            return reading.read(reads, value, ())
+            is_exact = reading.major > 1 and type(value) in taken_as_they_are(reads)
+            return value if is_exact else reading.read(reads, value, ())
         return within(checked(value), reads[2] if reads[0] == "bounded" else (), reading.major)
 
 
@@ -90,7 +93,7 @@ class PydanticModel:
     `checks_since` is the first release with `after`.
     """
 
-    __slots__ = ("_defaults", "_fields", "_names", "after", "checks_since", "name", "nullable", "title")
+    __slots__ = ("_defaults", "_fields", "_known", "_names", "after", "checks_since", "name", "nullable", "title")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -102,6 +105,7 @@ class PydanticModel:
         self._fields: dict[str, ModelField] = {}
         self._names: dict[str, str] = {}
         self._defaults: dict[Version, ConfigTable] = {}
+        self._known: dict[Version, list[str]] = {}
 
     @property
     def fields(self) -> dict[str, ModelField]:
@@ -113,13 +117,20 @@ class PydanticModel:
 
     def clear(self) -> None:
         """Read the fields again."""
-        self._fields, self._names, self._defaults = {}, {}, {}
+        self._fields, self._names, self._defaults, self._known = {}, {}, {}, {}
 
     def defaults(self, version: Version) -> ConfigTable:
         """The values of the fields that a section does not set, in a release."""
         if version not in self._defaults:
             self._defaults[version] = {name: default_of(field, version) for name, field in self.fields.items()}
         return self._defaults[version]
+
+    def known_names(self, version: Version) -> list[str]:
+        """The keys that the model accepts in a release; for a field with two names, both."""
+        if version not in self._known:
+            fields = {name: field for name, field in self.fields.items() if unexpected(field, name, name, {}, version) == ""}
+            self._known[version] = [*fields, *(field.alias for field in fields.values() if field.alias)]
+        return self._known[version]
 
     @property
     def names(self) -> dict[str, str]:
@@ -186,12 +197,6 @@ class ModelSection(Record):
     def refuse(self, path: Path, invalid: Invalid, raises: str = "ValidationError") -> None:
         """Record why a key is refused."""
         self.faults.append(Fault(path, invalid, self.title, raises))
-
-
-def known_names(model: PydanticModel, version: Version) -> list[str]:
-    """The keys that a model accepts in a release; for a field with two names, both."""
-    fields = {name: field for name, field in model.fields.items() if unexpected(field, name, name, {}, version) == ""}
-    return [*fields, *(field.alias for field in fields.values() if field.alias)]
 
 
 def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, title: str = "") -> ModelSection:

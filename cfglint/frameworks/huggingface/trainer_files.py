@@ -262,6 +262,8 @@ def attach(documents: list[Document], kinds: Sequence[str], framework: Framework
     A DeepSpeed file that the trainer's file does not name is treated as if given on the launch line. The launcher's file is not
     included.
     """
+    if len(documents) == 1:
+        return {}
     from os.path import basename
 
     files: dict[str, Document] = {}

@@ -6,6 +6,7 @@ from cfglint.findings.rule import FILE, Finding, Rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.history import DEFAULT, Fields
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -37,6 +38,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
+        self.own_fields: Fields = arguments(self.own_version)
         accepted = {package: library(package, self.own_version) for package in (PACKAGE, "deepspeed")}
         super().__init__(documents, within(facts, accepted), kinds)
 
@@ -56,11 +58,11 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def own(self, name: str) -> ConfigValue:
         """The value of one of LLaMA-Factory's fields; None if the release does not have it."""
-        if name not in arguments(self.own_version):
+        if name not in self.own_fields:
             name = str(self.renamed((name,))[0])
-        if name in self.values and name in arguments(self.own_version):
+        if name in self.values and name in self.own_fields:
             return self.values[name]
-        return default_of(name, self.own_version)
+        return self.own_fields[name][DEFAULT] if name in self.own_fields else default_of(name, self.own_version)
 
     def field(self, name: str) -> Setting:
         """A field with its place: LLaMA-Factory's or the trainer's."""

@@ -47,6 +47,17 @@ def choices(name: str, release: Version) -> tuple[Any, ...]:
     return row[CHOICES] if len(row) > CHOICES else ()
 
 
+_with_choices: dict[Version, tuple[Fields, frozenset[str]]] = {}
+
+
+def fields_with_choices(release: Version) -> frozenset[str]:
+    """The fields whose annotation lists their values in a release; found anew if the release was learned meanwhile."""
+    fields = arguments(release)
+    if release not in _with_choices or _with_choices[release][0] is not fields:
+        _with_choices[release] = fields, frozenset(name for name, row in fields.items() if len(row) > CHOICES and row[CHOICES])
+    return _with_choices[release][1]
+
+
 def is_required(name: str, release: Version) -> bool:
     """Whether the constructor of a release requires a field."""
     return len(arguments(release).get(name, ())) > REQUIRED

@@ -68,11 +68,23 @@ class Check(Record):
         return f"AttributeError: type object '{wanted}' has no attribute '__origin__'"
 
 
+_checks: dict[str | None, Check] = {}  # of the modelled release, by field
+
+
+def modelled_check(name: str) -> Check:
+    """The type check of a field in the modelled release."""
+    key = name if name in FIELDS else None  # which any other name is
+    if key not in _checks:
+        wanted = expected(name)
+        _checks[key] = Check(wanted, choices(name), members(name) if wanted == "union" else [])
+    return _checks[key]
+
+
 def check_of(name: str, annotation: str | None = None) -> Check:
     """The type check of a field: by its annotation in the project's own copy of GPT-NeoX, else as in the modelled release."""
     wanted = expected(name)
     if annotation is None or annotation == wanted:
-        return Check(wanted, choices(name), members(name) if wanted == "union" else [])
+        return modelled_check(name)
     if annotation in PLAIN_TYPES:
         return Check(annotation, [], [])
     values = literal_values(annotation)

@@ -8,6 +8,7 @@ from cfglint.frameworks.base import CERTAIN
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox.fields import known
 from cfglint.source import files
+from cfglint.source.outline import keys_of_lines
 from cfglint.source.parse import parse
 
 MOST = 40  # files of a folder that are read
@@ -36,7 +37,15 @@ def keys_of(path: str) -> set[str]:
         text = files.read_bytes(path, LARGEST).decode("utf-8")
     except (files.FileProblem, UnicodeDecodeError):
         return set()
+    if not may_have_unknown_keys(path, text):
+        return set()
     document = parse(path, text, "yaml")
     if document.problems or document.root is None or FRAMEWORK.detect(document) < CERTAIN:
         return set()
     return {key.raw.replace("-", "_") for key, _ in document.root.pairs()}
+
+
+def may_have_unknown_keys(path: str, text: str) -> bool:
+    """Whether a content may be a GPT-NeoX config with keys that are no fields, by its lines: few are, and parsing takes longer."""
+    names = keys_of_lines(text.splitlines())
+    return names is None or (FRAMEWORK.may_be(names, path) and not all(known(name.replace("-", "_")) for name in names))

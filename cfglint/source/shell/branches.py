@@ -200,7 +200,8 @@ def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
     """How a statement ends whose branches all end early: what comes after the loop or function runs if one of them leads there."""
     leaves = [end for end in ends if isinstance(end, Leave)]
     if leaves:
-        return Leave(any(end.continues for end in leaves))
+        nearest = min(end.levels for end in leaves)
+        return Leave(any(end.continues for end in leaves if end.levels == nearest), nearest)
     return ShellReturn() if any(isinstance(end, ShellReturn) for end in ends) else Stop()
 
 

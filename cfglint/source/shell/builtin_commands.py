@@ -10,7 +10,7 @@ from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
-from cfglint.source.shell.placed_text import EMPTY, Text, joined, literal, split, unknown
+from cfglint.source.shell.placed_text import Text, literal, split, unknown
 
 Builtin = Callable[[Execution, list[Text]], bool | None]
 
@@ -39,13 +39,19 @@ def return_from(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def continue_loop(shell: Execution, words: list[Text]) -> bool | None:
-    """Follow `continue`."""
-    raise Leave(True)
+    """Follow `continue`, `continue 2`."""
+    raise Leave(True, levels(shell, words))
 
 
 def break_loop(shell: Execution, words: list[Text]) -> bool | None:
-    """Follow `break`."""
-    raise Leave(False)
+    """Follow `break`, `break 2`."""
+    raise Leave(False, levels(shell, words))
+
+
+def levels(shell: Execution, words: list[Text]) -> int:
+    """The number of loops that are left: not more than there are."""
+    count = words[0].value if words else None
+    return min(int(count[:4]), max(shell.loops, 1)) if count is not None and count.isdigit() and int(count[:4]) else 1
 
 
 def succeed(shell: Execution, words: list[Text]) -> bool | None:
@@ -91,24 +97,40 @@ def read_input(shell: Execution, words: list[Text]) -> bool | None:
         return assign_unknown(shell, names)
     separators = shell.state.separators
     line = text if any("d" in option for option in given) else split_lines(text)[0]
-    fields = split(line, separators + "\n" if separators else "")[0]
     if any("a" in option for option in given):
-        shell.state.assign(names[-1], list(fields))
+        shell.state.assign(names[-1], list(split(line, separators + "\n" if separators else "")[0]))
         return True
-    for index, name in enumerate(names[:-1]):
-        shell.state.assign(name, fields[index] if index < len(fields) else EMPTY)
-    shell.state.assign(names[-1], remaining(line, fields, len(names) - 1, separators))
+    rest = line
+    for name in names[:-1]:
+        first, rest = taken(rest, separators)
+        shell.state.assign(name, first)
+    shell.state.assign(names[-1], last(rest, separators))
     return True
 
 
-def remaining(line: Text, fields: list[Text], index: int, separators: str) -> Text:
-    """The part of a line that the last variable of `read` gets: the fields from an index on, with the blanks between them."""
-    if separators.strip() or index >= len(fields):
-        return joined(fields[index:], separators[:1])
-    start = 0
-    for field in fields[:index]:
-        start = line.string.index(field.string, start) + len(field)
-    return line[line.string.index(fields[index].string, start) : len(line.string.rstrip(separators + "\n"))]
+def taken(line: Text, separators: str) -> tuple[Text, Text]:
+    """(first field of a line, the rest behind its separator: blanks, and one separator that is not blank)."""
+    blanks = blanks_of(separators)
+    string = line.string
+    start = len(string) - len(string.lstrip(blanks))
+    end = next((at for at in range(start, len(string)) if string[at] in separators + blanks), len(string))
+    rest = string[end:].lstrip(blanks)
+    rest = rest[1:].lstrip(blanks) if rest[:1] and rest[0] in separators else rest
+    return line[start:end], line[len(string) - len(rest) :]
+
+
+def last(line: Text, separators: str) -> Text:
+    """What the last variable of `read` gets: the rest of a line; a single field without the separator behind it."""
+    blanks = blanks_of(separators)
+    string = line.string.rstrip(blanks)
+    if string[-1:] and string[-1] in separators and not any(each in separators for each in string[:-1].strip(blanks)):
+        string = string[:-1]
+    return line[len(string) - len(string.lstrip(blanks)) : len(string)]
+
+
+def blanks_of(separators: str) -> str:
+    """The separators that are blank, with the end of a line; none without separators."""
+    return "".join(each for each in separators if each.isspace()) + "\n" if separators else ""
 
 
 def assign_unknown(shell: Execution, names: list[str]) -> bool | None:

@@ -165,7 +165,7 @@ def tokens_of(node: Any) -> list[ConfigValue]:
     left = node.children[-2:0:-1]
     while left:
         each = left.pop()
-        if each.type in NESTED:
+        if each.type in NESTED and each.children[0].type != "-":  # `-1` is one word
             left.extend(reversed(each.children))
         else:
             found.append(each)

@@ -36,7 +36,7 @@ def closing(text: str, at: int, end: int, *, in_quotes: bool = False) -> int:
         elif char == "'" and opening != "{" and not in_quotes:
             found = text.find("'", at + 1, end)
             at = found if found >= 0 else at
-        elif char == '"' and not in_quotes:
+        elif char == '"' and (not in_quotes or opening == "{"):  # quotes in braces are of their own, also in a string
             at = closing_quote(text, at + 1, end)
         at += 1
     return end

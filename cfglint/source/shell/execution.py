@@ -56,16 +56,26 @@ class ShellReturn(EarlyEnd):
 
 
 class Leave(EarlyEnd):
-    """Raised for `break` or `continue` of a loop."""
+    """Raised for `break` or `continue`: of the innermost loop, or of one that is further out."""
 
-    def __init__(self, continues: bool) -> None:
+    def __init__(self, continues: bool, levels: int = 1) -> None:
         super().__init__()
         self.continues = continues
+        self.levels = levels
 
 
 def way_of(end: EarlyEnd) -> str:
-    """Where the script goes on after a branch that ends early."""
-    return RETURN if not isinstance(end, Leave) else CONTINUE if end.continues else BREAK
+    """Where the script goes on after a branch that ends early; behind a loop that is further out: `break 2`."""
+    if not isinstance(end, Leave):
+        return RETURN
+    way = CONTINUE if end.continues else BREAK
+    return way if end.levels == 1 else f"{way} {end.levels}"
+
+
+def seen_outside(way: str) -> str:
+    """A way out of a loop as the loop around it sees it."""
+    name, _, levels = way.partition(" ")
+    return way if not levels else name if levels == "2" else f"{name} {int(levels) - 1}"
 
 
 class Execution:
@@ -93,6 +103,7 @@ class Execution:
         self.written: set[str] = set()  # files that redirections create
         self.is_complete = True  # whether all statements were followed
         self.depth = 0  # nesting depth of the current statement
+        self.loops = 0  # number of loops around the current statement
         self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
         self.ways_out: list[tuple[str, State]] = []  # of branches in the loops and functions that are followed, each with its state
         self.integers: set[str] = set()  # variables that are declared as integers
@@ -175,11 +186,16 @@ class Execution:
     def loop(self, handler: Handler, node: object) -> bool | None:
         """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
         before, first = self.conditional, len(self.ways_out)
+        self.loops += 1
         try:
             return handler(self, node)
+        except Leave as leave:
+            raise Leave(leave.continues, max(leave.levels - 1, 1)) from None
         finally:
+            self.loops -= 1
             self.conditional = before
             self.join_ways(first, BREAK)
+            self.ways_out[first:] = [(seen_outside(way), state) for way, state in self.ways_out[first:]]
 
     def copied(self) -> State:
         """A copy of the state."""

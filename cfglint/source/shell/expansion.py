@@ -17,6 +17,7 @@ from cfglint.source.shell.placed_text import (
     MayBeNoWord,
     Text,
     TextPart,
+    any_number,
     differs,
     joined,
     literal,
@@ -33,6 +34,7 @@ Run = Callable[[Script], Text]
 
 SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # characters that make a word special
 SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search
+SPECIAL_IN_BRACES = re.compile(r"""[\\"$`]""").search  # of an expansion in quotes
 BRACED_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}").match
 PLAIN = frozenset("\\\"'$`~{").isdisjoint
 SIMPLE = frozenset("\\\"'`~").isdisjoint  # plain characters and variables
@@ -43,6 +45,17 @@ SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
 ALL_OF_CALLER = parameter("$@")  # why `$@` is unknown
+DEFAULTS = ("-", "=", "+", "?")
+CHANGES: dict[str, Callable[[str], str]] = {
+    "^^": str.upper,
+    ",,": str.lower,
+    "^": lambda value: value[:1].upper() + value[1:],
+    ",": lambda value: value[:1].lower() + value[1:],
+    "@U": str.upper,
+    "@L": str.lower,
+    "@u": lambda value: value[:1].upper() + value[1:],
+    "@Q": lambda value: "'" + value.replace("'", r"'\''") + "'",
+}
 DEEPEST = 40
 MOST_FIELDS = 2_000
 STEPS_OF_EXPRESSION = 1_000  # of arithmetic: the value of a longer one is unknown, and the evaluation continues
@@ -69,7 +82,8 @@ class Expander(Record):
     """Expands spans of a script in a state. `run` returns the output of a substituted command.
 
     `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` is
-    set if that mattered.
+    set if that mattered. `in_document`: of a here-document, in which double quotes are characters; `in_braces`: within an expansion in
+    quotes, in which they are not.
     """
 
     script: Script
@@ -79,6 +93,8 @@ class Expander(Record):
     depth: int = 0
     assuming: bool = False
     assumed: bool = False
+    in_document: bool = False
+    in_braces: bool = False
 
     def fields(self, start: int, end: int) -> list[Text]:
         """The words of a span after expansion."""
@@ -168,13 +184,14 @@ class Expander(Record):
         at = start
         if not quoted and text.startswith("~", start, end):
             at, found = start + 1, [Piece(literal("~"))]
-        following = (SPECIAL_IN_QUOTES if quoted else SPECIAL_OUTSIDE)(text, at, end)
+        special = SPECIAL_OUTSIDE if not quoted else SPECIAL_IN_BRACES if self.in_braces else SPECIAL_IN_QUOTES
+        following = special(text, at, end)
         while following is not None:
             if at < following.start():
                 found.append(Piece(self.script.literal(at, following.start()), splits))
             at, more = self.special(following.start(), end, quoted)
             found.extend(more)
-            following = (SPECIAL_IN_QUOTES if quoted else SPECIAL_OUTSIDE)(text, at, end) if at < end else None
+            following = special(text, at, end) if at < end else None
         if at < end:
             found.append(Piece(self.script.literal(at, end), splits))
         return found
@@ -194,6 +211,8 @@ class Expander(Record):
             close = text.find("'", at + 1, end)
             close = end if close < 0 else close
             return close + 1, [Piece(self.script.literal(at + 1, close))]
+        if char == '"' and quoted:
+            return at + 1, []
         if char == '"':
             close = closing_quote(text, at + 1, end)
             inner = self.pieces(at + 1, close, True)
@@ -251,9 +270,12 @@ class Expander(Record):
     def listed(self, values: list[Text] | None, quoted: bool, separate: bool, name: str) -> list[Piece]:
         """Several values: separate words if `separate` and quoted, one string if only quoted, else split."""
         if values is None:
-            return [Piece(fields=[])] if self.assume() else [Piece(unknown(parameter(name)), not quoted)]
+            reason = parameter(name) if name == "$@" else unset(name)
+            return [Piece(fields=[])] if self.assume() else [Piece(unknown(reason), not quoted)]
         if quoted and separate:
             return [Piece(fields=list(values))]
+        if not quoted and not self.state.separators:
+            return [Piece(fields=[each for each in values if each.string])]
         return [Piece(joined(values, self.state.separators[:1]), not quoted)]
 
     def assume(self) -> bool:
@@ -295,8 +317,10 @@ class Expander(Record):
             return literal(self.state.script_name)
         if name == "HOME":
             return literal("~")
-        if name == "LINENO" or name in "-_":
-            return literal("")
+        if name == "-":
+            return literal("hB")  # a script, which is not interactive
+        if name in ("LINENO", "_"):
+            return unknown(f"${name}")
         return None
 
     def positional(self, name: str) -> Text | None:
@@ -335,10 +359,7 @@ class Expander(Record):
         if index is not None and text[index[0] : index[1]] in ("@", "*"):
             return self.entire_array(name, text[index[0]], mark, (stop, end), quoted)
         if name in ("@", "*") and mark != "#":
-            values = self.state.positional
-            if stop < end and text[stop] == ":" and values is not None:
-                values = self.sliced(values, stop + 1, end, 1)
-            return self.listed(values, quoted, name == "@", "$@")
+            return self.several(self.state.positional, "$@", name, (stop, end), quoted)
         value = self.element(name, *index) if index is not None else self.found(name)
         if mark == "#":
             known = value if value is not None else self.absent(name)
@@ -350,17 +371,21 @@ class Expander(Record):
     def operated(self, name: str, value: Text | None, start: int, end: int, quoted: bool) -> list[Piece]:
         """The value of `${name:-word}` and similar; the span is the part after the name."""
         text = self.script.text
-        colon = text[start] == ":"
-        operator = text[start + 1 : start + 2] if colon else text[start]
-        after = start + 2 if colon else start + 1
-        if operator in ("-", "=", "+", "?"):
+        operator, colon, after = self.operator(start, end)
+        if operator in DEFAULTS:
             return self.default(name, value, operator, colon, after, end, quoted)
         known = value if value is not None else self.absent(name)
         if known.value is None:
             return [Piece(unknown(*known.reasons, source=f"{known.source}{text[start:end]}"), not quoted)]
-        if colon:
-            return [Piece(self.substring(known, start + 1, end), not quoted)]
-        return [Piece(self.edited(known, start, end), not quoted)]
+        if value is None:
+            return [Piece(EMPTY, not quoted)]
+        return [Piece(self.substring(known, start + 1, end) if colon else self.edited(known, start, end), not quoted)]
+
+    def operator(self, start: int, end: int) -> tuple[str, bool, int]:
+        """(operator, whether a colon is before it, the position behind it) of the part after a name."""
+        colon = self.script.text.startswith(":", start, end)
+        at = start + colon
+        return self.script.text[at:end][:1], colon, at + 1
 
     def default(self, name: str, value: Text | None, operator: str, colon: bool, start: int, end: int, quoted: bool) -> list[Piece]:
         """The operators `-`, `=`, `+` and `?`: the value if a variable is unset, or empty."""
@@ -368,50 +393,105 @@ class Expander(Record):
         if value is not None and value.value is None and not any(part.text for part in value.parts) and operator != "+":
             return [Piece(value, not quoted)]
         if operator == "+":
-            return [] if absent else self.pieces(start, end, quoted, not quoted)
+            return [] if absent else self.word(start, end, quoted)
         if not absent and value is not None:
             return [Piece(value, not quoted)]
         if operator == "?":
             self.state.needs_caller = self.state.needs_caller or not self.state.is_unset(name)
             return [Piece(self.absent(name), not quoted)]
         if operator == "=":
-            self.state.variables[name] = self.string(start, end, quoted)
-        return self.pieces(start, end, quoted, not quoted) or [Piece(EMPTY, not quoted)]
+            return [Piece(self.assign_default(name, start, end, quoted), not quoted)]
+        return self.word(start, end, quoted) or [Piece(EMPTY, not quoted)]
+
+    def assign_default(self, name: str, start: int, end: int, quoted: bool) -> Text:
+        """The value that `${name=word}` assigns, to the first element of an array."""
+        text = Text(part for piece in self.word(start, end, quoted) for part in piece.text.parts)
+        current = self.state.variables.get(name)
+        indexed = self.script.text[start - 3 : start].rstrip(":=").endswith("]")
+        if isinstance(current, dict) or indexed:
+            self.state.assign(name, [any_number(f"${{{name}=}}")])
+        else:
+            self.state.assign(name, [text, *current[1:]] if isinstance(current, list) else text)
+        return text
+
+    def word(self, start: int, end: int, quoted: bool) -> list[Piece]:
+        """The word behind an operator; double quotes in it are removed, but in a here-document."""
+        marks, self.in_braces = self.in_braces, quoted and not self.in_document
+        try:
+            return self.pieces(start, end, quoted, not quoted)
+        finally:
+            self.in_braces = marks
 
     def entire_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
         """`${name[@]}`, its length, a slice of it, or a default for it."""
         value = self.state.variables.get(name)
         if mark == "#":
             return [Piece(length(value), not quoted)]
+        if isinstance(value, Text):
+            operator, colon, _ = self.operator(*rest)
+            if colon and operator not in DEFAULTS and value.known:
+                part = self.substring(value, rest[0] + 1, rest[1])
+                return self.listed([part] if part is not EMPTY else [], quoted, sign == "@", name)  # none behind the end
+            value = [value]
         if isinstance(value, dict):
-            values = list(value.values())
-        elif isinstance(value, list):
-            values = value
-        else:
-            values = [value] if value is not None else []
-            if value is None and name not in self.state.variables and not self.state.is_unset(name) and rest[0] == rest[1]:
-                return [Piece(fields=[])] if self.assume() else [Piece(unknown(unset(name)), not quoted)]
-        start, end = rest
-        if start < end and self.script.text[start] in "#%/^,":
-            values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in there(values)]
-        elif start < end and self.script.text[start] == ":" and self.script.text[start + 1 : start + 2] not in "-+=?" and values:
-            values = self.sliced(values, start + 1, end, 0)
-        elif start < end and self.script.text[start] in ":-" and not values:
-            after = start + (2 if self.script.text[start] == ":" else 1)
-            return self.pieces(after, end, quoted, not quoted)
-        elif start < end and "+" in self.script.text[start : start + 2]:
-            after = start + (2 if self.script.text[start] == ":" else 1)
-            return self.pieces(after, end, quoted, not quoted) if values else ([Piece(fields=[])] if quoted else [])
-        return self.listed(there(values), quoted, sign == "@", name)
+            value = list(value.values())
+        elif value is None and (name in self.state.variables or self.state.is_unset(name)):
+            value = []
+        return self.several(value, name, sign, rest, quoted)
 
-    def sliced(self, values: list[Text], start: int, end: int, base: int) -> list[Text]:
-        """`:offset:length` of several values."""
-        first, _, length = self.script.text[start:end].partition(":")
+    def several(self, values: list[Text] | None, name: str, sign: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
+        """Several values, with a default for them, a slice of them, or an edit of each; None if the script does not set them."""
+        operator, colon, after = self.operator(*rest)
+        if operator in DEFAULTS:
+            return self.default_of_several(values or [], name, sign, (after, rest[1]), quoted)
+        if values is None or rest[0] == rest[1]:
+            return self.listed(None if values is None else there(values), quoted, sign == "@", name)
+        if colon:
+            values = self.sliced(values, name, rest[0] + 1, rest[1])
+        else:
+            values = [self.edited(each, *rest) if each.known else unknown(*each.reasons) for each in there(values)]
+        return self.listed(values, quoted, sign == "@", name)
+
+    def default_of_several(self, values: list[Text], name: str, sign: str, word: tuple[int, int], quoted: bool) -> list[Piece]:
+        """The operators `-`, `=`, `+` and `?` of several values; with a colon a single empty one counts as none."""
+        operator, colon = self.script.text[word[0] - 1], self.script.text[word[0] - 2] == ":"
+        found = there(values)
+        absent = not found or (colon and joined(found, self.state.separators[:1] if sign == "*" else " ").value == "")
+        if operator == "+":
+            return self.word(*word, quoted) if not absent else [Piece(fields=[])] if quoted and sign == "@" and not found else []
+        if not absent:
+            return self.listed(found, quoted, sign == "@", name)
+        if operator == "-":
+            return self.word(*word, quoted) or [Piece(EMPTY, not quoted)]
+        return [Piece(unknown(f"${{{name}{operator}}}"), not quoted)]  # an error
+
+    def sliced(self, values: list[Text], name: str, start: int, end: int) -> list[Text]:
+        """`:offset:length` of several values; the offset counts indexes, of parameters from `$0` on."""
+        unclear = [any_number(f"${{{name}:{self.script.text[start:end]}}}")]
+        if isinstance(self.state.variables.get(name), dict):
+            return unclear
+        if name == "$@":
+            values = [literal(self.state.script_name), *values]
         try:
-            rest = there(values[max(int(first.strip() or 0) - base, 0) :])
-            return rest[: int(length)] if length else rest
-        except ValueError:
-            return values
+            offset, count = self.bounds(start, end)
+        except (Unknowable, NotArithmetic):
+            return unclear
+        doubtful = next((place for place, each in enumerate(values) if of_any_number(each)), len(values))
+        if (count is not None and count < 0) or (doubtful < len(values) and (offset < 0 or offset + (count or 0) > doubtful)):
+            return unclear
+        offset += len(values) if offset < 0 else 0
+        return there(values[offset:])[:count] if offset >= 0 else []
+
+    def bounds(self, start: int, end: int) -> tuple[int, int | None]:
+        """The numbers of `offset:length`, the second is None without one. Raises Unknowable or NotArithmetic."""
+        text = self.script.text
+        colon = text.find(":", start, end)
+        if "?" in text[start:end]:
+            raise NotArithmetic(text[start:end])
+        middle = colon if colon >= 0 else end
+        spans = [(start, middle), *([(middle + 1, end)] if colon >= 0 else [])]
+        numbers = [self.number(*span) if text[slice(*span)].strip() else 0 for span in spans]
+        return numbers[0], numbers[1] if len(numbers) > 1 else None
 
     def element(self, name: str, start: int, end: int) -> Text | None:
         """One element of an array."""
@@ -448,30 +528,29 @@ class Expander(Record):
 
     def substring(self, text: Text, start: int, end: int) -> Text:
         """`${name:offset:length}`."""
-        first, mark, second = self.script.text[start:end].partition(":")
+        size = len(text)
         try:
-            offset = int(first.strip() or 0)
-            size = len(text)
-            begin = offset if offset >= -size else size
-            begin += size if begin < 0 else 0
-            length = int(second.strip()) if mark else size
-        except ValueError:
+            offset, length = self.bounds(start, end)
+        except (Unknowable, NotArithmetic):
             return unknown(f"a part of a string ({self.script.text[start:end]})")
-        return text[begin : (begin + length if length >= 0 else size + length)]
+        first = offset if offset >= 0 else size + offset
+        if not 0 <= first <= size:
+            return EMPTY
+        last = size if length is None else first + length if length >= 0 else size + length
+        return text[first:last] if first <= last else unknown(f"a part of a string ({self.script.text[start:end]})")  # an error
 
     def edited(self, text: Text, start: int, end: int) -> Text:
         """`${name#pattern}`, `%`, `/pattern/replacement` and changes of case, of a known string."""
         source = self.script.text
         value = text.value or ""
-        operator = source[start : start + 2] if source[start : start + 2] in ("##", "%%", "//", "^^", ",,", "/#", "/%") else source[start]
+        change = CHANGES.get(source[start:end])
+        if change is not None and value.isascii():
+            return literal(change(value))
+        operator = source[start : start + 2] if source[start : start + 2] in ("##", "%%", "//", "/#", "/%") else source[start]
         at = start + len(operator)
-        if operator in ("^^", ",,") and at == end:
-            return literal(value.upper() if operator == "^^" else value.lower())
         if operator[0] == "/":
             return self.replaced(value, operator, at, end)
-        if operator[0] not in "#%":
-            return literal(value) if operator == "@" else unknown(f"${{...{source[start:end]}}}")
-        pattern = self.pattern(at, end)
+        pattern = self.pattern(at, end) if operator[0] in "#%" else unknown(f"${{...{source[start:end]}}}")
         if pattern.value is None:
             return unknown(*pattern.reasons)
         cut = trimmed(value, pattern.value, operator, self.budget)
@@ -480,7 +559,7 @@ class Expander(Record):
     def replaced(self, value: str, operator: str, start: int, end: int) -> Text:
         """`${name/pattern/replacement}`."""
         source = self.script.text
-        middle = start
+        middle = start + (operator == "//" and source.startswith("/", start, end))  # there a slash begins the pattern
         while middle < end and source[middle] != "/":
             middle += 2 if source[middle] == "\\" else 1
         pattern, replacement = self.pattern(start, min(middle, end)), self.string(min(middle + 1, end), end)
@@ -538,7 +617,7 @@ class Expander(Record):
 
     def write(self, name: str, value: int) -> None:
         """Assign within an expression."""
-        self.state.variables[name] = literal(str(value))
+        self.state.assign(name, literal(str(value)))
 
     def arithmetic(self, start: int, end: int) -> Text:
         """The value of `$((...))`."""

@@ -55,7 +55,7 @@ def echo(words: list[Text]) -> Text:
 def folder_of(path: str) -> str:
     """The folder of a path, as dirname(1) prints it."""
     cut = path.rstrip("/").rpartition("/")
-    return cut[0] or ("/" if path.startswith("/") else ".")
+    return cut[0].rstrip("/") or ("/" if path.startswith("/") else ".")
 
 
 def basename(arguments: list[str], stdin: str | None, folder: str | None) -> str:

@@ -41,16 +41,18 @@ def run_round(shell: Execution, name: str, value: Text, body: object) -> bool | 
 def goes_on(shell: Execution, iteration: Callable[..., bool | None], *arguments: object) -> bool:
     """Follow one iteration of a loop; whether the loop continues after it, at least in one of its branches."""
     first = len(shell.ways_out)
-    continues = True
+    left: Leave | None = None
     try:
         iteration(*arguments)
     except Leave as leave:
-        continues = leave.continues
-    if not continues and any(way == CONTINUE for way, _ in shell.ways_out[first:]):
-        shell.note_way(Leave(False), shell.copied())
-        continues = True
+        left = leave if leave.levels > 1 or not leave.continues else None
+    if left is not None and any(way == CONTINUE for way, _ in shell.ways_out[first:]):
+        shell.note_way(left, shell.copied())
+        left = None
     shell.join_ways(first, CONTINUE)
-    return continues
+    if left is not None and left.levels > 1:
+        raise left
+    return left is None
 
 
 def counting_loop(shell: Execution, node: Any) -> bool | None:

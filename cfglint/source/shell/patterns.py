@@ -47,7 +47,7 @@ def trimmed(value: str, pattern: str, operator: str, budget: Budget) -> tuple[in
 def replaced(value: str, pattern: str, replacement: str, operator: str, budget: Budget) -> str | None:
     """A string with the first match of a pattern replaced, or with `//` every match; None if that is unknown."""
     if not pattern:
-        return value
+        return replacement + value if operator == "/#" else value + replacement if operator == "/%" else value
     at_end = operator == "/%"
     automaton = matching.glob(pattern, at_end)
     if automaton is None or (pattern.startswith("*") and pattern.endswith("\\*")):  # bash 5.2 does not find an asterisk at the end

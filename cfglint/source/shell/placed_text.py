@@ -180,10 +180,11 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
     A separator that is not white space delimits a field each time, so that a field may be empty.
     """
     if not separators or (text.known and not any(map(text.string.__contains__, separators))):
-        return [text] if text.parts else [], False, False
+        return [text] if text.string else [], False, False
     if text.known and separators.strip():
-        cut = delimited(text, separators)
-        return cut, not cut[0].parts, text.string[-1] in separators
+        blanks = len(text.string) - len(text.string.lstrip("".join(each for each in separators if each.isspace())))
+        cut = delimited(text[blanks:], separators)
+        return cut, blanks > 0 and not (cut and not cut[0].parts), text.string[-1] in separators
     fields: list[list[TextPart]] = [[]]
     runs = between(separators)
     for part in text.parts:
@@ -210,6 +211,8 @@ def delimited(text: Text, separators: str) -> list[Text]:
     blanks = "".join(each for each in separators if each.isspace())
     either = f"[{some}]" if not blanks else f"[{blanks}]*[{re.escape(separators.strip())}][{blanks}]*|[{blanks}]+"
     string = text.string
+    if not string:
+        return []
     found: list[Text] = []
     start = 0
     for mark in re.finditer(either, string):

@@ -75,4 +75,6 @@ def here_document(shell: Execution, node: Any) -> Text:
         return EMPTY
     if mark is not None and shell.source(mark)[:1] in "\"'\\":
         return shell.script.literal(body.start_byte, body.end_byte)
-    return shell.expander().string(body.start_byte, body.end_byte, True)
+    expander = shell.expander()
+    expander.in_document = True
+    return expander.string(body.start_byte, body.end_byte, True)

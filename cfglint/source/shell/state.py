@@ -60,11 +60,16 @@ class State(Record):
         return name in self.unset
 
     def assign(self, name: str, value: Value) -> None:
-        """Set a variable; a value that has grown too long is unknown."""
+        """Set a variable, or the first element of an array; a value that has grown too long is unknown."""
         if isinstance(value, Text) and (len(value.parts) > MOST_PARTS or len(value) > LONGEST_VALUE):
             value = unknown("a very long value")
         elif isinstance(value, list) and len(value) > MOST_PARTS:
             value = value[:MOST_PARTS]
+        current = self.variables.get(name)
+        if isinstance(value, Text) and isinstance(current, list):
+            value = [value, *current[1:]]
+        elif isinstance(value, Text) and isinstance(current, dict):
+            value = {**current, "0": value}
         self.variables[name] = value
         self.unset.discard(name)
 

@@ -25,8 +25,8 @@ def assignment(shell: Execution, node: object) -> bool | None:
     return True
 
 
-def assign(shell: Execution, node: Any) -> str:
-    """Assign, and return the name."""
+def assign(shell: Execution, node: Any, anew: bool = False) -> str:
+    """Assign, and return the name; `anew` if it is a variable of a function that begins with this."""
     target, value = part_of(node, "name"), part_of(node, "value")
     name = shell.source(target)
     adds = shell.source(node.children[1]) == "+=" if len(node.children) > 1 else False
@@ -41,35 +41,57 @@ def assign(shell: Execution, node: Any) -> str:
     if adds:
         current = shell.state.variables.get(name)
         if isinstance(current, list):
-            shell.state.assign(name, [(current[0] if current else EMPTY) + text, *current[1:]])
+            shell.state.assign(name, (current[0] if current else EMPTY) + text)
             return name
         text = shell.expander().value(name) + text if current is not None else text
     if name in shell.integers and (adds or not (text.value or "").lstrip("-").isdigit()):
         text = unknown(f"declare -i {name}")
     shell.budget.spend(len(text.parts) // PER_STEP)
+    if anew:
+        shell.state.variables.pop(name, None)
     shell.state.assign(name, text)
     return name
 
 
 def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
-    """Assign `name=(a b c)`; an associative array if its members have keys."""
+    """Assign `name=(a b c)`, `name=([2]=a b)`; an associative array if its members have keys that are no numbers."""
     current = shell.state.variables.get(name)
     members = [child for child in node.children if child.is_named and child.type != "comment"]
-    if members and all(shell.source(child).startswith("[") and "]=" in shell.source(child) for child in members):
-        mapping: dict[str, Text] = dict(current) if isinstance(current, dict) else {}
-        for child in members:
-            close = shell.source(child).index("]=") + child.start_byte
-            key = shell.expander().string(child.start_byte + 1, close)
-            mapping[key.string] = shell.expander().string(close + 2, child.end_byte)
+    keys = [key_of(shell, child) for child in members]
+    if isinstance(current, dict) or not all(key is None or key.isdigit() for key in keys):
+        mapping: dict[str, Text] = dict(current) if isinstance(current, dict) and adds else {}
+        for child, key in zip(members, keys, strict=True):
+            if key is not None:
+                mapping[key] = member(shell, child)
         shell.state.assign(name, mapping)
         return
-    values: list[Text] = []
-    if adds and isinstance(current, list):
-        values = list(current)
-    elif adds and isinstance(current, Text):
-        values = [current]
-    values.extend(shell.words([(child.start_byte, child.end_byte) for child in members]))
+    values = list(current) if adds and isinstance(current, list) else [current] if adds and isinstance(current, Text) else []
+    if not any(keys):
+        values.extend(shell.words([(child.start_byte, child.end_byte) for child in members]))
+    elif any(map(of_any_number, values)) or any(len(key or "") > 4 for key in keys):
+        values = [any_number(f"{name}[...]")]
+    else:
+        place = len(values)
+        for child, key in zip(members, keys, strict=True):
+            place = place if key is None else int(key)
+            found = shell.words([(child.start_byte, child.end_byte)]) if key is None else [member(shell, child)]
+            values.extend([GAP] * (place - len(values)))
+            values[place : place + len(found)] = found
+            place += len(found)
     shell.state.assign(name, values)
+
+
+def key_of(shell: Execution, node: Any) -> str | None:
+    """The key of a member of an array, of `[key]=value`; None if it has none."""
+    text = shell.source(node)
+    if not text.startswith("[") or "]=" not in text:
+        return None
+    return shell.expander().string(node.start_byte + 1, node.start_byte + text.index("]=")).string
+
+
+def member(shell: Execution, node: Any) -> Text:
+    """The value of a member of an array that has a key."""
+    return shell.expander().string(node.start_byte + shell.source(node).index("]=") + 2, node.end_byte)
 
 
 def assign_element(shell: Execution, target: str, value: ConfigValue, adds: bool) -> None:
@@ -106,14 +128,18 @@ def declaration(shell: Execution, node: Any) -> bool | None:
         if integer:
             shell.integers.add(text.partition("=")[0])
         if child.type == "variable_assignment":
+            name = shell.source(part_of(child, "name"))
+            anew = local and bool(shell.locals) and name not in shell.locals[-1].values
             if local:
-                keep_local(shell, shell.source(part_of(child, "name")))
-            name = assign(shell, child)
+                keep_local(shell, name)
+            if associative and not isinstance(shell.state.variables.get(name), dict):
+                shell.state.assign(name, {})
+            name = assign(shell, child, anew)
         elif is_name(text):
             name = text
             if local:
                 hide(shell, name)
-            if associative:
+            if associative and not isinstance(shell.state.variables.get(name), dict):
                 shell.state.assign(name, {})
         else:
             continue
@@ -157,6 +183,9 @@ def unset_element(shell: Execution, target: str) -> None:
         while values and values[-1] is GAP:
             values.pop()
         shell.state.assign(name, values)
+    elif isinstance(current, Text) and key.isdigit():
+        if not int(key):
+            shell.state.remove(name)
     elif current is not None:
         shell.state.assign(name, [any_number(target)])
 

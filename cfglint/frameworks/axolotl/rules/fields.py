@@ -13,6 +13,7 @@ from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin,
 from cfglint.frameworks.axolotl.rules import BASE
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.pydantic import MISSING
+from cfglint.frameworks.similar_keys import Spelling, spelled
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
 
@@ -263,7 +264,7 @@ def names_at(release: Version) -> tuple[set[str], set[str], set[str]]:
 
 
 SIMILAR = 0.85  # share of equal characters
-_by_length: dict[int, list[str]] = {}  # the fields of all releases
+_by_length: dict[int, list[Spelling]] = {}  # the fields of all releases
 _similar: dict[str, list[str]] = {}  # unknown key -> the names that resemble it
 
 
@@ -272,19 +273,27 @@ def similar_names(key: str) -> list[str]:
     if key not in _similar:
         from difflib import get_close_matches
 
-        if not _by_length:
-            for name in sorted({name for section in HISTORY.sections for name in HISTORY.names(section)}):
-                _by_length.setdefault(len(name), []).append(name)
-        lengths = (size for size in _by_length if 2 * min(size, len(key)) >= SIMILAR * (size + len(key)))  # else it cannot be similar
-        names = [name for size in lengths for name in _by_length[size] if may_be_similar(key, name)]
+        names = [name for size in by_length() for name in names_that_may_resemble(key, size)]
         _similar[key] = get_close_matches(key, names, len(names) or 1, SIMILAR)
     return _similar[key]
 
 
-def may_be_similar(key: str, name: str) -> bool:
-    """Whether two keys may have so many equal characters: a letter that the other one lacks equals none of it."""
-    from cfglint.frameworks.similar_keys import Spelling, spelled
+def by_length() -> dict[int, list[Spelling]]:
+    """The fields of all releases by the length of their names."""
+    if not _by_length:
+        for name in sorted({name for section in HISTORY.sections for name in HISTORY.names(section)}):
+            _by_length.setdefault(len(name), []).append(spelled(name))
+    return _by_length
 
-    one, other = Spelling(key).letters, spelled(name).letters
-    most = min(len(key) - (one & ~other).bit_count(), len(name) - (other & ~one).bit_count())
-    return 2 * most >= SIMILAR * (len(key) + len(name))
+
+def names_that_may_resemble(key: str, size: int) -> list[str]:
+    """The fields with names of a length that may have so many characters of a key: a letter that the other one lacks equals none of it."""
+    least = SIMILAR * (size + len(key)) / 2
+    if min(size, len(key)) < least:
+        return []
+    letters = Spelling(key).letters
+    return [
+        name.key
+        for name in by_length()[size]
+        if size - (name.letters & ~letters).bit_count() >= least and len(key) - (letters & ~name.letters).bit_count() >= least
+    ]

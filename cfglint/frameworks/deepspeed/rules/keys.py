@@ -9,7 +9,7 @@ from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, w
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, known_names, model_of, set_twice
+from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, model_of, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
 from cfglint.frameworks.history import SINCE
 from cfglint.frameworks.pydantic import UNKNOWN, Fault
@@ -247,12 +247,12 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
 def known_like(section: tuple[str, ...], key: str, version: Version) -> list[Candidate]:
     """The keys of a release that are similar to an unknown one: those of the schema, else those that the section had then."""
     from cfglint.frameworks.schema import load
-    from cfglint.frameworks.similar_keys import Spelling, near
+    from cfglint.frameworks.similar_keys import near, spelled
 
     schema, name = load("deepspeed"), ".".join(section)
     found = [each for each in schema.nearest(section, key) if has_key(schema, each, version)]
-    own = known_names(model_of(name), version) if not found and name in MODEL_HISTORY.sections else []
-    return found or near(key, [((*section, each), Spelling(each)) for each in own])
+    own = model_of(name).known_names(version) if not found and name in MODEL_HISTORY.sections else []
+    return found or near(key, [((*section, each), spelled(each)) for each in own])
 
 
 def has_key(schema: Schema, candidate: Candidate, version: Version) -> bool:

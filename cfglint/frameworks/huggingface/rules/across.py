@@ -384,9 +384,9 @@ def ignored_gradient_accumulation(config: TrainerConfig) -> Iterator[Finding]:
     `train_batch_size` (also as `"auto"`), DeepSpeed rejects the batch sizes with every release.
     """
     launch = config.deepspeed
-    own = accumulation_steps(config)
     if launch is None or not launch.steps_every_micro_batch:
         return
+    own = accumulation_steps(config)
     if is_number(own.value) and own.value > 1:
         release = config.facts.target["accelerate"]
         message = (

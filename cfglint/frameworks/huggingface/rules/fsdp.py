@@ -116,9 +116,11 @@ def invalid_fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use one of the options; from 5.10 on set `fsdp: true` and the rest in `fsdp_config`.
     """
+    value = config.arguments["fsdp"]
+    if not value and "fsdp" not in config.arguments:
+        return
     setting = of(config, "fsdp")
     modern = config.version >= SECTION_RULES
-    value = config.arguments["fsdp"]
     if not modern and "fsdp" in config.arguments and is_refused_scalar(config, value):
         text = f"TypeError: argument of type '{type(value).__name__}' is not iterable"
         remedy = "set `fsdp: full_shard`, or remove `fsdp`"

@@ -124,11 +124,12 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     if len(key) < SHORTEST_CHECKED:
         return []
     part = max(2, len(key) // 3)
+    start, end, words = key[:part].lower(), key[-part:].lower(), sorted(key.split("_"))
     close = [
         name
         for length in range(len(key) - most, len(key) + most + 1)
         for name in lengths.get(length, ())
-        if (name[:part] == key[:part].lower() or name[-part:] == key[-part:].lower()) and sorted(name.split("_")) != sorted(key.split("_"))
+        if (name.startswith(start) or name.endswith(end)) and sorted(name.split("_")) != words
     ]
     if not close:
         return []

@@ -167,16 +167,15 @@ def interval_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use a shorter interval, or a ratio such as 0.1.
     """
-    total = steps(config).total
-    if not total:
-        return
     args = config.arguments
     intervals = [("logging_steps", args["logging_strategy"], "nothing is logged")]
     if config.version < LAST_EVALUATED:
         intervals.append(("eval_steps", args.eval_strategy, "nothing is evaluated"))
-    for name, unit, consequence in intervals:
+    written = [(name, consequence) for name, unit, consequence in intervals if unit == "steps" and name in args]
+    total = steps(config).total if written else None
+    for name, consequence in written if total else ():
         every = args[name]
-        if unit == "steps" and name in args and is_number(every) and every > total:
+        if is_number(every) and every > total:
             yield Finding(
                 of(config, name),
                 f"`{name}` is {every}, but the run has only {total} steps, so {consequence}",
@@ -377,9 +376,9 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     Fix: use a number of steps that divides the total, or a slightly smaller ratio.
     """
     args = config.arguments
-    ratio, total = args.eval_steps, steps(config).total
     if config.version >= LAST_EVALUATED or args.eval_strategy != "steps" or not args["load_best_model_at_end"]:
         return
+    ratio, total = args.eval_steps, steps(config).total
     if not total or not is_number(ratio) or not 0 < ratio < 1:
         return
     every = -int(-total * ratio // 1)

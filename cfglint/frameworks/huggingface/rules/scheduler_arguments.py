@@ -117,7 +117,7 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help=remedy)
         return
     keywords: ConfigMapping = given or {}
-    refused = [*unknown_arguments(kind, keywords, config), *not_numbers(kind, keywords, config)]
+    refused = [*unknown_arguments(kind, keywords, config), *not_numbers(kind, keywords, config)] if keywords else []
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
         remedy = MIN_RATE if REQUIREMENTS[kind] is minimal_rate else None

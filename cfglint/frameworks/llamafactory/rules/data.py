@@ -188,9 +188,9 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 def nearest_template(name: str, release: Version) -> str | None:
     """The template of a release that a misspelt name resembles."""
-    from cfglint.frameworks.similar_keys import distance
+    from cfglint.frameworks.similar_keys import names_of, near
 
-    ranked = sorted((count, each) for each in templates(release) if (count := distance(name, each)) is not None and count <= 1)
+    ranked = sorted((each.distance, each.name) for each in near(name, names_of(templates(release))) if each.distance <= 1)
     return ranked[0][1] if ranked else None
 
 

@@ -6,7 +6,7 @@ from cfglint.findings.rule import Finding, config_error, warning
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.field_operations import failures
-from cfglint.frameworks.llamafactory.releases import choices, types
+from cfglint.frameworks.llamafactory.releases import choices, fields_with_choices, types
 from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import Any, Iterator
@@ -98,11 +98,12 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
 
-    failing = {each.field for each in failures(config)}
-    for name, value in config.values.items():
-        kinds = types(name, config.own_version)
-        listed = "str" in kinds or choices(name, config.own_version)
-        if not isinstance(value, str) or name in failing or listed or not {"int", "float"} & set(kinds):
+    strings = {name: types(name, config.own_version) for name, value in config.values.items() if isinstance(value, str)}
+    numeric = {name: kinds for name, kinds in strings.items() if "str" not in kinds and ("int" in kinds or "float" in kinds)}
+    failing = {each.field for each in failures(config)} if numeric else ()
+    for name, kinds in numeric.items():
+        value = config.values[name]
+        if name in failing or choices(name, config.own_version):
             continue
         setting = config.field(name)
         null = value.strip().lower() in NULL_WORDS and "None" in kinds
@@ -128,9 +129,12 @@ def invalid_llamafactory_choice(config: LlamaFactoryConfig) -> Iterator[Finding]
 
     What happens then depends on the field: another branch is taken silently, or loading model or data fails.
     """
+    listing = fields_with_choices(config.own_version)
     for name, value in config.values.items():
+        if name not in listing:
+            continue
         allowed = choices(name, config.own_version)
-        if not allowed or name in CHECKED_ELSEWHERE or value in allowed:
+        if name in CHECKED_ELSEWHERE or value in allowed:
             continue
         listed = ", ".join("null" if each is None else str(each) for each in allowed)
         actual = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)

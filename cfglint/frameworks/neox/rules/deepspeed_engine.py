@@ -11,8 +11,12 @@ from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN
 from cfglint.frameworks.pydantic import Fault
 from cfglint.frameworks.remedies import choice, rename, replace
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
+from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.deepspeed.models import ModelSection
 
 TYPES = ("fp32", "fp16", "bf16")
 DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed
@@ -74,7 +78,8 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
         section = engine_value(config, name)
         if not isinstance(section, dict):
             continue
-        for path, fault in section_faults(name, section):
+        read = read_as_deepspeed(name, section)
+        for path, fault in faults_by_path(name, read):
             setting = engine_setting(config, *path)
             if fault.kind in (UNKNOWN, EARLY, TWICE):
                 yield _unknown_key(setting, section, path, fault)
@@ -88,25 +93,29 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
                     help=None if isinstance(setting.value, dict) else f"remove `{setting.name}` for the default",
                 )
         if name == "zero_optimization":
-            yield from _replaced_keys(config, section)
+            yield from _replaced_keys(config, read.given)
 
 
-def section_faults(name: str, section: ConfigMapping) -> list[tuple[tuple[str, ...], Fault]]:
-    """The errors of the pinned DeepSpeed in a section, each with its path, which begins with the name of the section."""
+def read_as_deepspeed(name: str, section: ConfigMapping) -> ModelSection:
+    """A section as the pinned DeepSpeed holds it."""
     from cfglint.frameworks.deepspeed.models import MONITOR, MONITORS, SECTIONS, read_section
 
-    if name in MONITORS:
-        return [(tuple(map(str, fault.path)), fault) for fault in read_section(MONITOR, {name: section}, DEEPSPEED).faults]
-    return [((name, *map(str, fault.path)), fault) for fault in read_section(SECTIONS[name], section, DEEPSPEED).faults]
+    is_monitor = name in MONITORS
+    return read_section(MONITOR, {name: section}, DEEPSPEED) if is_monitor else read_section(SECTIONS[name], section, DEEPSPEED)
 
 
-def _replaced_keys(config: NeoXConfig, section: ConfigMapping) -> Iterator[Finding]:
+def faults_by_path(name: str, read: ModelSection) -> list[tuple[tuple[str, ...], Fault]]:
+    """The errors in a section, each with its path, which begins with the name of the section."""
+    from cfglint.frameworks.deepspeed.models import MONITORS
+
+    start = () if name in MONITORS else (name,)
+    return [((*start, *map(str, fault.path)), fault) for fault in read.faults]
+
+
+def _replaced_keys(config: NeoXConfig, given: Collection[str]) -> Iterator[Finding]:
     """Deprecated ZeRO keys that are set together with their replacements (runtime/config_utils.py:86-88)."""
-    from cfglint.frameworks.deepspeed.models import REPLACEMENTS, ZERO, read_section
+    from cfglint.frameworks.deepspeed.models import REPLACEMENTS
 
-    if REPLACEMENTS.keys().isdisjoint(ZERO.names.get(key, key) for key in section):
-        return
-    given = read_section(ZERO, section, DEEPSPEED).given
     for old, new in REPLACEMENTS.items():
         if old in given and new in given:
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
@@ -134,14 +143,14 @@ def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...]
 
 def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None, bool]:
     """The key of the section that is most similar, if only one is and it is not set, and whether it is a single typo away."""
-    from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, known_names
-    from cfglint.frameworks.similar_keys import near, spelled
+    from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS
+    from cfglint.frameworks.similar_keys import names_of, near
 
     if len(path) != 2:
         return None, False
     model = SECTIONS.get(path[0]) or MONITOR.fields[path[0]].model
-    names = known_names(model, DEEPSPEED) if model else ()
-    found = near(path[1], [((key,), spelled(key)) for key in names])
+    names = model.known_names(DEEPSPEED) if model else ()
+    found = near(path[1], names_of(names))
     if not found or found[0].name in section or [each.distance for each in found].count(found[0].distance) > 1:
         return None, False
     return found[0].name, found[0].distance <= 1

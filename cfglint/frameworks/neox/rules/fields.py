@@ -211,9 +211,10 @@ def _found_refused(config: NeoXConfig) -> Iterator[tuple[str, Path, ConfigValue,
     places: dict[str, Path] = {
         name: (name,) for name in names if name in DERIVED or config.check_of(name).expected != type(config.values[name]).__name__
     }
-    places.update((name, path) for name, path in HOMES.items() if config.has(*path))
+    places.update((name, path) for name, path in HOMES.items() if path[0] in config.values and config.has(*path))
+    derived = config.derived
     for name, path in places.items():
-        value = config.derived.held(name) if fields.known(name) else None
+        value = derived.held(name) if fields.known(name) else None
         exception = config.check_of(name).refusal(value)
         if exception:
             yield name, path, value, exception

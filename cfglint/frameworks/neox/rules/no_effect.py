@@ -348,8 +348,10 @@ def number_parsed_as_string(config: NeoXConfig) -> Iterator[Finding]:
     for name, value in config.values.items():
         if isinstance(value, (dict, list)) and name not in STRICT_SECTIONS:
             for path, text in _strings(value, (name,)):
+                if not looks_numeric(text):
+                    continue
                 setting = config.setting(*path)
-                if looks_numeric(text) and setting.node is not None and not setting.node.style and not _checked(path):
+                if setting.node is not None and not setting.node.style and not _checked(path):
                     fix = replace(setting, float(text), "write it as a YAML 1.1 number")
                     message = f"`{setting.name}` is the string {spelled(text)}: YAML 1.1 requires a decimal point and a signed exponent"
                     yield Finding(setting, message, fix=fix)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import ARGUMENT, Example, Finding, config_error
-from cfglint.frameworks.similar_keys import near, spelled
+from cfglint.frameworks.similar_keys import names_of, near
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
 from cfglint.frameworks.swift.parsed_command import CommandConfig
@@ -95,7 +95,7 @@ def unknown(config: CommandConfig, refused: RefusedWords) -> Finding:
 
 def nearest(config: CommandConfig, name: str) -> str:
     """The argument that a name is one typo away from; empty if there is none."""
-    found = [] if config.without_remedies else near(name, [((each,), spelled(each)) for each in config.known])
+    found = [] if config.without_remedies else near(name, names_of(config.known))
     return found[0].name if found else ""
 
 
