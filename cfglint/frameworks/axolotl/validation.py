@@ -116,10 +116,9 @@ class Validation:
         self.foreign = False
         self.additions: ConfigTable = {}
         self.values = {} if config.root is None else config.values
-        is_mapping = config.readable and isinstance(config.root, dict | None)
-        self._steps = self._run(self.values) if is_mapping else iter(())
-        self._taken = 0
-        self._take(BEFORE)
+        self._taken = AFTER
+        if config.readable and isinstance(config.root, dict | None):
+            self._check(self.values)
 
     @property
     def faults(self) -> list[Fault]:
@@ -160,12 +159,15 @@ class Validation:
 
     def _take(self, last: int) -> None:
         """Take the steps up to one of them."""
-        while self._taken < last:
-            next(self._steps, None)
-            self._taken += 1
+        if self._taken < FIELDS <= last:
+            self._taken = FIELDS
+            self._read = self._fields(self._data, self._added)
+        if self._taken < AFTER <= last:
+            self._taken = AFTER
+            self._model = self._checked(self._read)
 
-    def _run(self, values: ConfigMapping) -> Iterator[None]:
-        """Validate values; stops after each step."""
+    def _check(self, values: ConfigMapping) -> None:
+        """Call the checks before the fields."""
         self.plugins = plugins.plugins_of(values.get("plugins"), self.release)
         folders = [each.folder for each in self.plugins if each.folder]
         self.foreign = any(not each.folder and not each.ignored for each in self.plugins)
@@ -184,14 +186,15 @@ class Validation:
             self._attempt(check, data)
         data.pop("capabilities")
         self.additions = data.additions
-        yield
-        model = self._fields(data, added)
-        yield
-        if not self._refusals and not self._faults and model is not None:
-            for last in checks_after_fields(self.release, added, len(always)).that_use(model.changed):
-                self._attempt(last, model)
-            if not self._refusals:
-                self._model = model
+        self._data, self._added, self._always, self._taken = data, added, len(always), BEFORE
+
+    def _checked(self, model: AxolotlModel | None) -> AxolotlModel | None:
+        """The values after the checks that follow the fields; None if anything is refused."""
+        if self._refusals or self._faults or model is None:
+            return None
+        for check in checks_after_fields(self.release, self._added, self._always).that_use(model.changed):
+            self._attempt(check, model)
+        return None if self._refusals else model
 
     def _attempt(self, check: Callable[[Any], None], subject: object) -> None:
         try:
