@@ -32,6 +32,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.FloorDiv,
 }
 DROPPED = (ast.Expr, ast.AugAssign, ast.Continue, ast.Break, ast.Raise, ast.Return)
+RELEASE = "release"  # drawn on demand only: a change of a constant moves a release as well
 # Arguments of the decorator of a rule that are examples and references, not behaviour.
 EXAMPLES = frozenset({"bad", "good", "fixed", "example", "source"})
 
@@ -64,7 +65,7 @@ class Mutant:
         return "\n".join(lines)
 
 
-def drawn(root: Path, under: str, count: int, seed: int) -> list[Mutant]:
+def drawn(root: Path, under: str, count: int, seed: int, only: str = "") -> list[Mutant]:
     """Changes of the hand-written modules in a folder of the package, the modules by their size, the kinds of change alike."""
     chance = random.Random(seed)
     files = sorted(path for path in (root / under).rglob("*.py") if is_written_by_hand(path)) or [root / under]
@@ -73,7 +74,7 @@ def drawn(root: Path, under: str, count: int, seed: int) -> list[Mutant]:
     made: dict[tuple[str, Site], Mutant] = {}
     for _ in range(100 * count):  # a small folder may have less
         module = read(chance.choices(files, sizes)[0])
-        found = sorted({site.kind for site in module.sites})
+        found = sorted({site.kind for site in module.sites if site.kind == only or (not only and site.kind != RELEASE)})
         if len(made) < count and found:
             kind = chance.choice(found)
             site = chance.choice([each for each in module.sites if each.kind == kind])
@@ -177,10 +178,28 @@ def sites(tree: ast.Module) -> Iterator[Site]:
     late = dict(functions(tree))
     tests = {each.test for each in ast.walk(tree) if isinstance(each, (ast.If, ast.While, ast.IfExp))}
     tests |= {test for each in ast.walk(tree) if isinstance(each, ast.comprehension) for test in each.ifs}
+    bounds = set(releases(tree))
     for order, node in enumerate(ast.walk(tree)):
         if node not in left_out:
-            for kind in kinds(node, node in tests):
+            for kind in (*kinds(node, node in tests), *((RELEASE,) if node in bounds else ())):
                 yield Site(kind, order, order not in late)
+
+
+def releases(tree: ast.Module) -> Iterator[ast.AST]:
+    """What is a bound of releases: a tuple that is a constant or given to `Releases`, and the last number given to `since`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Releases"):
+            yield from (each for each in [*node.args, *(keyword.value for keyword in node.keywords)] if is_release(each))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "since" and node.args:
+            yield from (each for each in node.args[-1:] if is_release(ast.Tuple(node.args)))
+        if isinstance(node, ast.Assign) and is_release(node.value):
+            yield node.value
+
+
+def is_release(node: ast.expr) -> bool:
+    """Whether an expression is a tuple of one to three small numbers."""
+    numbers = [each.value for each in node.elts if isinstance(each, ast.Constant)] if isinstance(node, ast.Tuple) else []
+    return isinstance(node, ast.Tuple) and 0 < len(numbers) == len(node.elts) < 4 and all(isinstance(each, int) for each in numbers)
 
 
 def kinds(node: ast.AST, is_test: bool) -> Iterator[str]:
@@ -251,6 +270,15 @@ def other_constant(node: ast.Constant) -> ast.AST:
     return node
 
 
+def next_release(node: ast.Tuple | ast.Constant) -> ast.AST:
+    """The release with the next last number."""
+    last = node.elts[-1] if isinstance(node, ast.Tuple) else node
+    assert isinstance(last, ast.Constant)
+    assert isinstance(last.value, int)
+    last.value += 1
+    return node
+
+
 def dropped(node: ast.stmt) -> ast.AST:
     """A statement that does nothing."""
     return ast.copy_location(ast.Pass(), node)
@@ -274,6 +302,7 @@ CHANGES: dict[str, Callable[..., ast.AST]] = {
     "negation": negated,
     "constant": other_constant,
     "statement": dropped,
+    RELEASE: next_release,
     "arguments": swapped,
     "arithmetic": other_operator,
 }

@@ -9,11 +9,12 @@ change that no test notices as a diff, then the closing figures. `--json` has al
 
 It works in a copy of the checkout in the temporary directory and changes nothing else. pytest collects the fast suite once; then one
 process is forked for each change, which puts the changed bytecode into the functions that are loaded and runs the tests that
-executed the function before, those of the mirrored folder and the quick ones first, up to the first failure. A change of what
-runs with an import is tested by a new process instead. Which test executes which function takes a run of the whole fast suite to find
-out, so it is kept in a file (`--map`, by default in the temporary directory): tests that are new since then are added, and after large
-changes it is better removed. A test that takes much longer
-than before counts as failed. `--seconds` bounds the processor time for each change: a change that no test has noticed until then
+executed the function before, those of the mirrored folder and the quick ones first, up to the first failure. A change of a
+constant is put in place likewise; any other change of what runs with an import is tested by new processes.
+
+Which test executes which function takes a run of the whole fast suite to find out, so it is kept in a file (`--map`, by default in
+the temporary directory): tests that are new since then are added, and after large changes it is better removed. A test that takes much
+longer than before counts as failed. `--seconds` bounds the processor time for each change: a change that no test has noticed until then
 survives, and is marked "not all tests ran". Needs Python 3.11.
 """
 
@@ -26,6 +27,7 @@ import functools
 import gc
 import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -36,11 +38,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from mutant_sites import Mutant, drawn
+from mutant_sites import CHANGES, Mutant, drawn
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = (".git", ".venv", "site", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", "node_modules")
@@ -54,7 +56,7 @@ MARK = time.time_ns()
 def main() -> int:
     """Draw, run, print."""
     asked = arguments()
-    mutants = drawn(ROOT, asked.under, asked.count, asked.seed)
+    mutants = drawn(ROOT, asked.under, asked.count, asked.seed, asked.kind)
     with tempfile.TemporaryDirectory(prefix="cfglint-mutants-") as folder:
         place = Path(folder) / "checkout"
         copied(place)
@@ -78,6 +80,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=60, help="number of changes (default: 60)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default: 0)")
     parser.add_argument("--under", default="cfglint", metavar="FOLDER", help="folder or module to change (default: cfglint)")
+    parser.add_argument(
+        "--kind", choices=sorted(CHANGES), default="", help="draw this kind of change only; `release` moves bounds of releases"
+    )
     parser.add_argument("--seconds", type=float, default=120, help="processor time for each change (default: 120)")
     parser.add_argument("--map", metavar="FILE", default=MAP, help=f"file that keeps which test executes which function (default: {MAP})")
     parser.add_argument("--json", metavar="FILE", help="write all changes and their outcome")
@@ -125,7 +130,7 @@ class Server:
         known: dict[str, Any] = {}
         if os.path.exists(self.asked.map):
             known = json.loads(Path(self.asked.map).read_text(encoding="utf-8"))
-        missing = [item for name, item in items.items() if name not in known or not known[name]["passed"]]
+        missing = [item for name, item in items.items() if name not in known]
         if missing:
             print(f"finding out what {len(missing)} tests execute", flush=True)
             known.update(forked(lambda: traced(missing, self.place), 7200) or {})
@@ -141,15 +146,14 @@ class Server:
         path = self.place / mutant.path
         rewrite(path, mutant.after)
         try:
-            if mutant.function:
-                names = self.ordered(mutant, self.of_function(mutant))
-                limit = self.asked.seconds
-                found = forked(lambda: attempted(mutant, path, [items[name] for name in names], self.seconds, limit), 4 * limit)
-                if found is None:
-                    return {"caught": True, "test": "", "said": "a test ended the process, or took much longer than before"}
-                if not found.get("differs_at_import"):
-                    return {"tests": len(names), **found}
-            return self.with_new_process(self.ordered(mutant, self.of_module(mutant)))
+            names = self.ordered(mutant, self.of_function(mutant) if mutant.function else self.of_module(mutant))
+            limit = self.asked.seconds
+            found = forked(lambda: attempted(mutant, path, [items[name] for name in names], self.seconds, limit), 4 * limit)
+            if found is None:
+                return {"caught": True, "test": "", "said": "a test ended the process, or took much longer than before"}
+            if not found["in_place"]:
+                return self.with_new_process(self.ordered(mutant, self.of_module(mutant)))
+            return {"tests": len(names), **found}
         finally:
             rewrite(path, mutant.before)
 
@@ -312,8 +316,10 @@ def outermost(code: CodeType, place: Path) -> str:
 
 def attempted(mutant: Mutant, path: Path, items: list[pytest.Item], seconds: dict[str, float], limit: float) -> dict[str, Any]:
     """The first failure of these tests with the mutant in place."""
-    if not put_in_place(mutant, path):
-        return {"differs_at_import": True}
+    module = next((each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == str(path)), None)
+    # A module that is not loaded yet is imported as it is on the disk.
+    if module and not (put_in_place(mutant, path) if mutant.function else values_put_in_place(mutant, module)):
+        return {"in_place": False}
     forget()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     started = time.process_time()
@@ -321,10 +327,10 @@ def attempted(mutant: Mutant, path: Path, items: list[pytest.Item], seconds: dic
         signal.setitimer(signal.ITIMER_PROF, GRACE + 10 * seconds[item.nodeid])  # ends the process
         failure = run(item, following)
         if failure:
-            return {"caught": True, "test": item.nodeid, "said": failure.longreprtext[-4000:]}
+            return {"in_place": True, "caught": True, "test": item.nodeid, "said": failure.longreprtext[-4000:]}
         if time.process_time() - started > limit:
-            return {"caught": False, "complete": item is items[-1]}
-    return {"caught": False, "complete": True}
+            return {"in_place": True, "caught": False, "complete": item is items[-1]}
+    return {"in_place": True, "caught": False, "complete": True}
 
 
 def put_in_place(mutant: Mutant, path: Path) -> bool:
@@ -351,6 +357,36 @@ def differing(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType
         if one != other:
             yield one, other
             yield from differing(one, other)
+
+
+def values_put_in_place(mutant: Mutant, module: ModuleType) -> bool:
+    """Replace the loaded constants of a module that a change of what runs with its import changes; whether there are some."""
+    changed = differing_values(executed(mutant.before, module), executed(mutant.after, module))
+    for name, (former, value) in changed.items():
+        for each in list(sys.modules.values()):
+            if str(getattr(each, "__name__", "")).startswith("cfglint") and shown(getattr(each, name, None)) == former:
+                setattr(each, name, value)
+    return bool(changed)
+
+
+def executed(text: str, module: ModuleType) -> dict[str, Any]:
+    """The constants of a module whose source is executed anew; empty if that is not possible."""
+    names: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__, "__package__": module.__package__}
+    try:
+        exec(compile(text, str(module.__file__), "exec", dont_inherit=True), names)
+    except Exception:
+        return {}
+    return {name: value for name, value in names.items() if name.isupper()}
+
+
+def differing_values(old: dict[str, Any], new: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+    """Of each constant that is not the same: how it was shown, and the new value."""
+    return {name: (shown(old[name]), value) for name, value in new.items() if name in old and shown(old[name]) != shown(value)}
+
+
+def shown(value: object) -> str:
+    """A value without what differs from one process to the next."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def forget() -> None:

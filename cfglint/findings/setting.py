@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
 from cfglint.source.record import Record
+from cfglint.source.sections import in_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ class Setting(Record):
             flags = self.document.flags
             name = next((str(step) for step in self.path if str(step) in flags), str(self.path[-1]) if self.path else "")
             return flags.get(name, f"--{name}" if name and not self.document.assignments else name)
-        from cfglint.source.sections import in_file
-
         return pointer(in_file(self.document, self.path))
 
     @property

@@ -314,11 +314,16 @@ class Config:
         return self.owner.get(key, self.documents[0])
 
 
+_places: dict[str, tuple[Any, str]] = {}  # `folder.module.name` -> the module, the name
+
+
 def imported(place: str) -> Any:
     """The function or table `folder.module.name` of a framework, whose module is imported for it."""
-    module, _, name = place.rpartition(".")
-    module = f"cfglint.frameworks.{module}"
-    return getattr(modules.get(module) or __import__(module, fromlist=[name]), name)
+    if place not in _places:
+        module, _, name = place.rpartition(".")
+        module = f"cfglint.frameworks.{module}"
+        _places[place] = modules.get(module) or __import__(module, fromlist=[name]), name
+    return getattr(*_places[place])
 
 
 class Framework:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
+from cfglint.frameworks.known_names import closest
 from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import HOSTFILE, Argument, LaunchLine, LineProblem, NamedFile
+from cfglint.frameworks.launch_line import HOSTFILE, Argument, LaunchLine, LineProblem, NamedFile, Option
 from cfglint.launch.command import readable
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import VISIBLE
@@ -16,6 +17,24 @@ from cfglint.source.shell.command import SHOWN, is_placeholder
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import names
 
+# Names of launchers, and names that people expect, for the same option: processes of a node (of accelerate: of all), nodes, ...
+SAME = (
+    (
+        "nproc_per_node",
+        "num_gpus",
+        "num_processes",
+        "num_proc_per_node",
+        "num_gpus_per_node",
+        "gpus_per_node",
+        "num_procs",
+        "n_gpus",
+        "gpus",
+    ),
+    ("nnodes", "num_nodes", "num_machines"),
+    ("node_rank", "machine_rank"),
+    ("master_addr", "main_process_ip"),
+    ("master_port", "main_process_port", "main_port"),
+)
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
@@ -45,10 +64,51 @@ def visible_devices(line: LaunchLine) -> None:
         line.report("LCH006", "warning", value, VISIBLE, message, remedy=remedy)
 
 
+def unknown_options(line: LaunchLine) -> None:
+    """Report options before the program that the launcher's parser does not have, unless they may be the program's.
+
+    In a page they may be placeholders.
+    """
+    options, launcher = line.options, launcher_of(line)
+    if options.open:
+        return
+    for option in (*options.given.values(), *([options.missing] if options.missing is not None else [])):
+        flag = option.word.string.partition("=")[0]
+        name = flag.removeprefix("--")
+        if flag == name or not is_name(name) or launcher.has_option(name):
+            continue
+        line.problems.append(
+            LineProblem(
+                "LCH022",
+                "warning" if is_page(line) else "error",
+                option.word[: len(flag)],
+                flag,
+                f"`{flag}` is not an option of the launcher {line.launcher}",
+                f"error: unrecognized arguments: {option.word.string if option.word.known else flag}",
+                remedy_of_option(line, option, flag),
+                of_launcher=True,
+            )
+        )
+
+
+def is_name(text: str) -> bool:
+    """Whether a string is the complete name of an option, without placeholders and unknown parts."""
+    return text.replace("-", "").replace("_", "").isalnum() and text.isascii()
+
+
+def remedy_of_option(line: LaunchLine, option: Option, flag: str) -> str:
+    """The remedy for an unknown option: the launcher's own for the same, one with a similar name, or the place after the program."""
+    launcher = launcher_of(line)
+    same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
+    name = next(same, None) or closest(option.name, launcher.own_options)
+    value = f" {option.value.string}" if option.value is not None and option.value.known else ""
+    return f"write `--{name}{value}`" if name else f"remove `{flag}`, or put it after the program if it is an option of it"
+
+
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
     """Report options without the value that they need."""
-    if line.options.missing is not None:
-        option = line.options.missing
+    option = line.options.missing
+    if option is not None and launcher_of(line).has_option(option.word.string.removeprefix("--")):
         raised = f"error: argument --{option.name}: expected one argument"
         message = f"`--{option.name}` has no value: the next word is an option"
         line.refuse("LCH013", option.word, f"--{option.name}", message, raised, remedy=f"write the value after `--{option.name}`")

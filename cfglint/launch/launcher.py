@@ -75,6 +75,10 @@ class Launcher:
     def check(self, line: LaunchLine) -> None:
         """Report what the launcher refuses or ignores on a line."""
 
+    def has_option(self, name: str) -> bool:
+        """Whether its parser accepts an option before the program, `--name`, in any release; true if its options are not modelled."""
+        return True
+
     def naming_words(self, words: list[Text]) -> list[Text]:
         """Those of the words after the command that may name files."""
         return words

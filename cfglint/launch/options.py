@@ -40,6 +40,14 @@ def read_options(words: list[Text], flags: Collection[str], short: dict[str, str
     return found
 
 
+def complete(options: Options, names: Collection[str]) -> None:
+    """Give options the full names: argparse accepts a beginning that only one of `names` has."""
+    for name in [each for each in options.given if each not in names]:
+        full = [each for each in names if each.startswith(name)]
+        if len(full) == 1:
+            options.given[full[0]] = options.given.pop(name)
+
+
 def is_option(word: Text) -> bool:
     """Whether argparse treats a word as an option: it begins with a dash and is not a negative number."""
     text = word.string

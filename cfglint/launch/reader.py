@@ -245,6 +245,7 @@ class Reader:
         continuations.lost_arguments(line)
         continuations.joined_words(line, arguments)
         findings.behind_program(line, arguments)
+        findings.unknown_options(line)
         findings.visible_devices(line)
         findings.unusable_counts(line)
         launcher.check(line)

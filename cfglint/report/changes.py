@@ -66,8 +66,10 @@ def annotation(file: str, line: str, title: str, lines: Iterable[str]) -> str:
     return f"::notice file={escape_property(shown(file))},line={line},title={escape_property(shown(title))}::{escape(text)}\n"
 
 
-def nothing(comparisons: Sequence[Comparison]) -> str:
-    """The headline for runs without an effective change."""
+def nothing(comparisons: Sequence[Comparison], left_out: bool) -> str:
+    """The headline for runs without an effective change; `left_out`: something changed that is not compared."""
+    if left_out and not comparisons:
+        return NO_RUN
     return NOTHING_COMPARED if any(each.code_changed for each in comparisons) else NOTHING
 
 
@@ -113,7 +115,7 @@ def as_text(comparisons: list[Comparison], colour: bool, width: int | None = Non
     blocks = [release_block(each, width) for each in groups]
     blocks += [block(group[0], width, group) for group in alike(others)]
     if not blocks and not any(each.is_release for each in unused):
-        blocks = [[("", f"{nothing(comparisons) if comparisons or not unused else NO_RUN}\n")]]
+        blocks = [[("", f"{nothing(comparisons, bool(unused))}\n")]]
     blocks += [[("", line("", each, width)) for each in lines_of(unused)]] if unused else []
     parts = [part for number, each in enumerate(blocks) for part in ([[("", "\n")]] if number else []) + [each]]
     return paint(parts) if colour else plain(parts)

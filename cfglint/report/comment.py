@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Outcome
-from cfglint.report.changes import NO_RUN, alike, block, nothing, release_block, title, urgency
+from cfglint.report.changes import alike, block, nothing, release_block, title, urgency
 from cfglint.report.markdown import (
     LIMIT,
     MARK,
@@ -63,7 +63,7 @@ def headline(comparisons: list[Comparison], altered: list[Comparison], left_out:
     """The number of changed runs, and what is new in them; `left_out`: something changed that is not compared."""
     runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
     if not altered:
-        return f"{nothing(comparisons)} in {runs}" if comparisons or not left_out else NO_RUN
+        return nothing(comparisons, left_out) + (f" in {runs}" if comparisons or not left_out else "")
     new = severity_counts([found for each in altered for found in each.new])
     changed = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
     return f"{changed}, new: {new}" if new else changed

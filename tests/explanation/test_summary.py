@@ -8,6 +8,7 @@ from cfglint.cli import main
 from cfglint.explanation.summary import RunSummary, origin, table
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.summary import MOST_MARKS, Summary
 from cfglint.run.discovery import Discovery
 
 TRAINER = """\
@@ -24,6 +25,15 @@ DEEPSPEED = """\
 {"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
  "zero_optimization": {"stage": 2}}
 """
+
+
+def test_a_diagram_has_all_steps_of_a_kind_or_none():
+    marked = {}
+    for count in (MOST_MARKS - 1, MOST_MARKS, MOST_MARKS + 1, MOST_MARKS + 2):
+        summary = Summary("transformers 5.23.0", marks={})
+        summary.mark("evaluations", iter(range(count)))
+        marked[count] = len(summary.marks.get("evaluations", ()))
+    assert marked == {MOST_MARKS - 1: MOST_MARKS - 1, MOST_MARKS: MOST_MARKS, MOST_MARKS + 1: 0, MOST_MARKS + 2: 0}
 
 
 @pytest.fixture

@@ -161,6 +161,48 @@ def test_axolotl_fields_of_another_release(tmp_path):
     assert not FRAMEWORK.learn((99, 2, 0), str(tmp_path / "axolotl" / "utils"), lambda path: True)
 
 
+ANNOTATIONS = {  # as pydantic reads them: a name or annotation without a rule takes anything
+    "StrictStr": ("strict", "str"),
+    "StrictBool": ("strict", "bool"),
+    "StrictInt": ("strict", "int"),
+    "PositiveInt": ("bounded", "int", {"exclusiveMinimum": 0}),
+    "NonNegativeInt": ("bounded", "int", {"minimum": 0}),
+    "PositiveFloat": ("bounded", "float", {"exclusiveMinimum": 0}),
+    "Annotated[int, Field(ge=1)]": ("bounded", "int", {"minimum": 1}),
+    "Annotated[float, Field(gt=0, le=2)]": ("bounded", "float", {"exclusiveMinimum": 0, "maximum": 2}),
+    "Annotated[float, Field(lt=2)]": ("bounded", "float", {"exclusiveMaximum": 2}),
+    "Annotated[list[str], MinLen(1)]": ("list", "str"),
+    "str | None": ("|", "str", "None"),
+    "Optional[int]": ("|", "int", "None"),
+    "Union[int, str]": ("|", "int", "str"),
+    "Literal['a', 'b']": ("literal", "a", "b"),
+    "list[int]": ("list", "int"),
+    "dict[str, int]": ("dict", "str", "int"),
+    "tuple[int, str]": ("tuple", "int", "str"),
+    "Resampling": ("enum", "Resampling", 0, 1, 2, 3, 4, 5),
+    "OptimizerNames | str": ("|", ("enum", "OptimizerNames"), "str"),
+    "conint(ge=1)": "Any",
+    "datetime": "Any",
+    **{name: name for name in ("int", "float", "bool", "str", "dict", "list", "tuple", "None", "Any")},
+}
+
+
+def test_axolotl_annotations_of_another_release(tmp_path):
+    from cfglint.frameworks.axolotl import FRAMEWORK
+    from cfglint.frameworks.axolotl.releases import top
+    from cfglint.frameworks.history import TYPE
+
+    schemas = tmp_path / "axolotl" / "utils" / "schemas"
+    schemas.mkdir(parents=True)
+    (tmp_path / "axolotl" / "integrations").mkdir()
+    (tmp_path / "axolotl" / "__init__.py").touch()
+    lines = [f"    field_{number}: {annotation} = None\n" for number, annotation in enumerate(ANNOTATIONS)]
+    (schemas / "config.py").write_text(f"class AxolotlInputConfig(BaseModel):\n{''.join(lines)}")
+    assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
+    read = [row[TYPE] for row in top((99, 1, 0)).values()]
+    assert dict(zip(ANNOTATIONS, read, strict=True)) == ANNOTATIONS
+
+
 def test_llamafactory_fields_of_another_release(tmp_path):
     """A base class that is not in the package is left out."""
     from cfglint.frameworks.llamafactory import FRAMEWORK

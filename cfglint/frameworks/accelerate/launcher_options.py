@@ -9,10 +9,10 @@ from __future__ import annotations
 from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.source.shell.tables import names
 
-FLAGS = names(  # options without a value, `ipex` and `use_xpu` of older releases among them
+FLAGS = names(  # options without a value, `ipex`, `use_tp` and `use_xpu` of older releases among them
     "cpu debug downcast_bf16 dynamo_use_dynamic dynamo_use_fullgraph dynamo_use_regional_compilation enable_cpu_affinity "
     "fp8_use_autocast_during_eval help module multi_gpu no_python no_tpu_cluster quiet same_network tpu tpu_cluster "
-    "tpu_use_sudo use_xpu ipex use_deepspeed use_fsdp use_megatron_lm use_parallelism_config"
+    "tpu_use_sudo use_xpu ipex use_tp use_deepspeed use_fsdp use_megatron_lm use_parallelism_config"
 )
 VALUES = names(  # options with a value
     "aws_access_key_id aws_secret_access_key config_file deepspeed_config_file deepspeed_exclusion_filter "
@@ -38,7 +38,7 @@ VALUES = names(  # options with a value
     "parallelism_config_cp_size parallelism_config_dp_replicate_size parallelism_config_dp_shard_size "
     "parallelism_config_sp_attn_implementation parallelism_config_sp_backend parallelism_config_sp_seq_length "
     "parallelism_config_sp_seq_length_is_variable parallelism_config_sp_size parallelism_config_tp_size rdzv_backend "
-    "rdzv_conf role tee vm zero3_init_flag zero3_save_16bit_model zero_stage"
+    "rdzv_conf role tee tp_size vm zero3_init_flag zero3_save_16bit_model zero_stage"
 )
 INTEGERS = names(
     "fp8_amax_history_len fp8_interval fp8_margin fsdp_min_num_params machine_rank main_process_port max_restarts "

@@ -290,9 +290,10 @@ class HfDeepSpeedConfig:
     def _stage_and_offload(self) -> None:
         stage = self.value("zero_optimization.stage", -1)
         if stage in (2, 3):
-            # A set, as in transformers: an unhashable device raises.
-            devices = {self.value("zero_optimization.offload_optimizer.device"), self.value("zero_optimization.offload_param.device")}
-            devices.discard(None)
+            devices = [self.value(f"zero_optimization.{section}.device") for section in OFFLOADS]
+            for section, device in zip(OFFLOADS, devices, strict=True):
+                self._at = f"zero_optimization.{section}.device"
+                hash(device)  # transformers makes a set of both, which an unhashable device cannot be in
 
     def _arguments(self) -> None:
         """Fill and compare the values of `TrainingArguments`: `trainer_config_process`."""
@@ -502,6 +503,7 @@ class HfDeepSpeedConfig:
 
 
 MOST_REPEATED = 10_000
+OFFLOADS = ("offload_optimizer", "offload_param")
 SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
 
 

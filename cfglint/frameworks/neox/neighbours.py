@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import CERTAIN
+from cfglint.frameworks.base import CERTAIN, FORK_KEYS
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox.fields import known
 from cfglint.source import files
@@ -19,15 +19,17 @@ _unknown: dict[str, set[str]] = {}
 
 
 def unknown_in_folder(path: str) -> set[str]:
-    """The keys, in any GPT-NeoX config of a file's folder, that are no fields of NeoXArgs."""
+    """The keys, in any GPT-NeoX config of a file's folder, that are no fields of NeoXArgs; with enough for a fork not all of them."""
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in _unknown:
         try:
             names = sorted(name for name in os.listdir(folder) if name.endswith(ENDS))
         except OSError:
             names = []
-        paths = (os.path.join(folder, name) for name in names[:MOST])
-        _unknown[folder] = {key for each in paths if not os.path.islink(each) for key in keys_of(each) if not known(key)}
+        found = _unknown[folder] = set()
+        for each in (os.path.join(folder, name) for name in names[:MOST]):
+            if len(found) < FORK_KEYS and not os.path.islink(each):
+                found.update(key for key in keys_of(each) if not known(key))
     return _unknown[folder]
 
 

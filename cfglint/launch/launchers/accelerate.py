@@ -7,7 +7,7 @@ Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_c
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.accelerate.launcher_options import FLAGS
+from cfglint.frameworks.accelerate.launcher_options import FLAGS, is_option
 from cfglint.frameworks.launch_line import LaunchLine, NamedFile, Option
 from cfglint.launch.launcher import Launcher, Size, integer, not_an_integer
 from cfglint.launch.machine import Machine, number, visible
@@ -213,6 +213,10 @@ class AccelerateLauncher(OfAccelerate):
         line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
         resolve(line, around)
         return True
+
+    def has_option(self, name: str) -> bool:
+        """Whether its parser accepts an option; it accepts no abbreviations."""
+        return is_option(name.replace("-", "_"))
 
     def check(self, line: LaunchLine) -> None:
         """Report `--multi_gpu` with fewer than 2 processes on a line without a file."""

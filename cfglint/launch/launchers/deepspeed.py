@@ -8,19 +8,21 @@ from __future__ import annotations
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.launcher import Launcher, Size, SizePlace, device_list, not_an_integer
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
-from cfglint.launch.options import read_options
+from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.tables import names
 
-FLAGS = frozenset(
-    (
-        "help", "module", "no_python", "no_local_rank", "no_ssh", "no_ssh_check", "force_multi", "save_pid", "elastic_training",
-        "bind_cores_to_rank", "log_level_local",
-    )
-)  # fmt: skip
+FLAGS = names(
+    "help module no_python no_local_rank no_ssh no_ssh_check force_multi save_pid elastic_training bind_cores_to_rank log_level_local quiet"
+)
+OPTIONS = FLAGS | names(  # of deepspeed 0.9.0 to 0.19.8
+    "autotuning bind_core_list enable_each_rank_log exclude hostfile include launcher launcher_args log_level master_addr master_port "
+    "max_elastic_nodes min_elastic_nodes node_rank num_accelerators num_gpus num_nodes ssh_port venv_script"
+)
 RANK = ("--local_rank", "no_local_rank", "pass `--no_local_rank` to the launcher")
-SHORT = {"-H": "hostfile", "-i": "include", "-e": "exclude", "-h": "help"}
+SHORT = {"-H": "hostfile", "-i": "include", "-e": "exclude", "-h": "help", "-q": "quiet"}
 
 
 def hosts_of(line: LaunchLine, around: Surroundings) -> dict[str, int] | None:
@@ -187,6 +189,7 @@ class DeepSpeedLauncher(Launcher):
         """Parse sizes and program."""
         machine = around.machine
         options = read_options(words, FLAGS, SHORT)
+        complete(options, OPTIONS)
         line.options = options
         if "num_accelerators" in options.given:
             options.given["num_gpus"] = options.given["num_accelerators"]
@@ -207,6 +210,10 @@ class DeepSpeedLauncher(Launcher):
         else:
             sizes_of_one_node(line, machine)
         return True
+
+    def has_option(self, name: str) -> bool:
+        """Whether its parser accepts an option, in full or abbreviated; names with dashes are unknown to it."""
+        return any(each.startswith(name) for each in OPTIONS)
 
     def check(self, line: LaunchLine) -> None:
         """Report numbers of nodes that the launcher refuses or cannot reach."""

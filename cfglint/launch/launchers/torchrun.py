@@ -8,14 +8,19 @@ from __future__ import annotations
 from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import Launcher, Size, integer
 from cfglint.launch.machine import Machine, number, visible
-from cfglint.launch.options import read_options
+from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.tables import names
 
 FLAGS = frozenset(("help", "standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env"))
+OPTIONS = FLAGS | names(  # of torch 1.8 to 2.14
+    "duplicate_stderr_filters duplicate_stdout_filters event_log_handler local_addr local_ranks_filter log_dir log_line_prefix_template "
+    "logdir logs_specs master_addr master_port max_restarts monitor_interval nnodes node_rank nproc_per_node numa_binding "
+    "print_completion rdzv_backend rdzv_conf rdzv_endpoint rdzv_id redirects role shutdown_timeout signals_to_handle start_method tee"
+)
 SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}
 COUNTED = ("gpu", "auto", "cpu", "xpu")
-NAMES = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port", "rdzv_endpoint", "rdzv_backend", "rdzv_id", "standalone")
 RANK = ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher")
 
 
@@ -67,10 +72,7 @@ class Torchrun(Launcher):
         machine = around.machine
         options = read_options(words, FLAGS, SHORT)
         line.options = options
-        for name in list(options.given):  # argparse accepts a unique prefix of a name
-            full = [each for each in NAMES if each.startswith(name)]
-            if name not in NAMES and len(full) == 1 and len(name) > 3:
-                options.given[full[0]] = options.given.pop(name)
+        complete(options, OPTIONS)
         line.module = "module" in options
         rest = options.rest
         if "no_python" in options and rest and rest[0].string.rpartition("/")[2].startswith("python"):
@@ -88,6 +90,10 @@ class Torchrun(Launcher):
                 line.unsure("gpus_per_node", options.open)
         line.sized(each, node_count(line, nodes, machine, options.open))
         return True
+
+    def has_option(self, name: str) -> bool:
+        """Whether its parser accepts an option, in full or abbreviated, with underscores or dashes."""
+        return any(each.startswith(name.replace("-", "_")) for each in OPTIONS)
 
     def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
         """The variable that `--nproc_per_node` overrides."""

@@ -354,6 +354,8 @@ class Expressions:
             return None
         if isinstance(operation, ast.In):
             return self._contained(left, right)
+        if isinstance(operation, ast.Is) and isinstance(left.data, PLAIN) and type(left.data) is not type(right.data):
+            return False  # `1 is True`
         if isinstance(operation, (ast.Eq, ast.Is)):
             return self._equal(left, right)
         test = ORDERED.get(type(operation))

@@ -139,7 +139,7 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         found = range(*numbers) if fits else None
         return wrapped(list(found)) if found is not None and len(found) <= 100 else unknown()
     if name in ("zip", "enumerate"):
-        return paired(run, name, given)
+        return paired(run, name, given, named)
     if name == "isinstance":
         return of_type(given)
     if name in ("getattr", "hasattr", "setattr", "delattr"):
@@ -253,13 +253,16 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     return computed(Value(sum(numbers) if name == "sum" else max(numbers) if name == "max" else min(numbers)), *items)
 
 
-def paired(run: Interpreter, name: str, given: Given) -> Value:
+def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """`zip` and `enumerate` of known values."""
     lists = [run.iterated(each) for each in (given if name == "zip" else given[:1])]
     if any(each is None for each in lists) or not lists:
         return unknown()
     if name == "enumerate":
-        lists = [[Value(place) for place in range(len(lists[0] or ()))], *lists]
+        start = named.get("start", given[1] if len(given) > 1 else Value(0)).data
+        if type(start) is not int:
+            return unknown_from(given)
+        lists = [[Value(start + place) for place in range(len(lists[0] or ()))], *lists]
     return Value(Sequence([Value(Sequence(each, "tuple")) for each in zip(*(each or () for each in lists), strict=False)]))
 
 

@@ -235,10 +235,11 @@ def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), n
         findings,
         [each.anchor for each in altered],
         command="review",
-        headline=release_headline(groups) or changes_headline(comparisons, altered),
+        headline=release_headline(groups) or changes_headline(comparisons, altered, bool(unused)),
         status=changes_status(altered, groups, unused),
         lead=f"{pictures.many(len(comparisons), 'run')} compared{f', {note}' if note else ''}.",
         changes=altered,
+        compared=bool(comparisons),
         releases=[views.ReleaseView(signs(", ".join(each.titles)), list(each.lines)) for each in groups],
         unused=lines_of(unused),
     )
@@ -270,10 +271,10 @@ def release_headline(groups: list[ReleaseGroup]) -> str:
     return f"{', '.join(affected.texts)}: {affected.headline}"
 
 
-def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeView]) -> str:
-    """The headline with the most important change."""
+def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeView], left_out: bool) -> str:
+    """The headline with the most important change; `left_out`: something changed that is not compared."""
     if not altered:
-        return sentence(nothing(comparisons)).rstrip(".")
+        return sentence(nothing(comparisons, left_out)).rstrip(".")
     stopping = broken(altered)
     stopped = sum(each.runs for each in stopping)
     only = altered[0].after if len(comparisons) == 1 else None
@@ -350,4 +351,4 @@ def notebook_changes(comparisons: list[Comparison]) -> str:
     altered = [change([each], f"run-{number}") for number, each in enumerate(comparisons, 1)]
     sentences = [f"{head}{rest}" for each in altered for head, rest in each.sentences]
     sides = [side for each in altered for side in (each.before, each.after) if side]
-    return fragment(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)
+    return fragment(headline=changes_headline(comparisons, altered, False), lead="; ".join(sentences), runs=sides, chart=None)

@@ -114,3 +114,18 @@ def test_plans_of_several_gpu_counts(project, capsys):
         (16, 5, 16),
     ]
     assert {each["chosen"]["global_batch"] for each in plans} == {512}
+
+
+@each_case(
+    ("gpus", "batch", "counts"),
+    [
+        ("7", "256", "works on 4, 8 GPUs"),  # an even part of a node, and a whole one
+        ("24", "100", "works on 4 GPUs"),
+        ("6", "500", "nearest 498 and 504; works on 4 GPUs"),
+    ],
+)
+def test_the_gpu_counts_that_would_do_are_told(project, capsys, gpus, batch, counts):
+    (project / "run.sh").write_text(LINE)
+    main(["plan", "run.sh", "--gpus", gpus, "--global-batch", batch, "--target", "verl==0.9.1"])
+    printed = capsys.readouterr()
+    assert counts in printed.out + printed.err

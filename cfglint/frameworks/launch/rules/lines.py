@@ -421,3 +421,29 @@ def launch_file_outside_project(config: LaunchConfig) -> Iterator[Finding]:
     name any file of the machine. The same holds for scripts that a script sources or calls: what they set is unknown.
     """
     return problems(config, "LCH021")
+
+
+@load_error(
+    "LCH022",
+    source="torch 2.13.0 distributed/run.py (get_args_parser), deepspeed 0.19.8 launcher/runner.py (parse_args), accelerate 1.15.0 "
+    "commands/launch.py (launch_command_parser)",
+    about=LAUNCH,
+    bad=(
+        f"torchrun --num_gpus 8 train.py {TRAINER}\n",
+        f"deepspeed --nproc_per_node=8 train.py --deepspeed ds.json {TRAINER}\n",
+        f"accelerate launch --num_procesess 8 train.py {TRAINER}\n",
+        f"accelerate launch --wandb --num_processes 8 train.py {TRAINER}\n",
+        {"README.md": f"```sh\ntorchrun --num_gpus 8 train.py {TRAINER}\n```\n"},
+    ),
+    good=f"torchrun --nproc_per_node 8 train.py {TRAINER}\n",
+)
+def unknown_launcher_option(config: LaunchConfig) -> Iterator[Finding]:
+    """The launcher does not have an option that the line passes to it.
+
+    Each launcher has names of its own for the same thing: torchrun counts processes with `--nproc_per_node`, deepspeed with
+    `--num_gpus`, and accelerate with `--num_processes`, which is the total of all machines. Options of the program come after it.
+
+    torchrun and deepspeed accept the beginning of a name, accelerate does not; deepspeed does not accept dashes in a name. An option that
+    any release of the launcher has is not reported. In a page, where a line may be shortened, it is a warning.
+    """
+    return problems(config, "LCH022")
