@@ -39,7 +39,24 @@ def test_a_constant_has_the_value_that_python_computes(module, expression):
     assert repr(found) == repr(expected)
 
 
-@each_case("expression", ["f()", "f", "A % 2", "A // 2", "A if B else C", "not A", "[x for x in D]", "A == 3"])
+@each_case(
+    "expression",
+    [
+        "f()",
+        "f",
+        "A % 2",
+        "A // 2",
+        "A if B else C",
+        "not A",
+        "[x for x in D]",
+        "A == 3",
+        "Names.MISSING",
+        "Names.FIRST.x",
+        "A.x",
+        "missing",
+        "missing.x",
+    ],
+)
 def test_what_is_no_constant_is_refused(module, expression):
     with pytest.raises(SourceError, match="not a constant"):
         module(expression)

@@ -74,16 +74,19 @@ _checks: dict[str | None, Check] = {}  # of the modelled release, by field
 def modelled_check(name: str) -> Check:
     """The type check of a field in the modelled release."""
     key = name if name in FIELDS else None  # which any other name is
-    if key not in _checks:
+    found = _checks.get(key)
+    if found is None:
         wanted = expected(name)
-        _checks[key] = Check(wanted, choices(name), members(name) if wanted == "union" else [])
-    return _checks[key]
+        found = _checks[key] = Check(wanted, choices(name), members(name) if wanted == "union" else [])
+    return found
 
 
 def check_of(name: str, annotation: str | None = None) -> Check:
     """The type check of a field: by its annotation in the project's own copy of GPT-NeoX, else as in the modelled release."""
+    if annotation is None:
+        return modelled_check(name)
     wanted = expected(name)
-    if annotation is None or annotation == wanted:
+    if annotation == wanted:
         return modelled_check(name)
     if annotation in PLAIN_TYPES:
         return Check(annotation, [], [])

@@ -115,6 +115,31 @@ def test_overrides_that_fit(words: list[str], path: tuple[str, ...], expected: o
     assert value == expected
 
 
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> set[tuple[Any, ...]]:
+    """The paths of the values that are no mappings."""
+    return {each for key, inner in value.items() for each in leaves(inner, (*path, key))} if isinstance(value, dict) and value else {path}
+
+
+@each_case(
+    "words",
+    [
+        *([], ["worker.actor=3"], ["worker=3"], ["worker.actor.optim=null"], ["logger=x"], ["logger.0=x"], ["~worker.actor"], ["~worker"]),
+        *(
+            ["+worker.actor.more={a: {b: 1}}"],
+            ["worker={actor: {lr: 2}}"],
+            ["engine=megatron"],
+            ["worker.actor=3", "++worker.actor={lr: 4}"],
+        ),
+    ],
+)
+def test_every_value_has_an_origin_and_nothing_else_has_one(words: list[str]) -> None:
+    found = composed(*words)
+    there = leaves(found.values)
+    assert {path for path in there if path not in found.origins and path[:1] != ("engine",)} == set()
+    inside = {path[:length] for path in there for length in range(1, len(path) + 1)}
+    assert {path for path in found.origins if path not in inside and path[:1] not in (("hydra",), ("logger",))} == set()
+
+
 def test_an_override_of_a_list_item_leaves_the_file_as_it_is() -> None:
     """The files of a release are loaded once for all runs."""
     assert composed("logger.0=wandb").values["logger"] == ["wandb"]
