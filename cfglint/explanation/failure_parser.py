@@ -28,7 +28,6 @@ STARTS = "Traceback (most recent call last)"
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LOGGING_ERROR, LAST_OF_LOGGING_ERROR = "--- Logging error ---", "Arguments: "  # a message that the logging module cannot format
 UNRAISABLE = "Exception ignored in"  # of a destructor or at exit: Python prints its traceback and goes on
-IGNORED = (UNRAISABLE, "Error in sys.excepthook", "Exception in thread")
 CONTINUED = 12  # lines of a message after its first
 LOGGED = re.compile(
     r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^\[?[EFIW]\d{3,4} |^\s*File |^\[rank"
@@ -194,7 +193,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
 
 def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
     """The class and the message of an exception that a line shows; None for other lines."""
-    if (not text[:1].isalpha() and "error: " not in text) or text.startswith(IGNORED):
+    if not text[:1].isalpha() and not text.startswith("_") and "error: " not in text:  # `_pickle.PicklingError`
         return None
     if text.startswith(VLLM_MEMORY):
         return "OutOfMemoryError", text

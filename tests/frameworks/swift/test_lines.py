@@ -253,3 +253,17 @@ def test_the_memory_of_adapters_is_estimated(tmp_path, capsys):
 def test_names_and_defaults_of_a_release(checked, release, words, found):
     codes = [code for code, severity in checked(f"{SFT} {words}", release).found if severity == "error"]
     assert codes == ([found] if found else [])
+
+
+@each_case(
+    ("line", "options", "place"),
+    [
+        (f"{FOUR} {SFT}", (), (1, 22, "--CUDA_VISIBLE_DEVICES")),
+        (f"export {FOUR}\n\n{SFT}", (), (1, 29, "--CUDA_VISIBLE_DEVICES")),  # where the variable is written, not where it is used
+        (SFT, ("--gpus", "4"), (1, 1, "")),  # without the variable, the command
+        (f"echo\n{SFT}", ("--gpus", "4"), (2, 1, "")),
+    ],
+)
+def test_a_model_on_several_gpus_is_told_where_they_are_written(line, options, place, checked):
+    [found] = [each for each in checked(line, options=options).diagnostics if each["code"] == "SWF053"]
+    assert (found["line"], found["column"], found["key"]) == place
