@@ -55,9 +55,7 @@ class Launcher:
     opens_files = False  # whether it opens the config files of the line itself, so that a missing one is an error
     refused_config = ""  # its error for such a file, if it is not that of the rule
     takes_assignments = False  # whether arguments may be written `key=value`, for OmegaConf
-    parser_of = ""  # the kind whose arguments its own parser extends
-    own_fields: Collection[str] = ()  # fields of that kind that mean something else there,
-    own_defaults: tuple[str, ...] = ()  # and those with another default
+    own_fields: Collection[str] = ()  # arguments of the Trainer that mean something else there
     unmodelled = ""  # the name of its framework, whose programs and configs are not modelled
     has_own_parser = False  # whether it parses the arguments itself, and no program does
     own_options: Collection[str] = ()  # options that it needs before the program

@@ -49,12 +49,6 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if len(names) >= 2 and names - COMMON_NAMES and not own_parser and not launcher.has_own_parser:
         take_trainer_arguments(launch, line, command, names)
         return
-    if launcher.parser_of and len(names) >= 2:
-        launch.consumer, launch.is_main, launch.guessed = launcher.parser_of, True, True
-        for key in launcher.own_fields:
-            command.leave_out(key)
-        open_defaults(command, launcher.name, (*LENGTH, *launcher.own_defaults))
-        return
     launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), "")
     if not launch.consumer or (launch.parser is None and names_unread_file(line)):
         launch.consumer = fed or LAUNCH
@@ -72,7 +66,7 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
     leave_out_flag(command)
     launch.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
     if launch.guessed and "per_device_train_batch_size" not in command.words:
-        open_defaults(command, "the program")
+        open_defaults(command)
 
 
 def leave_out_flag(command: CommandDocument) -> None:
@@ -94,11 +88,11 @@ def has_trainers_own(command: CommandDocument) -> bool:
     return "per_device_train_batch_size" in command.words and len(given) > 1
 
 
-def open_defaults(command: CommandDocument, owner: str, keys: tuple[str, ...] = LENGTH) -> None:
-    """Mark fields as unknown if a line does not set them, because the defaults are another parser's; batch and length by default."""
-    for key in keys:
+def open_defaults(command: CommandDocument) -> None:
+    """Mark the batch and the length as unknown if a line does not set them, because the defaults are another parser's."""
+    for key in LENGTH:
         if key not in command.words:
-            command.leave_open(key, f"the default of {owner}")
+            command.leave_open(key, "the default of the program")
 
 
 def consumer_among(kinds: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.execution import COMPARED, CONTINUE, UNDECIDED, Execution, Leave
-from cfglint.source.shell.expansion import Unknowable
+from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.script import part_of
 
@@ -65,19 +65,25 @@ def counting_loop(shell: Execution, node: Any) -> bool | None:
     try:
         if first < 0 or second == first:
             raise NotArithmetic
-        expander.number(start, first)
+        evaluated(expander, start, first)
         for _ in range(MOST_ROUNDS):
-            if expander.number(first + 1, second) == 0:
+            if evaluated(expander, first + 1, second) == 0:
                 break
             if not goes_on(shell, shell.block, body):
                 return None
             expander = shell.expander()
-            expander.number(second + 1, end)
+            evaluated(expander, second + 1, end)
         else:
             shell.perhaps(goes_on, shell, shell.block, body)
     except (Unknowable, NotArithmetic):
+        expander.forget(text[second + 1 : end])  # so many rounds as nobody knows
         shell.perhaps(goes_on, shell, shell.block, body)
     return None
+
+
+def evaluated(expander: Expander, start: int, end: int) -> int:
+    """The value of a part of `for ((...))`; one that is left out is true."""
+    return expander.number(start, end) if expander.script.text[start:end].strip() else 1
 
 
 def while_loop(shell: Execution, node: Any) -> bool | None:

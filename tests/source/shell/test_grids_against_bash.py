@@ -327,6 +327,13 @@ def followed() -> Iterable[str]:
         yield f"N=1; yes() {{ return 0; }}; no() {{ return 1; }}; if {test}; then t=1; elif {third}; then t=2; else t=3; fi; run $t"
 
 
+def counted() -> Iterable[str]:
+    """`for ((...))` with parts that are left out."""
+    for first, second, third in product(("", "i = 1", "i = 0, j = 4"), ("", "i < 3", "i < j", "i <= 0"), ("", "i++", "i += 2", "i++, j--")):
+        body = "[ $i -gt 4 ] && break; t+=$i" + ("; ((i++))" if not third else "")
+        yield f't=; i=0; j=2; for (({first}; {second}; {third})); do {body}; done; run "$t" $i $j'
+
+
 SAMPLES = {
     expansions: 2_000,
     parameters: 600,
@@ -338,6 +345,7 @@ SAMPLES = {
     matched: 200,
     braces: 150,
     loops: 120,
+    counted: 100,
     tools: 200,
     reads: 200,
     declarations: 300,

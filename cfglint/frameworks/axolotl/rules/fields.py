@@ -188,9 +188,10 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
 
 def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
     """The written keys that no model has, each with a suggestion."""
-    refused = [path for refusal in config.validation.refusals for path in refusal.paths]
+    dropped = config.validation.dropped
+    refused = {path for refusal in config.validation.refusals for path in refusal.paths} if dropped else ()
     found: list[Setting] = []
-    for path in config.validation.dropped:
+    for path in dropped:
         key = path[-1]
         if tuple(map(str, path)) in refused:
             continue
