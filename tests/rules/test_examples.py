@@ -36,7 +36,7 @@ from examples import by_family, findings_of, purposes, run_of
 from records import check_folder
 
 RULES = every_rule()
-PLACE = re.compile(r"[^\s(]+\.(yaml|yml|json|sh|py):\d+")
+PLACE = re.compile(r"[^\s(]+\.(yaml|yml|json|md|sh|py):\d+")
 NUMBER = re.compile(r"\d[\d.,]*(e[+-]?\d+)?")
 PACKAGE = Path(cfglint.__file__).parent
 
