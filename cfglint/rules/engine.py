@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import BATCH, CODE, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN, Finding, Rule
 from cfglint.findings.setting import DEFAULT, Setting
@@ -13,7 +11,7 @@ from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.annotations import Any, Iterator
+from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SEQUENCE, Document, Node
 
 TYPE_CHECKING = False
@@ -96,21 +94,22 @@ def inspect(config: Config, only: str = "") -> list[Diagnostic]:
 
 def apply(rules: list[Rule], subject: Config | CheckableRun, config: Config) -> list[Diagnostic]:
     """The diagnostics of some rules about a subject: a config, or the run whose consumer is `config`."""
-    return [*islice(each_of(rules, subject, config), MOST)]
-
-
-def each_of(rules: list[Rule], subject: Config | CheckableRun, config: Config) -> Iterator[Diagnostic]:
-    """The same diagnostics one by one, each computed when it is asked for."""
+    diagnostics: list[Diagnostic] = []
     for rule in rules:
         try:
             for finding in rule.check(subject):
                 diagnostic = to_diagnostic(rule, finding, config)
                 if diagnostic is not None:
-                    yield diagnostic
-        except Exception as error:  # noqa: PERF203
+                    diagnostics.append(diagnostic)
+                    if len(diagnostics) >= MOST:
+                        break
+        except Exception as error:
             if has_unknown(config) and isinstance(error, (TypeError, AttributeError)):
                 continue  # an unknown value has no type
-            yield internal_error(f"rule {rule.code}", error, config.documents[0])
+            diagnostics.append(internal_error(f"rule {rule.code}", error, config.documents[0]))
+        if len(diagnostics) >= MOST:
+            return diagnostics[:MOST]
+    return diagnostics
 
 
 def has_check(rule: Rule, config: Config) -> bool:

@@ -14,7 +14,6 @@ from cfglint.frameworks import changes, import_changes, of_package
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import Version, parse_version
 from cfglint.rules.engine import releases_of
-from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
         def errors(self) -> list[Diagnostic]:
             """The errors that the rules of the frameworks find at these releases, and what else these rules find."""
 
-        def findings_of(self, code: str) -> Iterable[Diagnostic]:
-            """What one rule finds at these releases, as far as it is asked for."""
+        def findings_of(self, code: str) -> list[Diagnostic]:
+            """What one rule finds at these releases."""
 
         def at(self, target: dict[str, str]) -> Run:
             """The same run with other releases of some packages."""
@@ -219,30 +218,14 @@ class Evaluation(Record):
 
 
 class Findings:
-    """What identifies some findings at another release. They are looked at until the one that is looked for is among them."""
+    """What identifies some findings at another release."""
 
-    def __init__(self, found: Iterable[Diagnostic]) -> None:
-        self._found = iter(found)
-        self._known: set[tuple[str | int, ...]] = set()
+    def __init__(self, found: list[Diagnostic]) -> None:
+        self.places = {(each.code, each.place.file, each.place.start, each.key) for each in found}
+        self.refused = {(each.place.file, each.key) for each in found if each.severity == ERROR}
 
     def include(self, diagnostic: Diagnostic) -> bool:
         """Whether there is such a finding; for an error, any error about the same key."""
-        asked = refused_by(diagnostic) if diagnostic.severity == ERROR else place_of(diagnostic)
-        return asked in self._known or any(asked in self._added(each) for each in self._found)
-
-    def _added(self, found: Diagnostic) -> set[tuple[str | int, ...]]:
-        """What is known with one more finding."""
-        self._known.add(place_of(found))
-        if found.severity == ERROR:
-            self._known.add(refused_by(found))
-        return self._known
-
-
-def place_of(each: Diagnostic) -> tuple[str | int, ...]:
-    """What a finding has in common with the same one at another release."""
-    return each.code, each.place.file, each.place.start, each.key
-
-
-def refused_by(each: Diagnostic) -> tuple[str | int, ...]:
-    """What an error has in common with any other about the same key."""
-    return each.place.file, each.key
+        if diagnostic.severity == ERROR:
+            return (diagnostic.place.file, diagnostic.key) in self.refused
+        return (diagnostic.code, diagnostic.place.file, diagnostic.place.start, diagnostic.key) in self.places

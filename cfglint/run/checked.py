@@ -7,9 +7,8 @@ from cfglint.findings.rule import BY_CODE
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.rules.engine import each_of, inspect, internal_error, rules_of
+from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
-from cfglint.source.annotations import Iterable
 from cfglint.source.document import LIMIT, Document
 
 TYPE_CHECKING = False
@@ -61,20 +60,18 @@ class CheckedRun(LoadedRun):
         """What those rules of the frameworks find at the releases of the run that may give an error."""
         return self.attempt("the rules", lambda: self._without_consequences([inspect(each, ERROR) for each in self.configs]), [])
 
-    def findings_of(self, code: str) -> Iterable[Diagnostic]:
-        """What one rule finds at the releases of the run, as far as it is asked for."""
+    def findings_of(self, code: str) -> list[Diagnostic]:
+        """What one rule finds at the releases of the run."""
         return self.attempt("the rules", lambda: self._found_by(code), [])
 
-    def _found_by(self, code: str) -> Iterable[Diagnostic]:
+    def _found_by(self, code: str) -> list[Diagnostic]:
         """What one rule finds in all configs; the other rules of the consumer are only asked if their errors may be the cause of it."""
-        consumer_config = self.configs[0]
-        is_alone = len(self.documents) == 1 and not consumer_config.override_places
-        if is_alone and len(self.configs) == 1:
-            return each_of(rules_of(consumer_config, code), consumer_config, consumer_config)
-        consumer, *others = found = [inspect(config, code) for config in self.configs]
+        found = [inspect(config, code) for config in self.configs]
+        consumer, *others = found
+        is_alone = len(self.documents) == 1 and not self.configs[0].override_places
         if not any(others) and (is_alone or all(map(is_early, consumer))):
             return consumer
-        return self._without_consequences(found, inspect(consumer_config, ERROR))
+        return self._without_consequences(found, inspect(self.configs[0], ERROR))
 
     def _inspected(self) -> list[Diagnostic]:
         """The diagnostics of all configs."""
@@ -234,7 +231,7 @@ class RunAtOtherRelease(CheckedRun):
         self.attempt("the nested configs", self._load_nested, None)
         return super().errors()
 
-    def _found_by(self, code: str) -> Iterable[Diagnostic]:
+    def _found_by(self, code: str) -> list[Diagnostic]:
         if not all(rule.kinds and not any(map(may_be_nested, rule.kinds)) for rule in BY_CODE[code]):
             self._load_nested()
         return super()._found_by(code)

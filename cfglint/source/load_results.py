@@ -56,7 +56,7 @@ def copied(value: ConfigValue, made: dict[int, ConfigValue] | None = None) -> Co
         return made[id(value)]
     if isinstance(value, list):
         items = made[id(value)] = []
-        items.extend([copied(each, made) if isinstance(each, (dict, list)) else each for each in value])
+        items.extend([copied(each, made) for each in value])
         return items
     result = made[id(value)] = {}
     for key, each in value.items():

@@ -176,7 +176,7 @@ def passes_steps(model: AxolotlModel) -> bool:
 
 def by_epochs(config: AxolotlValues) -> int | None:
     """The steps for a negative or missing `max_steps`: the Trainer computes them from `num_epochs` itself."""
-    if config.model is None or config.model.sample_packing or streams(config) or config.builds_arguments:
+    if config.model is None or config.model.sample_packing or streams(config) or not hasattr(config, "arguments"):
         return None
     shared = sequence_parallel(config.model)
     if shared > 1 and config.model.release not in SEVERAL_PROCESSES:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
-from cfglint.frameworks.axolotl.refusals import AxolotlModel
+from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigTable, ConfigValue, Iterator
+from cfglint.source.annotations import ConfigTable, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,39 +35,22 @@ class AxolotlTrainingArguments(Arguments):
 
 
 class AxolotlConfig(AxolotlValues):
-    """The config of `axolotl train`. What a rule does not need is not computed."""
+    """The config of `axolotl train`.
 
-    @cached_property
-    def validation(self) -> Validation:
-        """The values through pydantic and axolotl's validators."""
-        return Validation(self)
-
-    @cached_property
-    def _normalized(self) -> tuple[AxolotlModel | None, Refusal | None]:
-        model = self.validation.model
-        if model is None:
-            return None, None
-        from cfglint.frameworks.axolotl.normalization import normalize
-
-        return model, normalize(model)
-
-    @property
-    def model(self) -> AxolotlModel | None:
-        """The values that axolotl has validated and completed; None if it refuses them."""
-        return self._normalized[0]
-
-    @property
-    def refusal(self) -> Refusal | None:
-        """The refusal by a step after validation."""
-        return self._normalized[1]
-
-    @property
-    def parsed(self) -> bool:
-        """Whether axolotl gets to the arguments of the Trainer."""
-        return self.model is not None and self.refusal is None
+    `validation` is the result of pydantic and axolotl's validators; `refusal` is the reason why a later step ends the run.
+    """
 
     def parsed_arguments(self) -> Arguments:
         """The arguments that axolotl passes to the Trainer; the defaults of the release if the run does not get there."""
+        self._version = self.facts.version("transformers", library("transformers", self.own_version))
+        self.validation = Validation(self)
+        self.model = self.validation.model
+        self.refusal: Refusal | None = None
+        if self.model is not None:
+            from cfglint.frameworks.axolotl.normalization import normalize
+
+            self.refusal = normalize(self.model)
+        self.parsed = self.model is not None and self.refusal is None
         if not self.parsed:
             return AxolotlTrainingArguments({}, {}, {}, self._version)
         from cfglint.frameworks.axolotl.trainer_arguments import trainer_fields
@@ -91,11 +72,9 @@ class AxolotlConfig(AxolotlValues):
         return "init" if late and fails_at == "config" else fails_at
 
     @property
-    def refusals(self) -> Iterator[Refusal]:
+    def refusals(self) -> list[Refusal]:
         """Every check that ends the run, in axolotl's order."""
-        yield from self.validation.each_refusal()
-        if self.refusal is not None:
-            yield self.refusal
+        return [*self.validation.refusals, *([self.refusal] if self.refusal is not None else [])]
 
     def section(self, name: str) -> ConfigValue:
         """A mapping of the file or of a file that it names, including what a check of axolotl adds to the DeepSpeed file."""

@@ -27,7 +27,7 @@ from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterable, Iterator
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterable
 from cfglint.source.load_results import copied
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -95,79 +95,35 @@ def of_release(checks: Iterable[tuple[str, Check]], release: Version) -> list[Ch
     return [check for name, check in checks if has_validator(name, release)]
 
 
-BEFORE, FIELDS, AFTER = 1, 2, 3  # the steps of validation
-
-
 class Validation:
-    """The values of a file after each step of axolotl's validation: the checks before the fields, the fields, and the checks after them.
+    """The values of a file after each step of axolotl's validation.
 
-    A step is taken when its result is needed: most refusals are those of the first one, and at another release only they may matter.
+    `refusals` are the errors of checks, `faults` the errors of fields, `dropped` the keys that no model has. `model` has the
+    values if nothing is refused.
     """
 
     def __init__(self, config: AxolotlValues) -> None:
         self.gpus = config.facts.gpus
         self.transformers = config.version
         self.release = config.own_version
-        self._refusals: list[Refusal] = []
-        self._faults: list[Fault] = []
-        self._dropped: list[tuple[str | int, ...]] = []
-        self._model: AxolotlModel | None = None
+        self.refusals: list[Refusal] = []
+        self.faults: list[Fault] = []
+        self.dropped: list[tuple[str | int, ...]] = []
+        self.model: AxolotlModel | None = None
         self.plugins: list[plugins.NamedPlugin] = []
         self.foreign = False
         self.additions: ConfigTable = {}
         self.values = {} if config.root is None else config.values
-        self._taken = AFTER
-        if config.readable and isinstance(config.root, dict | None):
-            self._check(self.values)
-
-    @property
-    def faults(self) -> list[Fault]:
-        """The errors of fields."""
-        self._take(FIELDS)
-        return self._faults
-
-    @property
-    def dropped(self) -> list[tuple[str | int, ...]]:
-        """The keys that no model has."""
-        self._take(FIELDS)
-        return self._dropped
-
-    @property
-    def refusals(self) -> list[Refusal]:
-        """The errors of checks."""
-        return [*self.each_refusal()]
-
-    @property
-    def model(self) -> AxolotlModel | None:
-        """The values if nothing is refused."""
-        if not self._refusals:
-            self._take(AFTER)
-        return self._model
+        if config.load_problems or not isinstance(config.root, dict | None):
+            return
+        self._run(self.values)
 
     @property
     def accepted(self) -> bool:
         """Whether axolotl accepts the values."""
         return self.model is not None
 
-    def each_refusal(self) -> Iterator[Refusal]:
-        """The errors of checks in order; a step is taken when those of the steps before are not enough."""
-        given = 0
-        for step in (BEFORE, FIELDS, AFTER):
-            self._take(step)
-            yield from self._refusals[given:]
-            given = len(self._refusals)
-
-    def _take(self, last: int) -> None:
-        """Take the steps up to one of them."""
-        if self._taken < FIELDS <= last:
-            self._taken = FIELDS
-            self._read = self._fields(self._data, self._added)
-        if self._taken < AFTER <= last:
-            self._taken = AFTER
-            self._model = self._checked(self._read)
-
-    def _check(self, values: ConfigMapping) -> None:
-        """Call the checks before the fields."""
+    def _run(self, values: ConfigMapping) -> None:
         self.plugins = plugins.plugins_of(values.get("plugins"), self.release)
         folders = [each.folder for each in self.plugins if each.folder]
         self.foreign = any(not each.folder and not each.ignored for each in self.plugins)
@@ -181,35 +137,32 @@ class Validation:
                 self._attempt(plugins.REGISTERED[folder], data)
         self._datasets(data)
         always = plugins.built_in(self.release)
-        added = (*always, *(folder for folder in folders if folder not in always))
-        for check in checks_before_fields(self.release, added).that_use(data.keys()):
+        added = [*always, *(folder for folder in folders if folder not in always)]
+        for check in checks_before_fields(self.release, tuple(added)).that_use(data.keys()):
             self._attempt(check, data)
         data.pop("capabilities")
         self.additions = data.additions
-        self._data, self._added, self._always, self._taken = data, added, len(always), BEFORE
-
-    def _checked(self, model: AxolotlModel | None) -> AxolotlModel | None:
-        """The values after the checks that follow the fields; None if anything is refused."""
-        if self._refusals or self._faults or model is None:
-            return None
-        for check in checks_after_fields(self.release, self._added, self._always).that_use(model.changed):
-            self._attempt(check, model)
-        return None if self._refusals else model
+        model = self._fields(data, tuple(added))
+        if not self.refusals and not self.faults and model is not None:
+            for last in checks_after_fields(self.release, tuple(added), len(always)).that_use(model.changed):
+                self._attempt(last, model)
+            if not self.refusals:
+                self.model = model
 
     def _attempt(self, check: Callable[[Any], None], subject: object) -> None:
         try:
             check(subject)
         except Refusal as refusal:
-            self._refusals.append(refusal.with_traceback(None))  # whose frames would keep the whole run in memory
+            self.refusals.append(refusal.with_traceback(None))  # whose frames would keep the whole run in memory
         except (TypeError, AttributeError, ValueError, KeyError, ZeroDivisionError, OverflowError) as error:
             raises = type(error).__name__
             key = subject.asked if isinstance(subject, Data) else ""
-            if any(refusal.kind == TYPE for refusal in self._refusals):
+            if any(refusal.kind == TYPE for refusal in self.refusals):
                 return
             value = self.values.get(key)
             remedy = f"set `{key}: {value}`, without quotes" if isinstance(value, str) and value.isdecimal() else ""
             message = f"`{key}` has a value that axolotl cannot work with"
-            self._refusals.append(refuses(TYPE, (str(key),) if key else (), message, str(error), remedy=remedy, raises=raises))
+            self.refusals.append(refuses(TYPE, (str(key),) if key else (), message, str(error), remedy=remedy, raises=raises))
 
     def _datasets(self, data: Data) -> None:
         """Validate each data set as a model of its own first (utils/config/__init__.py:556-576)."""
@@ -219,7 +172,7 @@ class Validation:
         kind = data.get("rl")
         try:
             if any(isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt") for item in given):
-                self._refusals.append(sharegpt(given))
+                self.refusals.append(sharegpt(given))
             if self.release not in EACH_DATASET:
                 return
             preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
@@ -230,7 +183,7 @@ class Validation:
             mappings = isinstance(given, list) and all(isinstance(item, dict) for item in given)
             message = "an entry of `datasets` has a value of the wrong type" if mappings else "`datasets` is not a list of mappings"
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
-            self._refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
+            self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
 
     def _dataset(self, name: str, item: ConfigValue, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
@@ -245,13 +198,13 @@ class Validation:
             reading.model(name, item, path)
         except Invalid as invalid:
             reading.faults.append(Fault(path, invalid.with_traceback(None)))
-        self._faults += reading.faults
-        self._dropped += reading.dropped
+        self.faults += reading.faults
+        self.dropped += reading.dropped
 
     def _fields(self, data: Data, added: tuple[str, ...]) -> AxolotlModel | None:
         if not all(isinstance(key, str) for key in data):
             key = next(key for key in data if not isinstance(key, str))
-            self._refusals.append(refuses(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", raises="TypeError"))
+            self.refusals.append(refuses(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", raises="TypeError"))
             return None
         for check in checks_of_written_fields(self.release).that_use(data.keys()):
             self._attempt(check, data)
@@ -259,8 +212,8 @@ class Validation:
         converted = isinstance(data.get("datasets"), list) and bool(data["datasets"]) and self.release in EACH_DATASET
         given = {key: value for key, value in data.items() if key != "datasets" or not converted}
         values = reading.top(given, added)
-        self._faults += reading.faults
-        self._dropped += [path for path in reading.dropped if path[0] in self.values or len(path) > 1]
+        self.faults += reading.faults
+        self.dropped += [path for path in reading.dropped if path[0] in self.values or len(path) > 1]
         values["datasets"] = data.get("datasets") if converted else values["datasets"]
         model = AxolotlModel(values, self.foreign, self.release)
         model.changed.update(data, *((OWN_NAMES[key],) for key in OWN_NAMES.keys() & data.keys()))

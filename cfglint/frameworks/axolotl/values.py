@@ -20,21 +20,17 @@ if TYPE_CHECKING:
 
 
 class AxolotlValues(TrainerConfig):
-    """The values of the files."""
+    """The values of the files; `model` are those that axolotl has validated and completed, None if it refuses them."""
 
     framework: Framework = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
     obsolete_batch_keys = {"accumulation": "batch_size"}  # `batch_size` only affects the number of steps, not the training batch
+    model: AxolotlModel | None = None
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         self.own_version: Version = facts.version(PACKAGE, NEWEST)
         accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
         super().__init__(documents, within(facts, accepted), kinds)
-
-    @property
-    def model(self) -> AxolotlModel | None:
-        """The values that axolotl has validated and completed; None if it refuses them."""
-        raise NotImplementedError
 
     def default(self, path: Path, missing: object) -> ConfigValue:
         """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""

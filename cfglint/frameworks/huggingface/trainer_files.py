@@ -23,6 +23,7 @@ OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` i
 class TrainerFiles(Config):
     """The values that `HfArgumentParser` loads from a file.
 
+    `parsed` is false if the file is not a mapping or could not be loaded; `arguments` are then the defaults.
     `files` maps a key that names a file to that file.
     """
 
@@ -31,9 +32,6 @@ class TrainerFiles(Config):
         "micro_batch": "per_device_train_batch_size",
         "accumulation": "gradient_accumulation_steps",
     }
-    casts_values = False  # whether `values` are those that the parser makes of the file with the fields of the arguments
-    builds_arguments = False  # whether the arguments are just created
-    _arguments: Arguments | None = None
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         super().__init__(documents, facts, kinds)
@@ -41,32 +39,16 @@ class TrainerFiles(Config):
         self.files = attach(documents, kinds, self.framework)
         self.root: ConfigValue = self._read(documents[0])
         self.readable = not self.load_problems
+        self.parsed = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
             self.values = self._completed(self.root)
-        if self.casts_values:
-            self._build_arguments()
+        self.arguments = self.parsed_arguments()
+        if "deepspeed" in self.files:
+            self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
         self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
         self._sections: ConfigTable = {}
         for name in self.files:
             self.section(name)
-
-    @property
-    def parsed(self) -> bool:
-        """Whether the arguments are those of the file: it could be loaded, and is a mapping. Else they are the defaults."""
-        return self.readable and isinstance(self.root, dict)
-
-    @property
-    def arguments(self) -> Arguments:
-        """The arguments, which are created when they are first needed."""
-        return self._arguments or self._build_arguments()
-
-    def _build_arguments(self) -> Arguments:
-        self.builds_arguments = True
-        self._arguments = arguments = self.parsed_arguments()
-        self.builds_arguments = False
-        if "deepspeed" in self.files:
-            arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
-        return arguments
 
     def parsed_arguments(self) -> Arguments:
         """The arguments created from the values."""

@@ -48,7 +48,8 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a path with its place, and why ms-swift derives it."""
-        reason = self.swift.because.get(str(path[0]), "") if len(path) == 1 and not self.builds_arguments else ""
+        arguments = getattr(self, "arguments", None)
+        reason = arguments.because.get(str(path[0]), "") if isinstance(arguments, SwiftArguments) and len(path) == 1 else ""
         if reason and not self.has(*path):
             found = super().setting(*path, value=value, because=because or reason)
             return (

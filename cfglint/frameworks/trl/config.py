@@ -42,8 +42,7 @@ class TrlConfig(TrainerConfig):
     """
 
     framework: Framework = FRAMEWORK
-    _has_names = True
-    casts_values = True
+    arguments: TrlArguments
     checkpoint_arguments = ("selective",)  # of SFTTrainer; the trainers set use_reentrant where it is not written
     unused_fields = ("label_names",)  # TRL's trainers name the columns that they need themselves
 
@@ -59,18 +58,7 @@ class TrlConfig(TrainerConfig):
         super().__init__(documents, facts, kinds)
         if self.starts_processes:
             self.batch_keys = {**self.batch_keys, "gpus": PROCESSES}
-        self._has_names = isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
-
-    @property
-    def parsed(self) -> bool:
-        """Whether the arguments are those of the file, which has a mapping with names."""
-        return super().parsed and self._has_names
-
-    @property
-    def arguments(self) -> TrlArguments:
-        """The arguments."""
-        assert isinstance(self._arguments, TrlArguments)
-        return self._arguments
+        self.parsed = self.parsed and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
 
     def parsed_arguments(self) -> TrlArguments:
         """The arguments created from the values, after the casts of the parser."""

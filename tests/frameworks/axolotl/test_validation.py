@@ -48,7 +48,7 @@ def validated(lines, gpus, release=NEWEST):
         values |= line
     version = parse_version(release)
     transformers = parse_version(library("transformers", version))
-    config = SimpleNamespace(root=values, values=values, readable=True, facts=LaunchFacts(gpus=gpus), own_version=version)
+    config = SimpleNamespace(root=values, values=values, load_problems=[], facts=LaunchFacts(gpus=gpus), own_version=version)
     config.version = transformers
     return Validation(config)
 
@@ -347,15 +347,3 @@ def after_remedies(case):
 def test_what_a_remedy_says_to_do_helps():
     wrong = [f"{case.text}\n{actions}" for case in REFUSED for actions, message, left in after_remedies(case) if message in left]
     assert wrong == []
-
-
-def test_a_step_is_taken_when_its_result_is_needed():
-    found = validated([{"fsdp": ["full_shard"], "warmup_steps": 0.1, "adaptr": "lora"}], 1)
-    refusals = found.each_refusal()
-    assert next(refusals).paths[0] == ("fsdp",)
-    assert (found.model, found.accepted, found._taken) == (None, False, 1)
-    assert [fault.path for fault in found.faults] == [("warmup_steps",)]
-    assert found.dropped == [("fsdp",), ("adaptr",)]
-    assert found._taken == 2
-    assert [*refusals] == []
-    assert [each.paths[0] for each in found.refusals] == [("fsdp",)]

@@ -188,10 +188,9 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
 
 def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
     """The written keys that no model has, each with a suggestion."""
-    dropped = config.validation.dropped
-    refused = {path for refusal in config.validation.refusals for path in refusal.paths} if dropped else ()
+    refused = [path for refusal in config.validation.refusals for path in refusal.paths]
     found: list[Setting] = []
-    for path in dropped:
+    for path in config.validation.dropped:
         key = path[-1]
         if tuple(map(str, path)) in refused:
             continue
