@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch import equation, solver
 from cfglint.findings.setting import Setting
+from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rewrite.resized import Resized, documents_on, without_line
@@ -438,9 +439,10 @@ def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None
 
 
 def by_hand(terms: list[Term]) -> str:
-    """The values to set by hand."""
-    open_terms = [term for term in terms if term.role != "gpus" and term.setting.value != term.value]
-    named = [f"`{term.setting.at_value.pointer.lstrip('/')}` to {term.value}" for term in open_terms]
+    """The values to set by hand, with their files if there are several."""
+    changes = [term.value_changes()[0] for term in terms if term.role != "gpus" and term.setting.value != term.value]
+    is_one_file = len({each.file for each in changes}) == 1
+    named = [f"`{each.key.lstrip('/')}` to {spelled(each.after)}" + ("" if is_one_file else f" in {each.file}") for each in changes]
     return f"; set {' and '.join(named)} by hand" if named else ""
 
 
@@ -456,7 +458,8 @@ def final_changes(changes: list[ValueChange]) -> list[ValueChange]:
 def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
     """The batch keys of all files with their values for the target; `"auto"` is set by another file.
 
-    If a DeepSpeed file has no accumulation, accelerate writes 1 into it; `"auto"` passes on the trainer's number.
+    If a DeepSpeed file has no accumulation, accelerate writes 1 into it; `"auto"` passes on the trainer's number. A file without any
+    batch size needs a micro batch as well.
     """
     chosen = found.solution.chosen
     if chosen is None:
@@ -486,7 +489,7 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
             elif (at.written and at.node is not None) or config is after.configs[0]:
                 places.add(place)
                 yield Term(config, role, setting, values[role])
-            elif role in config.insertable_auto and accumulation != 1:
+            elif role in config.insertable_auto and (role, accumulation) != ("accumulation", 1):
                 yield Term(config, role, setting, AUTO)
 
 

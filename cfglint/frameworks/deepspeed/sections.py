@@ -62,7 +62,6 @@ class DeepSpeedSections(Config):
         self.filled = filled or {}
         self.assumed = assumed
         self.trainer = trainer
-        self.insertable_auto = ("accumulation",) if trainer is not None else ()
         self.world_size = facts.gpus if world_size is None else world_size
         self.root: ConfigValue = values
         self.readable = True
@@ -70,6 +69,9 @@ class DeepSpeedSections(Config):
             self.read()
         if isinstance(self.root, dict):
             self.values = self.root
+        if trainer is not None:
+            has_size = any(self.batch_keys[role] in self.values for role in ("micro_batch", "global_batch"))
+            self.insertable_auto = ("accumulation",) if has_size else ("accumulation", "micro_batch")
         self._version = super().version
         self._sections: dict[str, ModelSection] = {}
 
