@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.source.document import NodeKind
 
+TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"  # 1,000 levels, since PyYAML 6.0.4; before any event if they are on one line
 TAB = "tab"
 PURE = "refused by libyaml"
 QUESTION = "question mark in a bare scalar"
@@ -114,6 +115,9 @@ class Builder:
                 children.append(node)
             self.problem = too_many() if next(events, None) is not None else None
         except YAMLError as error:
+            if getattr(error, "problem", None) == TOO_DEEP_FOR_LIBYAML:
+                self.problem = too_deep(error.problem_mark.index)  # type: ignore[attr-defined]
+                return True
             self.problem = syntax_problem(self.text, error)
             return False
         except UnicodeEncodeError as error:  # a lone surrogate, in a content that did not come from a file
