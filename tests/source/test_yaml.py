@@ -212,5 +212,5 @@ except package.parser.ParserError:
 @pytest.mark.parametrize("depth", [201, 999, 1200])  # libyaml itself refuses more than 1,000
 @pytest.mark.parametrize("separator", ["", "\n"])
 def test_deep_nesting_is_beyond_the_limit_however_deep(depth, separator):
-    problem = parse("x.yaml", f"a: {(f'[{separator} ') * depth}\n").problems[0]
-    assert (problem.kind, problem.message) == ("limit", "nested deeper than 200 levels")
+    problem = yaml.parse("x.yaml", f"a: {(f'[{separator} ') * depth}\n").problems[0]
+    assert (problem.kind, problem.message) == (LIMIT, "nested deeper than 200 levels")
