@@ -103,6 +103,7 @@ class Queue:
 
     def __init__(self) -> None:
         self.out, self.into = os.pipe()
+        enlarge_buffer(self.into)  # so that this process need not wait until the others have taken some
 
     def fill(self, blocks: int) -> None:
         """Let the processes take the numbers below this one; called once, when all of them exist and may read."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
-from cfglint.frameworks.known_names import closest
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.launch_line import HOSTFILE, Argument, LaunchLine, LineProblem, NamedFile, Option
 from cfglint.launch.command import readable
@@ -98,6 +97,8 @@ def is_name(text: str) -> bool:
 
 def remedy_of_option(line: LaunchLine, option: Option, flag: str) -> str:
     """The remedy for an unknown option: the launcher's own for the same, one with a similar name, or the place after the program."""
+    from cfglint.frameworks.known_names import closest
+
     launcher = launcher_of(line)
     same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
     name = next(same, None) or closest(option.name, launcher.own_options)

@@ -59,6 +59,7 @@ class Launcher:
     unmodelled = ""  # the name of its framework, whose programs and configs are not modelled
     has_own_parser = False  # whether it parses the arguments itself, and no program does
     own_options: Collection[str] = ()  # options that it needs before the program
+    options: Collection[str] = ()  # all options of its parser, of which it accepts abbreviations; empty if they are not modelled
     counts: Mapping[str, Callable[[str, str], str]] = {}  # option -> the exception for a number of processes or nodes, empty if accepted
     added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
     devices_option = ""  # the option with the list of devices
@@ -75,7 +76,7 @@ class Launcher:
 
     def has_option(self, name: str) -> bool:
         """Whether its parser accepts an option before the program, `--name`, in any release; true if its options are not modelled."""
-        return True
+        return not self.options or any(each.startswith(name) for each in self.options)
 
     def naming_words(self, words: list[Text]) -> list[Text]:
         """Those of the words after the command that may name files."""

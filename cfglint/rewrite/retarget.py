@@ -489,7 +489,7 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
             elif (at.written and at.node is not None) or config is after.configs[0]:
                 places.add(place)
                 yield Term(config, role, setting, values[role])
-            elif role in config.insertable_auto and (role, accumulation) != ("accumulation", 1):
+            elif role in config.insertable_auto and (role != "accumulation" or accumulation != 1):
                 yield Term(config, role, setting, AUTO)
 
 

@@ -140,6 +140,15 @@ LLAMAFACTORY = {
 }
 
 
+def write_axolotl(folder, config):
+    """A source of axolotl that has nothing but the schema of its config."""
+    schemas = folder / "axolotl" / "utils" / "schemas"
+    schemas.mkdir(parents=True)
+    (folder / "axolotl" / "integrations").mkdir()
+    (folder / "axolotl" / "__init__.py").touch()
+    (schemas / "config.py").write_text(config)
+
+
 def test_axolotl_fields_of_another_release(tmp_path):
     """An annotation without a rule takes anything, and a default that is computed is unknown; the rest is read."""
     from cfglint.frameworks.axolotl import FRAMEWORK
@@ -147,11 +156,7 @@ def test_axolotl_fields_of_another_release(tmp_path):
     from cfglint.frameworks.history import DEFAULT, TYPE
     from cfglint.frameworks.unknown import Unknown
 
-    schemas = tmp_path / "axolotl" / "utils" / "schemas"
-    schemas.mkdir(parents=True)
-    (tmp_path / "axolotl" / "integrations").mkdir()
-    (tmp_path / "axolotl" / "__init__.py").touch()
-    (schemas / "config.py").write_text(AXOLOTL)
+    write_axolotl(tmp_path, AXOLOTL)
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
     fields = top((99, 1, 0))
     assert list(fields) == ["base_model", "learning_rate", "micro_batches", "new_kind"]
@@ -192,12 +197,8 @@ def test_axolotl_annotations_of_another_release(tmp_path):
     from cfglint.frameworks.axolotl.releases import top
     from cfglint.frameworks.history import TYPE
 
-    schemas = tmp_path / "axolotl" / "utils" / "schemas"
-    schemas.mkdir(parents=True)
-    (tmp_path / "axolotl" / "integrations").mkdir()
-    (tmp_path / "axolotl" / "__init__.py").touch()
     lines = [f"    field_{number}: {annotation} = None\n" for number, annotation in enumerate(ANNOTATIONS)]
-    (schemas / "config.py").write_text(f"class AxolotlInputConfig(BaseModel):\n{''.join(lines)}")
+    write_axolotl(tmp_path, f"class AxolotlInputConfig(BaseModel):\n{''.join(lines)}")
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
     read = [row[TYPE] for row in top((99, 1, 0)).values()]
     assert dict(zip(ANNOTATIONS, read, strict=True)) == ANNOTATIONS

@@ -181,6 +181,7 @@ class DeepSpeedLauncher(Launcher):
     marks = ("deepspeed",)
     words = ("ds",)
     starts_programs = sets_rank = True
+    options = OPTIONS
     own_options = frozenset(("num_gpus", "num_nodes", "include", "exclude", "hostfile", "master_port"))
     counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
     added_rank = RANK
@@ -210,10 +211,6 @@ class DeepSpeedLauncher(Launcher):
         else:
             sizes_of_one_node(line, machine)
         return True
-
-    def has_option(self, name: str) -> bool:
-        """Whether its parser accepts an option, in full or abbreviated; names with dashes are unknown to it."""
-        return any(each.startswith(name) for each in OPTIONS)
 
     def check(self, line: LaunchLine) -> None:
         """Report numbers of nodes that the launcher refuses or cannot reach."""

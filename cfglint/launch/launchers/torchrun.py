@@ -64,6 +64,7 @@ class Torchrun(Launcher):
     """torch.distributed's launcher: `--nproc_per_node` processes on each of `--nnodes` nodes."""
 
     starts_programs = sets_rank = True
+    options = OPTIONS
     own_options = frozenset(("nproc_per_node", "nnodes", "node_rank"))
     counts = {"nproc_per_node": not_processes, "nnodes": not_nodes}
 
@@ -92,8 +93,8 @@ class Torchrun(Launcher):
         return True
 
     def has_option(self, name: str) -> bool:
-        """Whether its parser accepts an option, in full or abbreviated, with underscores or dashes."""
-        return any(each.startswith(name.replace("-", "_")) for each in OPTIONS)
+        """Whether its parser accepts an option; each has a name with dashes as well."""
+        return super().has_option(name.replace("-", "_"))
 
     def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
         """The variable that `--nproc_per_node` overrides."""
