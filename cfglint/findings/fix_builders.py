@@ -10,29 +10,20 @@ from cfglint.source.document import Document, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from cfglint.source.change import ChangeKind
-
-    class Files(Protocol):
-        """The files of a config."""
-
-        def document_of(self, key: ConfigValue) -> Document:
-            """The file that contains a top-level key, or that it would be added to."""
 
 
 Part: TypeAlias = tuple[Document, Change] | None
 
 
-def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
-    """Move a key and its value, as written, to another path; None if that path is taken, or its section is not a mapping.
+def move(setting: Setting, document: Document, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
+    """Move a key and its value, as written, to another path of the file; None if that is taken, or its section is not a mapping.
 
-    Missing sections of the path are added.
+    None, too, if the file is not that of the setting. Missing sections of the path are added.
     """
     from cfglint.source.document import MAPPING
     from cfglint.source.spelling import spell_key
 
-    document = config.document_of(path[0])
     if setting.document is None or setting.node is None or setting.document.path != document.path:
         return None
     section: tuple[str | int, ...] = ()
@@ -83,11 +74,10 @@ def renamed(setting: Setting, key: str) -> Part:
     return change_of_key(setting, RENAME, key)
 
 
-def inserted(config: Files, path: tuple[str | int, ...], value: ConfigValue) -> Part:
+def inserted(document: Document, path: tuple[str | int, ...], value: ConfigValue) -> Part:
     """The change that adds a key to an existing mapping."""
     from cfglint.source.spelling import spell
 
-    document = config.document_of(path[0])
     return change_in_file(document, INSERT, path[:-1], str(path[-1]), spell(value, document))
 
 

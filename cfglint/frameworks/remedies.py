@@ -13,7 +13,7 @@ from cfglint.source.annotations import ConfigValue, Iterable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.fix_builders import Files
+    from cfglint.frameworks.base import Config
 
 MOST = 12  # names that a remedy lists
 NUMBERS = ("a number", "an integer")  # a string that spells one is called a string
@@ -87,15 +87,15 @@ def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | N
     return several([renamed(setting, key)], title, safe)
 
 
-def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool = True) -> Fix | None:
+def move(config: Config, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool = True) -> Fix | None:
     """The fix that moves a key and its value, as written, to another path, whose missing sections are added; None if that is taken."""
     from cfglint.findings import fix_builders
 
-    return fix_builders.move(config, setting, path, title, safe)
+    return fix_builders.move(setting, config.document_of(path[0]), path, title, safe)
 
 
-def insert(config: Files, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool = True) -> Fix | None:
+def insert(config: Config, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool = True) -> Fix | None:
     """The fix that adds a key to an existing mapping."""
     from cfglint.findings.fix_builders import inserted, several
 
-    return several([inserted(config, path, value)], title, safe)
+    return several([inserted(config.document_of(path[0]), path, value)], title, safe)

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
-from cfglint.source.shell.script import Script, root_of
+from cfglint.source.shell.script import Script
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
 
 
 TO_FILL_IN = re.compile(r"<[^\W\d_][^<>\n|;&$()]*(?<![\s\d])>(?!\w)")  # `<path>`, which a reader replaces before running the line
-
-
-class BlockScript(Script):
-    """The commands of a block: what is to be filled in is a part of its word, not a redirection."""
-
-    def tree(self) -> ConfigValue:
-        """The root of the syntax tree; offsets are those of `text`."""
-        return root_of(TO_FILL_IN.sub(lambda found: "x" * len(found.group()), self.text))
 
 
 class Block(Record):
@@ -29,6 +20,11 @@ class Block(Record):
     offset: int
     line: int
     language: str
+
+    def script(self, path: str) -> Script:
+        """The commands of the block; what is to be filled in is a part of its word, not a redirection."""
+        parsed = TO_FILL_IN.sub(lambda found: "x" * len(found.group()), self.text)
+        return Script(path, self.text, self.offset, self.line, parsed=parsed)
 
 
 def blocks(text: str) -> list[Block]:

@@ -108,13 +108,12 @@ class Reader:
 
     def in_blocks(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of the fenced blocks of a Markdown file."""
-        from cfglint.launch.markdown import BlockScript, blocks
+        from cfglint.launch.markdown import blocks
 
         found: list[LaunchLine] = []
         for block in blocks(text):
             if self.is_of_interest(block.text):
-                script = BlockScript(path, block.text, block.offset, block.line)
-                found.extend(self.of_script(path, script, block.text))
+                found.extend(self.of_script(path, block.script(path), block.text))
         return found
 
     def of_script(self, path: str, script: Script, text: str) -> list[LaunchLine]:

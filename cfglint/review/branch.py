@@ -7,7 +7,6 @@ import stat
 from itertools import zip_longest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.project.settings_file import Configuration
 from cfglint.project.statements.statement import Statement
@@ -25,6 +24,7 @@ from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.file_source import FileSource
 from cfglint.source.git import GitRepository, Snapshot, TreeEntry
+from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import leads_out
 

@@ -22,10 +22,10 @@ from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.project.git_index import TrackedFiles
     from cfglint.project.pinned_versions import Repositories
     from cfglint.project.statements.statement import Statement
     from cfglint.run.launch_runs import LaunchReader
+    from cfglint.source.folders import Tracked
     from cfglint.source.hydra.groups import ConfigGroups
 
 ENGINE = "deepspeed"
@@ -66,7 +66,7 @@ class Discovery:
         self.in_their_runs = False  # whether named files are checked in the runs of the project that read them
         self.readers: set[str] = set()  # the files that were not named and may read a named one
         self.positions: dict[str, int] = {}  # the positions of named files, by identity, if they are checked in their runs
-        self.indexes: dict[str, TrackedFiles] = {}  # the tracked files, by the top of the work tree
+        self._tracked: Tracked | None = None  # what git tracks of the files that can matter, for all walks
 
     @property
     def _reads_lines(self) -> bool:
@@ -390,7 +390,10 @@ class Discovery:
 
     def _below(self, folder: str, unreadable: list[str]) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
-        for entry in files.walk_entries(folder or os.curdir, self._is_tracked, unreadable):
+        from cfglint.source.folders import Tracked, walk_entries
+
+        self._tracked = self._tracked or Tracked((*EXTENSIONS, *SCRIPTS, *PROGRAMS))
+        for entry in walk_entries(folder or os.curdir, self._tracked, unreadable):
             path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
             excluded = is_one_of(path, self.exclude) or (self.own_files and os.path.abspath(path) in self.own_files)
             if not excluded and not (entry.is_symlink() and self.is_looked_at(path) and self._is_foreign_link(path)):
@@ -414,20 +417,6 @@ class Discovery:
         from cfglint.run.program_scan import may_build
 
         return may_build(path)
-
-    def _is_tracked(self, path: str, is_folder: bool) -> bool:
-        """Whether git tracks a file that an ignore file excludes; only files with a relevant extension matter."""
-        if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS, *PROGRAMS)):
-            return False
-        from cfglint.project.git_index import TrackedFiles
-        from cfglint.source.root import top_of
-
-        top = top_of(os.path.dirname(os.path.abspath(path)), ".git")
-        if top is None:
-            return False
-        if top not in self.indexes:
-            self.indexes[top] = TrackedFiles(top)
-        return self.indexes[top].has(path, is_folder)
 
     def _is_unrelated(self, path: str, text: str) -> bool:
         """Whether a file is certainly of no kind, decided without parsing it; such a file is counted."""

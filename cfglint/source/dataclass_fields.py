@@ -8,6 +8,7 @@ import warnings
 
 from cfglint.source import files
 from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.folders import walk
 from cfglint.source.root import leads_out, root_of
 
 MOST_FILES = 3000
@@ -55,7 +56,7 @@ def declares_field(path: str, name: str) -> bool:
 
 def project_texts(root: str) -> Iterator[str]:
     """The contents of the project's Python files that contain a dataclass."""
-    found = (path for path in files.walk(root) if path.endswith(".py"))
+    found = (path for path in walk(root) if path.endswith(".py"))
     for _, path in zip(range(MOST_FILES), found, strict=False):
         text = text_of(path)
         if "dataclass" in text:

@@ -6,10 +6,8 @@ import os
 import stat
 
 from cfglint.source import CfglintError
-from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +15,6 @@ if TYPE_CHECKING:
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
-CLEAR_STARS = 2  # maximum number of stars in a pattern that is certainly fast
-CLEAR_LINES = 1000  # maximum number of patterns that are fast together
-LARGEST_RULES = 1_000_000  # bytes of patterns
-SECONDS = 0.5  # of processor time for one path and the patterns of one folder
-ALL_SECONDS = 5.0  # of processor time for all paths that take longer than SLOW
-SLOW = 0.002
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never waits for a pipe
 KINDS = (
@@ -173,160 +165,9 @@ def decode(path: str, data: bytes) -> str:
     return text.removeprefix("\ufeff")
 
 
-def walk(folder: str) -> Iterator[str]:
-    """The paths of the files below a folder."""
-    return (entry.path for entry in walk_entries(folder))
-
-
 def spelled_like(origin: str, path: str) -> str:
     """A path in a file, with the leading `./` that the path of the file itself has."""
     return f"./{path}" if origin.startswith("./") and not path.startswith((".", "/")) else path
-
-
-def walk_entries(
-    folder: str, tracked: Callable[[str, bool], bool] | None = None, unreadable: list[str] | None = None
-) -> Iterator[os.DirEntry[str]]:
-    """The files below a folder in a fixed order, without those that `.gitignore` files exclude and without `.git`.
-
-    Links to files are included, links to folders are not followed. Folders that cannot be read are skipped, and added to
-    `unreadable`. `tracked(path, is_folder)` tells whether git tracks a path: then no rule excludes it.
-    """
-    looked_at = Walk(tracked or (lambda path, is_folder: False), [] if unreadable is None else unreadable)
-    open_folders = [looked_at.entries(folder, parent_rules(folder))]
-    while open_folders:
-        entry, rules = next(open_folders[-1], (None, []))
-        if entry is None:
-            open_folders.pop()
-        elif entry.is_dir(follow_symlinks=False):
-            open_folders.append(looked_at.entries(entry.path, rules))
-        elif is_regular(entry):
-            yield entry
-
-
-class Walk(Record):
-    """The state of a walk: which paths git tracks, and the folders that cannot be read."""
-
-    tracked: Callable[[str, bool], bool]
-    unreadable: list[str]
-
-    def entries(self, folder: str, rules: list[IgnoreFile]) -> Iterator[tuple[os.DirEntry[str], list[IgnoreFile]]]:
-        """The entries of a folder that are not excluded by ignore rules of it or of its parents, with these rules."""
-        try:
-            with os.scandir(folder) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-        except FileNotFoundError:  # removed since its parent was listed
-            return
-        except OSError:
-            self.unreadable.append(folder)
-            return
-        if any(entry.name == ".gitignore" and entry.is_file(follow_symlinks=False) for entry in entries):
-            rules = [IgnoreFile(folder), *rules]
-        for entry in entries:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if entry.name != ".git" and (not ignored(rules, entry.path, is_folder) or self.tracked(entry.path, is_folder)):
-                yield entry, rules
-
-
-def is_regular(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a file or a link to one."""
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
-
-
-class IgnoreFile:
-    """The rules of one `.gitignore`; they are dropped if they take too long, which malicious patterns can cause."""
-
-    __slots__ = ("doubtful", "folder", "spec")
-    left = ALL_SECONDS  # seconds of processor time left for the rules of all folders
-
-    def __init__(self, folder: str) -> None:
-        self.folder = os.path.abspath(folder)
-        lines = read_rules(os.path.join(folder, ".gitignore"))
-        self.doubtful = len(lines) > CLEAR_LINES or any(line.count("*") > CLEAR_STARS for line in lines)
-        self.spec = spec_of([])
-        self.spec = self.carefully(lambda: spec_of(lines)) or self.spec
-
-    def decides(self, path: str, is_folder: bool) -> bool | None:
-        """True to ignore a path, False to keep it, None if no pattern matches."""
-        relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/") + ("/" if is_folder else "")
-        included = self.carefully(lambda: self.spec.check_file(relative).include)
-        return None if included is None else bool(included)
-
-    def carefully(self, work: Callable[[], Any]) -> ConfigValue:
-        """The result of some work; None if it exceeds the time limit."""
-        if not self.doubtful:
-            return work()
-        from time import process_time
-
-        from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
-
-        began = process_time()
-        try:
-            with TimeLimit(min(SECONDS, IgnoreFile.left)):
-                return work()
-        except TimeLimitExceeded:
-            self.doubtful, self.spec = False, spec_of([])
-            return None
-        finally:
-            took = process_time() - began
-            if took > SLOW:
-                IgnoreFile.left = max(IgnoreFile.left - took, SLOW)
-
-
-def spec_of(lines: list[str]) -> ConfigValue:
-    """The pathspec of patterns; invalid ones are skipped, as git does."""
-    from pathspec import GitIgnoreSpec
-
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        return GitIgnoreSpec.from_lines(line for line in lines if is_pattern(line))
-
-
-def is_pattern(line: str) -> bool:
-    """Whether a line is a valid pattern for pathspec."""
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
-
-
-def read_rules(path: str) -> list[str]:
-    """The lines of a `.gitignore`; empty if it cannot be read."""
-    try:
-        return read_bytes(path, LARGEST_RULES).decode("utf-8", "surrogateescape").splitlines()
-    except FileProblem:
-        return []
-
-
-def ignored(rules: list[IgnoreFile], path: str, is_folder: bool) -> bool:
-    """Whether a path is ignored; the nearest file with a matching pattern decides."""
-    for rule in rules:
-        decision = rule.decides(path, is_folder)
-        if decision is not None:
-            return decision
-    return False
-
-
-def parent_rules(folder: str) -> list[IgnoreFile]:
-    """The rules of the parent folders, up to the repository's, that do not exclude the folder itself."""
-    rules: list[IgnoreFile] = []
-    below, above = "", os.path.abspath(folder)
-    while above != below:
-        rules_file = os.path.join(above, ".gitignore")
-        if below and os.path.isfile(rules_file) and not os.path.islink(rules_file):  # git follows no link to ignore rules
-            rule = IgnoreFile(above)
-            if not rule.decides(folder, is_folder=True):
-                rules.append(rule)
-        if os.path.exists(os.path.join(above, ".git")):
-            return rules
-        below, above = above, os.path.dirname(above)
-    return []
 
 
 def syntax_by_name(path: str) -> Syntax:

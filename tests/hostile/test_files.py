@@ -13,8 +13,7 @@ import pytest
 from soundness import harmless, strict
 
 from cfglint.cli import main
-from cfglint.run import discovery
-from cfglint.source import files
+from cfglint.source import files, folders
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and names as POSIX has them")
 
@@ -149,8 +148,8 @@ sys.exit(status)
 
 def test_a_file_that_vanishes_after_the_walk(folder, check, monkeypatch, good):
     (folder / "a.json").write_text(good.text)
-    real = files.walk_entries
-    monkeypatch.setattr(discovery.files, "walk_entries", lambda *given: [*real(*given), (folder / "a.json").unlink()][:-1])
+    real = folders.walk_entries
+    monkeypatch.setattr(folders, "walk_entries", lambda *given: [*real(*given), (folder / "a.json").unlink()][:-1])
     status, out, err = check(".")
     assert status == 2
     assert "no such file or folder: ./a.json" in err
@@ -286,8 +285,8 @@ def test_ignore_files_that_are_none_or_take_for_ever(folder, limited, good):
 
 
 def test_the_time_of_patterns_is_limited_over_all_folders(folder, check, monkeypatch, good):
-    monkeypatch.setattr(files.IgnoreFile, "left", 0.3)
-    monkeypatch.setattr(files, "SECONDS", 0.1)
+    monkeypatch.setattr(folders.IgnoreFile, "left", 0.3)
+    monkeypatch.setattr(folders, "SECONDS", 0.1)
     for number in range(40):
         (folder / f"{number}").mkdir()
         (folder / f"{number}" / ("a" * 200 + ".json")).touch()

@@ -25,16 +25,20 @@ TREES = 64  # number of cached syntax trees: loops parse the same sources in eac
 class Script:
     """A shell source. `first_line` is the number of its first line in the file, `offset` where it begins there.
 
-    A source that another script composes (`eval`, `bash -c`) keeps the places of its parts.
+    A source that another script composes (`eval`, `bash -c`) keeps the places of its `parts`. `parsed` is what the syntax
+    tree is built of, of the same length as `text`, where that is not the source itself.
     """
 
-    def __init__(self, path: str, text: str, offset: int = 0, first_line: int = 1, parts: Text | None = None) -> None:
+    def __init__(
+        self, path: str, text: str, offset: int = 0, first_line: int = 1, parts: Text | None = None, parsed: str | None = None
+    ) -> None:
         self.path = path
         self.text = text[:LONGEST]
         self.offset = offset
         self.first_line = first_line
         self.unknown: dict[str, Text] = {}
         self._parts = parts
+        self._parsed = parsed
         self._starts: list[int] = []
         if parts is not None:
             self._from_parts(parts)
@@ -58,7 +62,7 @@ class Script:
 
     def tree(self) -> ConfigValue:
         """The root of the syntax tree; offsets are those of `text`. None if building it took too long."""
-        return root_of(self.text)
+        return root_of(self.text if self._parsed is None else self._parsed[:LONGEST])
 
     def line(self, offset: int) -> int:
         """The number of the line in the file that contains an offset of the source."""

@@ -129,9 +129,9 @@ def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Config
     if isinstance(section, dict) and path[1] in section:
         return remove(config.setting(key), f"remove {key}", safe=section[path[1]] == value)
     if isinstance(section, dict):
-        added = inserted(config, path, value)
+        added = inserted(config.document_of(path[0]), path, value)
     elif path[0] not in config.values:
-        added = inserted(config, path[:1], {path[1]: value})
+        added = inserted(config.document_of(path[0]), path[:1], {path[1]: value})
     else:
         return None
     return several([removed(config.setting(key)), added], f"move to {'.'.join(path)}", safe=True)
@@ -145,4 +145,4 @@ def _switched(config: TrainerConfig, key: str, new: str, becomes: ConfigValue, v
         return remove(setting, f"remove {key}", safe=True)
     if new in config.values:
         return remove(setting, f"remove {key}", safe=config.values[new] == becomes)
-    return several([removed(setting), inserted(config, (new,), becomes)], f"change to {new}: {shown(becomes)}", safe=True)
+    return several([removed(setting), inserted(config.document_of(new), (new,), becomes)], f"change to {new}: {shown(becomes)}", safe=True)

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from cfglint.project.git_index import KnownContents
+from cfglint.source.git_index import KnownContents
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 LATER, EARLIER = 4_000_000_000, 1_000_000_000  # seconds since 1970

@@ -1,9 +1,10 @@
-"""The rule about files with many keys that their framework does not have."""
+"""The rule about files with many keys that GPT-NeoX does not have."""
 
 from __future__ import annotations
 
 from cfglint.findings.rule import VALUE, Finding, warning
-from cfglint.frameworks.base import Config
+from cfglint.frameworks.neox import KIND
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.source.annotations import Iterator
 
 MOST_NAMED = 5
@@ -13,12 +14,11 @@ MOST_NAMED = 5
     "KEY010",
     source="cfglint's own",
     about=VALUE,
-    kinds=("neox",),
     bad="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a, my_data: b, my_steps: 3}\n",
     good="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a}\n",
-    example={"kind": "neox", "kind_given": False, "complete": False, "at": "/my_loss"},
+    example={"kind": KIND, "kind_given": False, "complete": False, "at": "/my_loss"},
 )
-def written_for_fork(config: Config) -> Iterator[Finding]:
+def written_for_fork(config: NeoXConfig) -> Iterator[Finding]:
     """An undeclared file has three or more keys that the framework does not have.
 
     It is probably written for a fork or for another release, so the keys are reported once, what else is found in

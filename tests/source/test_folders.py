@@ -1,0 +1,71 @@
+"""Folders: which files a walk finds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cfglint.source.folders import walk
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes as POSIX has them")
+
+
+def make(folder, *names, **texts):
+    """Files with their folders; keyword names have two underscores for a slash and a dot before."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("a: 1\n")
+    for name, text in texts.items():
+        path = folder / name.replace("__", "/.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def found(folder, start=""):
+    """Paths that a walk gives, from the folder."""
+    return [os.path.relpath(path, folder).replace(os.sep, "/") for path in walk(str(folder / start))]
+
+
+def test_walk_is_sorted_and_skips_git(tmp_path):
+    make(tmp_path, "b/c.yaml", "b/a.yaml", "a.json", ".git/config", "c/.git", ".hidden/x.yml")
+    assert found(tmp_path) == [".hidden/x.yml", "a.json", "b/a.yaml", "b/c.yaml"]
+
+
+def test_walk_follows_gitignore_files(tmp_path):
+    make(tmp_path, "out/a.yaml", "b.local.yaml", "keep.local.yaml", "sub/c.yaml", "sub/d.yaml", "sub/keep.local.yaml", "sub/out.yaml")
+    (tmp_path / ".gitignore").write_text("out/\n*.local.yaml\n!keep.local.yaml\n!\n\n# c\n")
+    (tmp_path / "sub" / ".gitignore").write_text("/d.yaml\nkeep*\n")
+    assert found(tmp_path) == [".gitignore", "keep.local.yaml", "sub/.gitignore", "sub/c.yaml", "sub/out.yaml"]
+
+
+def test_walk_knows_the_rules_of_the_repository_above(tmp_path):
+    make(tmp_path, ".git/HEAD", "configs/a.yaml", "configs/b.tmp.yaml", "build/c.yaml")
+    (tmp_path / ".gitignore").write_text("*.tmp.yaml\nbuild/\n")
+    assert found(tmp_path, "configs") == ["configs/a.yaml"]
+    assert found(tmp_path, "build") == ["build/c.yaml"]
+
+
+@POSIX
+def test_walk_gives_linked_files_and_enters_no_linked_folder(tmp_path):
+    make(tmp_path, "a/b.yaml")
+    (tmp_path / "a" / "up").symlink_to("..")
+    (tmp_path / "link.yaml").symlink_to("a/b.yaml")
+    (tmp_path / "dangling.yaml").symlink_to("nothing")
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert found(tmp_path) == ["a/b.yaml", "link.yaml"]
+
+
+def test_pathspec_is_imported_for_a_gitignore_only(tmp_path):
+    make(tmp_path, "a.yaml")
+    script = f"""
+import sys
+sys.path[:] = {sys.path!r}
+from cfglint.source.folders import walk
+list(walk({str(tmp_path)!r}))
+print("pathspec" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
