@@ -327,7 +327,7 @@ def review_branch(
     from cfglint.review.base import base_of
     from cfglint.review.branch import STATES, Branch
     from cfglint.review.left_out import left_out
-    from cfglint.review.of_branch import Facts, compare, earlier, unused_releases
+    from cfglint.review.of_branch import DeclaredPair, compare, declared_runs, earlier, unused_releases
     from cfglint.run.scan_stats import ScanStats
     from cfglint.source.git import GitRepository
 
@@ -340,8 +340,12 @@ def review_branch(
     facts = launch_facts(run=False, **given)
     with GitRepository() as repository:
         branch = Branch(repository, base_of(base, repository)[0], state)
-        of_runs = Facts(lambda each: with_settings(facts, each), lambda run, each: declared_facts(given, run, each))
-        comparisons = compare(branch, project, earlier(branch, project), of_runs, stats, lambda pairs, _: pairs)
+        before = earlier(branch, project)
+        declared = []
+        for run, twin in declared_runs(branch, project, before):
+            now = declared_facts(given, run, project)
+            declared.append(DeclaredPair(run, declared_facts(given, twin, before) if twin else now, now))
+        comparisons = [*compare(branch, declared, (with_settings(facts, before), with_settings(facts, project)), stats)]
         unused = left_out(branch, unused_releases(branch, comparisons), [os.path.abspath(project.baseline)] if project.baseline else [])
     for side in ([each.before for each in comparisons], [each.after for each in comparisons]):
         suppress([each for each in side if each is not None], project)

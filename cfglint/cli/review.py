@@ -22,7 +22,7 @@ from cfglint.cli.progress import counted_on_terminal
 from cfglint.review.base import NoBaseError, base_of
 from cfglint.review.branch import COMMITTED, STATES, WORKING, Branch
 from cfglint.review.left_out import first_names, left_out
-from cfglint.review.of_branch import Facts, compare, configuration_of, earlier, unused_releases
+from cfglint.review.of_branch import DeclaredPair, compare, configuration_of, declared_runs, earlier, unused_releases
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
@@ -80,11 +80,12 @@ def review_branch(arguments: Namespace) -> int:
             before = earlier(branch, project)
             if before is not project:
                 warn(f"{project.path} changed, too; findings are selected by its new state")
-            facts = Facts(
-                lambda settings: facts_of(arguments, settings, complete=False),
-                lambda declared, settings: facts_of_declared(declared, arguments, settings),
-            )
-            comparisons = compare(branch, project, before, facts, stats, counted_on_terminal)
+            declared = []
+            for run, twin in declared_runs(branch, project, before):
+                now = facts_of_declared(run, arguments, project)
+                declared.append(DeclaredPair(run, facts_of_declared(twin, arguments, before) if twin else now, now))
+            undeclared = facts_of(arguments, before, complete=False), facts_of(arguments, project, complete=False)
+            comparisons = [*counted_on_terminal(compare(branch, declared, undeclared, stats), "runs compared")]
             uncommitted = branch.uncommitted()
             unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
     except (UsageError, NoBaseError, UnknownKindError, GitProblem, FileProblem) as error:

@@ -367,7 +367,7 @@ def set_start_folder(call: StartedCall, folder: str) -> None:
 
 def with_start_folder(text: Text, folder: str) -> Text:
     """Replace the undecided start folder in a string."""
-    return Text(TextPart(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts)
+    return Text([TextPart(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts])
 
 
 def reference_counts(calls: list[StartedCall]) -> dict[tuple[str, str], int]:

@@ -12,50 +12,52 @@ from cfglint.review.compare import Comparison
 from cfglint.review.releases import ReleaseChange
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.scan_stats import ScanStats
-from cfglint.source.annotations import Callable, Iterable
+from cfglint.source.annotations import Iterator
 from cfglint.source.record import Record
 
-Count = Callable[[Iterable[Pair], str], Iterable[Pair]]
+
+class DeclaredPair(Record):
+    """A declared run with the facts of both sides; those of the old side are `now` if it was not declared there."""
+
+    run: DeclaredRun
+    was: LaunchFacts
+    now: LaunchFacts
 
 
-class Facts(Record):
-    """The facts of the runs of a configuration: of an undeclared run, and of a declared one."""
-
-    of_files: Callable[[Configuration], LaunchFacts]
-    of_declared: Callable[[DeclaredRun, Configuration], LaunchFacts]
+def declared_runs(branch: Branch, project: Configuration, before: Configuration) -> list[tuple[DeclaredRun, DeclaredRun | None]]:
+    """Find the files that differ, and give the declared runs, each with that of the same files on the old side."""
+    branch.settings = before, project
+    branch.compare([file for declared in project.runs for file in declared.files])
+    return [(declared, counterpart(declared, branch, before)) for declared in project.runs]
 
 
 def compare(
-    branch: Branch, project: Configuration, before: Configuration, facts: Facts, stats: ScanStats, count: Count
-) -> list[Comparison]:
-    """Compare every changed run: the declared ones, then the other files that changed."""
-    branch.settings = before, project
-    branch.compare([file for declared in project.runs for file in declared.files])
-    comparisons: list[Comparison] = []
+    branch: Branch, declared: list[DeclaredPair], undeclared: tuple[LaunchFacts, LaunchFacts], stats: ScanStats
+) -> Iterator[Comparison]:
+    """Compare every changed run: the declared ones, then the other files that changed, with the facts of both sides."""
     taken: set[str] = set()
-    for declared in project.runs:
-        now = facts.of_declared(declared, project)
-        twin = counterpart(declared, branch, before)
-        was = facts.of_declared(twin, before) if twin else now
+    for each in declared:
         try:
-            old, new = branch.declared(declared.files, was, now, declared.kind)
+            old, new = branch.declared(each.run.files, each.was, each.now, each.run.kind)
         except LaunchChoiceError:
             continue  # compared as the launch of its script
         except UnknownKindError as error:
             stats.unknown_kind.append(error.path)
             continue
-        taken.update(os.path.relpath(document.path) for each in (old, new) if each for document in each.documents)
-        if (branch.touches(old, new) or differ(was, now)) and not branch.lacks_content(old, new):
-            comparisons.append(branch.compare_run(old, new, not branch.changes_files(old, new) and not differ(was, now)))
-    alone = [facts.of_files(each) for each in (before, project)]
-    touched = branch.undeclared(alone[0], alone[1], taken, stats)
-    for pair in count(touched, "runs compared"):
-        if branch.lacks_content(*pair):
-            continue
-        comparisons.append(branch.compare_run(*pair, not branch.changes_files(*pair)))
-    for each in comparisons:
-        each.releases = branch.located(each.releases, os.path.relpath(each.files[0]))
-    return comparisons
+        taken.update(os.path.relpath(document.path) for side in (old, new) if side for document in side.documents)
+        changed = differ(each.was, each.now)
+        if (branch.touches(old, new) or changed) and not branch.lacks_content(old, new):
+            yield compared(branch, (old, new), changed)
+    for pair in branch.undeclared(*undeclared, taken, stats):
+        if not branch.lacks_content(*pair):
+            yield compared(branch, pair)
+
+
+def compared(branch: Branch, pair: Pair, changed: bool = False) -> Comparison:
+    """The comparison of a run; `changed`: its launch is another one, whatever its files have."""
+    comparison = branch.compare_run(*pair, not branch.changes_files(*pair) and not changed)
+    comparison.releases = branch.located(comparison.releases, os.path.relpath(comparison.files[0]))
+    return comparison
 
 
 def unused_releases(branch: Branch, comparisons: list[Comparison]) -> list[ReleaseChange]:
