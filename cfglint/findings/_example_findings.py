@@ -539,6 +539,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'NEO093': ('remove `deepspeed_extra_args.train_batch_size`',),
     'NEO095': ('set `curriculum_learning.enabled: false`', 'set `elasticity.max_train_batch_size`, or set `elasticity.enabled: false`', 'set `elasticity.micro_batch_sizes`, or set `elasticity.enabled: false`', 'set `wall_clock_breakdown: false`', 'set `sparse_attention.mode` to dense, fixed, variable, bigbird or bslongformer'),
     'NEO100': ('set `global_num_gpus: 4`, or limit the visible GPUs (CUDA_VISIBLE_DEVICES)',),
+    'NEO102': ('set `intermediate_size: 132`', 'set `intermediate_size: 512`'),
     'PRC101': ('remove `bf16.bf16_master_weights_and_grads`', 'remove `fp16.fp16_master_weights_and_grads`, or use DeepSpeed 0.18.3 or later', 'set `bf16.bf16_master_weights_and_grads` to true, or set `bf16.bf16_optimizer_states` to false'),
     'PRC102': ('set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW, or remove `bf16.bf16_master_weights_and_grads`', 'remove `fp16.fp16_master_weights_and_grads`, or remove `bf16.bf16_master_weights_and_grads`', 'set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW, or remove `fp16.fp16_master_weights_and_grads`'),
     'PRC103': ('write one of fp32, fp16, bf16, int8', 'set `data_types.grad_accum_dtype` to "bf16"', 'set `data_types.grad_accum_dtype` to "fp32"'),

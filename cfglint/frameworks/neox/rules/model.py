@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, init_error
+from cfglint.findings.rule import WARN, Finding, first_step_error, init_error
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import RUN, elsewhere
-from cfglint.frameworks.neox.sizes import dense, own_attention, transformer, unbuildable, widths
+from cfglint.frameworks.neox.sizes import GATED, dense, own_attention, transformer, unbuildable, widths
 from cfglint.frameworks.remedies import excludes, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
@@ -94,14 +96,20 @@ def size_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
     ranks = config.derived.tensor
     if type(ranks) is not int or ranks == 1:
         return
-    uneven = dict.fromkeys(part for part in _parts(config) if type(part[1]) is int and part[1] % ranks)
-    for name, size in uneven:
-        exact = size == config.argument(name)
+    sizes: dict[str, list[int]] = {}
+    for name, size in _parts(config):
+        if type(size) is int:
+            sizes.setdefault(name, []).append(size)
+    for name, of_one in sizes.items():
+        size = next((size for size in of_one if size % ranks), None)  # the first one fails
+        if size is None:
+            continue
+        exact, divisor = size == config.argument(name), gcd(*of_one)
         message = f"`{name}` is {size}" if exact else f"`{name}` gives an MLP width of {size}"
         yield Finding(
             config.setting(name),
             f"{message}, which is not divisible by `model_parallel_size` ({ranks})",
-            help=f"set `model_parallel_size` to a divisor of {size}",
+            help=f"set `model_parallel_size` to a divisor of {divisor}" if divisor > 1 else "set `model_parallel_size: 1`",
             related=(config.setting("model_parallel_size"),),
             exception="AssertionError" if name == "moe_num_experts" else f"AssertionError: {size} is not divisible by {ranks}",
         )
@@ -135,6 +143,44 @@ def conflicting_mlp_width(config: NeoXConfig) -> Iterator[Finding]:
     attention = config.derived.attention
     if dense(config) or (attention is not None and attention.any("rwkv")):
         yield excludes(config.setting("expansion_factor"), config.setting("intermediate_size"), more="; set only one of them")
+
+
+@first_step_error(
+    "NEO102",
+    raises="RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+    source="gpt-neox (May 2026) megatron/model/transformer.py:119-160, 176-183",
+    when_partial=WARN,
+    bad=(
+        "{num_layers: 2, hidden_size: 96, num_attention_heads: 8, intermediate_size: 131}\n",
+        "{num_layers: 2, hidden_size: 96, num_attention_heads: 8, activation: swiglu, intermediate_size: 131}\n",
+        "{num_layers: 2, hidden_size: 64, num_attention_heads: 8, mlp_multiple_of: 256}\n",
+    ),
+    good="{num_layers: 2, hidden_size: 96, num_attention_heads: 8, intermediate_size: 132}\n",
+    example={**RUN, "at": "/intermediate_size"},
+)
+def mlp_layers_differ_in_width(config: NeoXConfig) -> Iterator[Finding]:
+    """The output of the first layer of the MLP does not fit its second layer.
+
+    GPT-NeoX rounds the width of the first layer up to a multiple of 2 x `mlp_multiple_of` (1 by default), and the width of the second
+    layer to a multiple of `mlp_multiple_of`. With gated activations, both are first multiplied by 2/3, and the second one is halved.
+    """
+    sizes = list(widths(config)) if dense(config) else []
+    ranks = config.derived.tensor
+    if not sizes or type(ranks) is not int or ranks < 1 or any(size <= 0 or size % ranks for _, size in sizes):
+        return
+    (name, first), (_, second) = sizes
+    gated = config.argument("activation") in GATED
+    output = first // 2 if gated else first
+    if output == second:
+        return
+    multiple = config.argument("mlp_multiple_of") * (3 if gated else 2)
+    width = config.argument("intermediate_size") or 4 * config.argument("hidden_size")
+    yield Finding(
+        config.setting(name),
+        f"`{name}` gives an MLP whose first layer has {output} outputs and whose second layer has {second} inputs",
+        related=(config.setting("mlp_multiple_of"), config.setting("activation")),
+        help=f"set `intermediate_size: {multiple * -(-width // multiple)}`" if name != "expansion_factor" else None,
+    )
 
 
 @init_error(
