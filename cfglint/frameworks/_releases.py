@@ -7,7 +7,7 @@ RELEASES = {
     "gpt-neox": "2026-05",
     "llamafactory": "0.9.5",
     "ms-swift": "4.6.0",
-    "transformers": "5.23.0",
+    "transformers": "5.24.0",
     "trl": "1.16.0",
     "verl": "0.9.1",
 }

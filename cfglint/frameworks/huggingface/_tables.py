@@ -155,6 +155,7 @@ RELEASES: tuple[Version, ...] = (
     (5, 22, 1),
     (5, 22, 2),
     (5, 23, 0),
+    (5, 24, 0),
 )
 
 # (name, type, default, since, until), and true if the field is required
