@@ -8,10 +8,11 @@ grow from the committed ones and this release alone: the facts of all other rele
 newest one goes into the tables and lists only. `--neighbour` is the unpacked release before it, whose checks are compared; the
 committed history of checks (tools/checks) is used where it has that release, else the release is downloaded. `--check` writes nothing.
 
-Printed are the fields that were added, removed or (a guess) renamed, changed defaults and choices, and every `raise`, `assert` and
-validator that was added, changed (not only by the name of a renamed field) or removed, with the rules that quote its exception. Exits 0
-when nothing needs a hand, 1 when something does: a new or changed check without a rule (a check that no file decides goes into
-tools/checks/undecidable.json with the reason), a removed check whose rule is still declared for the release, a key without a description.
+Printed are the fields that were added, removed or (a guess) renamed, changed defaults and choices, names that programs can no longer or
+newly import, and every `raise`, `assert` and validator that was added, changed (not only by the name of a renamed field) or removed, with
+the rules that quote its exception. Exits 0 when nothing needs a hand, 1 when something does: a new or changed check without a rule (a check
+that no file decides goes into tools/checks/undecidable.json with the reason), a removed check whose rule is still declared for the release,
+a key without a description.
 Exits 2 when the release cannot be read.
 
 `--new` prints what the newest release of each package on the index would change, where the index can be reached; it writes nothing and
@@ -38,6 +39,7 @@ from typing import Any
 import covering_rules
 import follow_fields
 import follow_notes
+import import_names
 import list_releases
 import rebuild_tables
 import schema_merge
@@ -108,6 +110,7 @@ class Following:
         self.facts: Facts = self.source.facts(path, self.release, days(package, version, day))
         self.checks: list[Check] = source_checks.checks(self.tree.root, package)
         self.others = {each: facts for each, facts in self.before.items() if each != self.release}
+        self.imports: str | None = None  # the names that programs import, if they are known
 
     @property
     def neighbour(self) -> Release:
@@ -169,6 +172,7 @@ def follow(options: argparse.Namespace, scratch: Path) -> int:
     print("".join(f"  {line}\n" for line in lines), end="")
     history, changed = compared_checks(given, options.neighbour, scratch)
     report_trainers(given)
+    report_imports(given, options.neighbour, scratch)
     needs = [*report_checks(given, changed)]
     report_removed(given)
     if not options.check:
@@ -210,6 +214,27 @@ def report_trainers(given: Following) -> None:
         print("".join(f"  {line}\n" for line in lines), end="")
 
 
+def report_imports(given: Following, neighbour: Path | None, scratch: Path) -> None:
+    """Print the names for programs to import that the newest release has removed or added."""
+    if given.package not in import_names.PACKAGES or not given.is_newest:
+        return
+    try:
+        before = neighbour or neighbour_of(given, scratch)
+    except (SourceError, *NOT_REACHED):
+        print("\nnames to import: not compared, the release before it cannot be had: pass --neighbour PATH")
+        return
+    given.imports, lines = import_names.with_release(given.package, given.release, given.tree.root.parent, before)
+    print("\nnames to import:" if lines else "\nnames to import: no change")
+    print("".join(f"  {line}\n" for line in lines), end="")
+
+
+def neighbour_of(given: Following, scratch: Path) -> Path:
+    """The folder of the release before this one, which is downloaded once."""
+    name = ".".join(map(str, given.neighbour))
+    path = scratch / name
+    return path if path.is_dir() else downloaded(given.package, name, scratch)[0]
+
+
 def trainers(given: Following) -> tuple[str, list[str]]:
     """(the text of the parameters of trainers with the release, what changed)."""
     return trainer_signatures.with_release(given.package, given.release, given.tree.root.parent, given.others)
@@ -245,8 +270,7 @@ def compared_checks(given: Following, neighbour: Path | None, scratch: Path) -> 
     before = history.get(given.neighbour)
     if neighbour is not None or before is None:
         with contextlib.suppress(SourceError, *NOT_REACHED):
-            name = ".".join(map(str, given.neighbour))
-            path = neighbour or downloaded(given.package, name, scratch)[0]
+            path = neighbour or neighbour_of(given, scratch)
             before = source_checks.checks(given.schema.find(path).root, given.package)
     if given.release > min(history) if history else given.is_newest:
         history = {**{each: found for each, found in history.items() if each in given.others}, given.release: given.checks}
@@ -328,6 +352,8 @@ def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
     given.target.write_text(given.tables(), encoding="utf-8")
     if given.package in trainer_signatures.PACKAGES:
         given.target.with_name("_signatures.py").write_text(trainers(given)[0], encoding="utf-8")
+    if given.imports is not None:
+        given.target.with_name("_imports.py").write_text(given.imports, encoding="utf-8")
     list_releases.TARGET.write_text(list_releases.with_release(given.package, given.name, given.day), encoding="utf-8")
     if history:
         (source_checks.FOLDER / f"{given.package}.json").write_text(source_checks.text(history), encoding="utf-8")

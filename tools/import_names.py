@@ -4,7 +4,7 @@
 
 PACKAGE is transformers or trl. FOLDER has a folder for each release (`0.17.0`, ...) that holds the unpacked package. `--check` compares
 only, and exits 1 when the file would change. A name counts as present where any code of the module may bind it, so that one which is
-listed as missing is missing. The models of transformers are left out.
+listed as missing is missing. The models of transformers are left out. `tools/follow.py` adds a new release.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from history_rows import Release, Span, literal, spans_of
 from rebuild_tables import FRAMEWORKS, is_release
 from schema_source import release
+
+Row = tuple[str, list[Span]]  # a name, and the releases that have it
+Groups = dict[tuple[Span, ...], str]  # the releases: the names, as the module has them
 
 # package: the folder of its tables, the oldest modelled release, the modules whose names are listed.
 PACKAGES: dict[str, tuple[str, Release, tuple[str, ...]]] = {
@@ -87,13 +91,46 @@ def main() -> int:
 
 def text(package: str, folders: dict[Release, Path]) -> str:
     """The text of the module by the unpacked releases."""
+    return displayed(package, *compared(package, folders))
+
+
+def with_release(package: str, version: Release, folder: Path, before: Path) -> tuple[str, list[str]]:
+    """(the text of the module with one more release, the newest, by that and the release before it, both unpacked; what changed)."""
+    names: dict[str, Any] = {}
+    exec((FRAMEWORKS / PACKAGES[package][0] / "_imports.py").read_text(encoding="utf-8"), names)
+    modules, of_modules = compared(package, {(): before, version: folder})
+    former: dict[str, Groups] = names["NAMES"]
+    every = {module: extended(former.get(module, {}), of_modules.get(module, []), version) for module in sorted({*former, *of_modules})}
+    changed = [*modules, *((f"{module}.{name}", spans) for module, rows in of_modules.items() for name, spans in rows)]
+    lines = [f"{name}: {'added' if is_new(spans) else 'removed'}" for name, spans in changed]
+    return displayed(package, extended(names["MODULES"], modules, version), every), lines
+
+
+def is_new(spans: list[Span]) -> bool:
+    """Whether the later one of two releases alone has a name."""
+    return spans[0][0] != ()
+
+
+def extended(groups: Groups, changed: list[Row], version: Release) -> list[Row]:
+    """The rows of names, with those that a release has removed or added."""
+    found = {name: [*spans] for spans, names in groups.items() for name in names.split()}
+    for name, now in changed:
+        spans = found.setdefault(name, [] if is_new(now) else [((), ())])
+        is_open = bool(spans) and spans[-1][1] == ()
+        if is_new(now) and not is_open:
+            spans.append((version, ()))
+        elif is_open and not is_new(now):
+            spans[-1] = spans[-1][0], version
+    return sorted(found.items())
+
+
+def compared(package: str, folders: dict[Release, Path]) -> tuple[list[Row], dict[str, list[Row]]]:
+    """(the modules that only some of the unpacked releases have, the names by module)."""
     every = {version: modules_of(folder, package) for version, folder in folders.items()}
     known = set().union(*every.values())
     for each in every.values():
         each.update((name, each[package]) for name in aliases(each[package], package) & known if name not in each)
-    lines = [HEAD.format(package=package), "# releases: the modules that they have.", "MODULES: dict[Spans, str] = {"]
-    lines += grouped(changing({at: set(each) for at, each in every.items()}), "    ")
-    lines += ["}", "", "# module: releases: the names that it has in them.", "NAMES: dict[str, dict[Spans, str]] = {"]
+    found = {}
     models = set().union(*(of_models(folder, package) for folder in folders.values()))
     for module in (each for each in sorted(known) if each.startswith(SUBMODULES) or each in PACKAGES[package][2]):
         paths = {at: each[module] for at, each in every.items() if module in each}
@@ -102,13 +139,21 @@ def text(package: str, folders: dict[Release, Path]) -> str:
         own |= set().union(*map(passed_on, paths.values())) if module.startswith(SUBMODULES) else set()
         rows = [(name, each) for name, each in changing(public) if name in own and not name.startswith("_")]
         if rows and not any(STAR in each for each in public.values()):
-            lines.append(f"    {literal(module)}: {{")
-            lines += grouped(rows, "        ")
-            lines.append("    },")
+            found[module] = rows
+    return changing({at: set(each) for at, each in every.items()}), found
+
+
+def displayed(package: str, modules: list[Row], names: dict[str, list[Row]]) -> str:
+    """The text of the module."""
+    lines = [HEAD.format(package=package), "# releases: the modules that they have.", "MODULES: dict[Spans, str] = {"]
+    lines += grouped(modules, "    ")
+    lines += ["}", "", "# module: releases: the names that it has in them.", "NAMES: dict[str, dict[Spans, str]] = {"]
+    for module, rows in names.items():
+        lines += [f"    {literal(module)}: {{", *grouped(rows, "        "), "    },"]
     return "\n".join([*lines, "}", ""])
 
 
-def grouped(rows: list[tuple[str, list[Span]]], indent: str) -> Iterator[str]:
+def grouped(rows: list[Row], indent: str) -> Iterator[str]:
     """The lines of names, together where the same releases have them."""
     groups: dict[str, list[str]] = {}
     for name, spans in rows:
@@ -117,7 +162,7 @@ def grouped(rows: list[tuple[str, list[Span]]], indent: str) -> Iterator[str]:
         yield f"{indent}{releases}: {literal(' '.join(names))},"
 
 
-def changing(present: dict[Release, set[str]]) -> list[tuple[str, list[Span]]]:
+def changing(present: dict[Release, set[str]]) -> list[Row]:
     """The names that only some of the releases have, with these."""
     found = spans_of(present)
     return sorted((name, each) for name, each in found.items() if each != [((), ())])

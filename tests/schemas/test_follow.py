@@ -47,10 +47,10 @@ def source_of(row):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """An unpacked wheel with the classes of the newest release."""
-    folder = tmp_path_factory.mktemp("wheel")
+    folder = tmp_path_factory.mktemp("wheels") / "wheel"
     root = folder / "trl"
     metadata = folder / f"trl-{NEXT}.dist-info"
-    metadata.mkdir()
+    metadata.mkdir(parents=True)
     metadata.joinpath("METADATA").write_text(f"Requires-Dist: transformers{TRANSFORMERS_NEEDED[-1][1]}\n")
     places = {**BESIDE, DATASET_SECTION: (DATASET,)}
     for section, fields in {**HISTORY.at(NEWEST), DATASET_SECTION: ENTRY.fields(DATASET_SECTION, NEWEST)}.items():
@@ -83,7 +83,8 @@ def copied(tmp_path_factory):
 
 def followed(copied, wheel, *options):
     """(exit status, output) of following the made-up release."""
-    command = [sys.executable, "tools/follow.py", "trl", NEXT, "--from", str(wheel), "--no-records", *options]
+    before = ("--neighbour", str(wheel.parent / "before"))
+    command = [sys.executable, "tools/follow.py", "trl", NEXT, "--from", str(wheel), *before, "--no-records", *options]
     done = subprocess.run(command, cwd=copied, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
@@ -108,7 +109,13 @@ def chosen_fields():
 
 @pytest.fixture(scope="module")
 def changed(wheel):
-    """The made-up release: one field renamed, two defaults and the choices of one field changed, one check added."""
+    """The made-up release: one field renamed, two defaults and the choices of one field changed, one check added,
+    one function removed and one added.
+    """
+    shutil.copytree(wheel, wheel.parent / "before")
+    for folder, name in ((wheel.parent / "before", "made_up_before"), (wheel, "made_up_now")):
+        with (folder / "trl" / "scripts" / "utils.py").open("a") as out:
+            out.write(f"def {name}(): ...\n")
     path = wheel / "trl" / "trainer" / "sft_config.py"
     text = path.read_text()
     renamed, (number, words), choice = chosen_fields()
@@ -136,11 +143,16 @@ def test_a_release_is_taken_in_and_its_new_check_asks_for_a_rule(copied, changed
     assert f"sft: `{number[0]}`: default {number[DEFAULT]} -> {2 * number[DEFAULT]}" in lines
     assert f'sft: `{words[0]}`: default "{words[DEFAULT]}" -> "content"' in lines
     assert f'sft: `{choice[0]}`: choices: added "focal"' in lines
+    module = "trl.scripts.utils"
+    assert [line for line in lines if "made_up" in line] == [f"{module}.made_up_before: removed", f"{module}.made_up_now: added"]
     assert len([line for line in lines if line.startswith(("sft: ", "dpo: ", "grpo: "))]) == 4
     place = "added check without a rule: trainer/sft_config.py:SFTConfig.__post_init__: ValueError: The focal loss does not support packing"
     assert [line for line in lines[lines.index("needs a hand:") + 1 :] if not line.startswith(place)] == []
     assert [answered(copied, release) for release in ((0, 17, 0), NEWEST)] == before
     assert f"'{new}': ('{new}'" in answered(copied, parse_version(NEXT))
+    imports = (copied / "cfglint" / "frameworks" / "trl" / "_imports.py").read_text().splitlines()
+    names = [line.strip() for line in imports if "made_up" in line]
+    assert names == [f'(((), {parse_version(NEXT)}),): "made_up_before",', f'(({parse_version(NEXT)}, ()),): "made_up_now",']
     assert f'"trl": "{NEXT}"' in (copied / "cfglint" / "frameworks" / "_releases.py").read_text()
     notes = json.loads((copied / "tools" / "notes" / "trl.json").read_text())["keys"]
     assert notes[new]["description"] == described["description"]
