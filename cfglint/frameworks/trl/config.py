@@ -10,10 +10,10 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
-from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
+from cfglint.frameworks.trl.fields import REQUIRED, Fields, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigValue, Sequence
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.record import changed
 
@@ -71,17 +71,28 @@ class TrlConfig(TrainerConfig):
             table = table.of_program(self.facts.launch.program, self.trl_version)
         if self.documents[0].is_command:
             self.values = complemented(self.values, table.types, table.defaults)
-        in_code, in_file = self.documents[0].is_call, self.documents[0].syntax == "yaml"
-        if in_code or (in_file and self.trl_version < CASTS):  # the values become attributes of the class without a parser
-            found = self.values
-        else:
-            nullable = table.nullable if self.trl_version >= NULL_WORDS_READ else set()
-            found, self.refused = cast(self.values, table.types, nullable)
+        found = self.cast_by_parser(table)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         program = self.facts.launch.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
         refused = {each.name for each in self.refused}
         return TrlArguments(parsed, self.version, table, self.trl_version, refused, self.own_defaults)
+
+    def cast_by_parser(self, table: Fields) -> ConfigMapping:
+        """The values after the casts of the parser, without the strings that it refuses.
+
+        The values of code, and before `CASTS` those of a file, become attributes of the class without a parser.
+        """
+        from cfglint.frameworks.overrides import ARGS
+
+        if self.documents[0].is_call:
+            return self.values
+        words = {override.key for override in self.facts.overrides if override.origin == ARGS}
+        sets_file = self.documents[0].syntax == "yaml" and self.trl_version < CASTS
+        parsed = {name: value for name, value in self.values.items() if not sets_file or name in words}
+        nullable = table.nullable if self.trl_version >= NULL_WORDS_READ else set()
+        found, self.refused = cast(parsed, table.types, nullable)
+        return {name: found.get(name, value) for name, value in self.values.items() if name in found or name not in parsed}
 
     def override_value(self, override: Override) -> ConfigValue:
         """The value of a launch-line argument, a string that the parser casts; an argument without a value switches its key on."""

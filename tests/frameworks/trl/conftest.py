@@ -26,6 +26,7 @@ def trl():
             strict_keys=options.pop("strict", False),
             trainer=trainer,
             outside=options.pop("outside", {}),
+            overrides=options.pop("overrides", ()),
         )
         documents, kinds = [parse("train.yaml", text, "yaml")], ["trl"]
         for path, content in options.pop("files", {}).items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.frameworks.overrides import ARGS, Override
 from cfglint.frameworks.trl.parser import cast, converted
 from cfglint.frameworks.unknown import Unknown
 
@@ -46,6 +47,20 @@ def test_other_strings_are_refused_as_argparse_does(kind, text, printed):
 def test_what_is_no_string_is_kept():
     values = {"a": 2.5, "b": None, "c": [1], "d": True}
     assert cast(values, dict.fromkeys("abcd", "int"), set("abcd")) == (values, [])
+
+
+def test_argparse_casts_the_words_of_a_line_where_the_values_of_a_file_are_set_as_they_are(trl):
+    """trl 0.8.6 commands/cli_utils.py: `parse_args_into_dataclasses` reads the line, `merge_dataclasses` sets the values of the file."""
+
+    def strings(release, **options):
+        run = trl(HEAD + 'save_steps: "10"\n', release=release, **options)
+        return [each.code for each in run.diagnostics if each.code == "TYP200"], run.configs[0].values["save_steps"]
+
+    of_line = (Override("save_steps", ["400"], ARGS),)
+    assert strings("0.8.6") == (["TYP200"], "10")
+    assert strings("0.8.6", overrides=of_line) == ([], 400.0)
+    assert strings("1.16.0") == ([], 10.0)
+    assert strings("1.16.0", overrides=of_line) == ([], 400.0)
 
 
 def test_the_words_for_null_are_newer(trl, codes):
