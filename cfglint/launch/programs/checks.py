@@ -19,7 +19,7 @@ from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.launcher import launcher_of
 from cfglint.source.annotations import Container, Iterator
-from cfglint.source.shell.command import is_placeholder, stands_for_more
+from cfglint.source.shell.command import is_placeholder, is_to_be_filled_in, stands_for_more
 from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
@@ -103,7 +103,8 @@ def wrong_value(argument: Argument, field: Field, program: ProgramFacts) -> Iter
             continue
         kind = field.kind.removeprefix("list:")
         if kind in NUMERIC and converted(kind, text) is None:
-            yield unconverted(word, argument.name, kind, program)
+            if not is_to_be_filled_in(word):
+                yield unconverted(word, argument.name, kind, program)
         elif field.choices and text not in map(str, field.choices) and converted(kind, text) not in field.choices:
             names = [*map(str, field.choices[:MOST_NAMED]), *(["..."] if len(field.choices) > MOST_NAMED else [])]
             listed, raised = ", ".join(names), f"error: {invalid_choice(as_named(argument.name, program), text, names)}"
@@ -138,7 +139,7 @@ def unconverted(word: Text, name: str, kind: str, program: ProgramFacts, release
 def wrong_trainer_value(argument: Argument, program: ProgramFacts) -> Iterator[LineProblem]:
     """The problem of a value that does not have the type of its field of TrainingArguments."""
     word = argument.texts[0]
-    if word.value is not None and not is_placeholder(word.value):
+    if word.value is not None and not is_to_be_filled_in(word):
         for kind, releases in refusals(argument.name, word.value):
             yield unconverted(word, argument.name, kind, program, releases)
 
@@ -203,25 +204,32 @@ def local_rank(line: LaunchLine, known: Known) -> Iterator[LineProblem]:
     added = launcher_of(line).added_rank
     if added is None or line.program is None:
         return
-    option, without, remedy = added
-    if without in line.options or "local_rank" in known.takes or known.expanded("local_rank") != "local_rank":
+    option, _, remedy = added
+    if not adds_rank(line) or "local_rank" in known.takes or known.expanded("local_rank") != "local_rank":
         return
     message = f"the launcher passes `{option}` to {known.program.path}, which does not accept it"
     yield LineProblem("LCH003", "error", line.program, "--local_rank", message, refusal([f"{option}=0"], known.program), remedy=remedy)
 
 
+def adds_rank(line: LaunchLine) -> bool:
+    """Whether the launcher adds the rank of each process to the arguments of the program."""
+    added = launcher_of(line).added_rank
+    return added is not None and added[1] not in line.options
+
+
 def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[LineProblem]:
-    """The problems of missing arguments that the program requires."""
+    """The problems of missing arguments that the program requires and the launcher does not add."""
     if program.parser == TRL_PARSER and "config" in given:
         return
-    names = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool" and name not in given]
+    required = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool"]
+    names = [name for name in required if name not in given and not (name == "local_rank" and adds_rank(line))]
     if names and line.program is not None:
         options = [option_of(name, program) for name in names]
-        required = ", ".join(as_named(name, program) for name in names)
+        named = ", ".join(as_named(name, program) for name in names)
         fields = [program.fields[name].place for name in names]
         message = (
             ", ".join(f"`{option}`" for option in options)
             + f" {'is' if len(names) == 1 else 'are'} missing; {fields[0]} requires {'it' if len(names) == 1 else 'them'}"
         )
-        raised = f"error: the following arguments are required: {required}"
+        raised = f"error: the following arguments are required: {named}"
         yield LineProblem("LCH016", "error", line.program, f"--{names[0]}", message, raised, remedy=f"add {', '.join(options)}")

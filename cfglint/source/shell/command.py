@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 OPENING = (".", "…", "<", "{")  # first characters of a placeholder
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # parts of option names
 ELLIPSES = ("...", "…")
+WORDS = ("TRUE", "FALSE", "YES", "NO", "ON", "OFF", "NONE", "NULL")  # values that may be written in capitals
 NOTEBOOK = ".ipynb"
 SHOWN = (*MARKDOWN, NOTEBOOK)  # files whose commands may need files that others before them create
 
@@ -27,10 +28,20 @@ def is_placeholder(text: str) -> bool:
     return text in ELLIPSES or (first == "<" and text != "<?>") or (first == "{" and text[1:2].isalpha())
 
 
+def is_to_be_filled_in(word: Text) -> bool:
+    """Whether a word is a placeholder; in a page that may be a name in capitals, such as `BATCH_SIZE`."""
+    text = word.string
+    return is_placeholder(text) or (text.isupper() and text not in WORDS and is_in_page(word))
+
+
+def is_in_page(word: Text) -> bool:
+    """Whether a word is written in a Markdown page."""
+    return word.place is not None and is_markdown(word.place[0])
+
+
 def stands_for_more(word: Text) -> bool:
     """Whether a word is the `...` of a page, in the place of further arguments."""
-    place = word.place
-    return word.string in ELLIPSES and place is not None and is_markdown(place[0])
+    return word.string in ELLIPSES and is_in_page(word)
 
 
 def takes_text(key: str) -> bool:
@@ -78,7 +89,7 @@ class CommandDocument(Document):
         self.flags[key] = flag
         if len(texts) > 1 and strings[-1] in ELLIPSES:  # means further arguments
             texts, strings = texts[:-1], strings[:-1]
-        if any(map(is_placeholder, strings)) and not takes_text(key):
+        if any(map(is_to_be_filled_in, texts)) and not takes_text(key):
             texts = [unknown("a placeholder")]
         if all(text.known for text in texts):
             self.words[key] = strings

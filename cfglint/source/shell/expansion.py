@@ -235,6 +235,9 @@ class Expander(Record):
         if following == "(":
             close = self.closed(at + 1, end)
             return close + 1, [Piece(self.substituted(at + 2, close), not quoted)]
+        if following == "[":  # the old form of `$((...))`, which bash still reads
+            close = self.closed(at + 1, end)
+            return close + 1, [Piece(self.arithmetic(at + 2, close), not quoted)]
         if following == "{":
             plain = BRACED_NAME(text, at, end)
             if plain is not None:

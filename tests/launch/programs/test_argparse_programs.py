@@ -92,6 +92,23 @@ def test_the_launcher_adds_an_argument(launched):
     assert launched(without, LINE.replace("--num_gpus", "--no_local_rank --num_gpus"))[1] == {}
 
 
+def test_an_argument_that_the_launcher_adds_is_not_missing(launched):
+    required = PROGRAM.replace('"--local_rank", type=int, default=-1', '"--local_rank", type=int, required=True')
+    assert launched(required, LINE)[1] == {}
+    assert [*launched(required, LINE.replace("deepspeed --num_gpus 4", "python"))[1]] == [("LCH016", "--local_rank")]
+    assert [*launched(required, LINE.replace("--num_gpus", "--no_local_rank --num_gpus"))[1]] == [("LCH016", "--local_rank")]
+
+
+def test_names_in_capitals_are_to_be_filled_in_where_they_stand_in_a_page(launched, tmp_path, capsys):
+    assert [*launched(PROGRAM, f"{LINE} --lr LR")[1]] == [("LCH017", "--lr")]
+    (tmp_path / "README.md").write_text(f"```bash\n{LINE} --lr LR --mode b\n```\n")
+    main(["check", "README.md", "--format", "concise"])
+    assert capsys.readouterr().out == ""
+    (tmp_path / "README.md").write_text(f"```bash\n{LINE} --lr fast\n```\n")
+    main(["check", "README.md", "--format", "concise"])
+    assert "`--lr` is fast, not a number" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
