@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from cases import each_case
 from cfglint.frameworks import framework, modelled_releases
 from cfglint.rules.catalogue import every_rule
 from cfglint.source import CfglintError
@@ -79,7 +78,7 @@ def test_what_a_release_changes(kind, root, tmp_path, updating):
     check_parts(recorded(root, kind), purpose, lines, updating)
 
 
-@each_case("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_release_changes_what_is_recorded(kind, root, tmp_path):
     releases, wrong = modelled_releases(framework(kind).package), []
     expected = {name: lines for path in recorded(root, kind).glob("*.txt") for name, lines in read(path).items()}
@@ -112,7 +111,7 @@ def test_what_a_release_changes_in_files(path, tmp_path, updating):
     check_answers(path, answer, updating)
 
 
-@each_case("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_release_changes_in_files_what_is_recorded(path, tmp_path):
     wrong = []
     for title, lines in read(path).items():
