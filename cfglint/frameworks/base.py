@@ -335,6 +335,7 @@ class Framework:
     newest = ""
     repository_owners: tuple[str, ...] = ()  # the owners of its official repositories on GitHub, in lower case
     former_packages: tuple[str, ...] = ()  # earlier names of the package and its folder
+    source_folder = ""  # the folder of its code in its repository, where that is not named like the package
     source_paths: tuple[str, ...] = ()  # parts of the paths of its own code in a traceback, if its runs pass through other frameworks
     release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled

@@ -115,10 +115,10 @@ class Repositories:
 
     def copy_in(self, folder: str, package: str) -> Statement | None:
         """The version of the copy of a package in a folder."""
-        from cfglint.project.statements.copies import in_folder, names_of
+        from cfglint.project.statements.copies import in_folder, modules_of
 
         files, text = self._disk.names(folder), self._disk.text
-        found = (in_folder(folder, files, name.replace("-", "_"), text) for name in names_of(package))
+        found = (in_folder(folder, files, module, text) for module in modules_of(package))
         return next(filter(None, found), None)
 
     def in_folder(self, folder: str) -> dict[str, list[Statement]]:

@@ -237,6 +237,23 @@ def test_a_copy_of_llama_factory_may_have_its_former_name():
     assert decision({**files, "requirements.txt": "llamafactory==0.9.3\n"}, "llamafactory") == "0.7.1"
 
 
+def test_the_copy_of_ms_swift_has_its_code_in_a_folder_of_another_name():
+    files = {
+        "setup.py": "setup(\n    name='ms_swift',\n    version=get_version(),\n)\n",
+        "swift/__init__.py": "from .version import __version__\n",
+        "swift/version.py": "__version__ = '3.12.6'\n",
+    }
+    assert decision(files, "ms-swift", at="examples") == "3.12.6"
+    assert decision({**files, "requirements.txt": "ms-swift==3.0.0\n"}, "ms-swift") == "3.12.6"
+    assert decision({**files, "swift/version.py": "__version__ = '4.7.0.dev0'\n"}, "ms-swift").startswith("the development version 4.7.0.dev0")
+    assert decision({**files, "setup.py": ""}, "ms-swift") is None  # another package of that name
+
+
+def test_a_copy_of_a_package_whose_name_has_a_hyphen():
+    files = {"pyproject.toml": '[project]\nname = "gpt-neox"\ndynamic = ["version"]\n', "gpt_neox/__init__.py": "__version__ = '2.0.1'\n"}
+    assert decision(files, "gpt-neox") == "2.0.1"
+
+
 def test_a_folder_that_has_only_the_name_of_a_package_is_no_copy():
     files = {"trl/config.yaml": "", "VERSION": "0.17.0\n"}
     assert decision(files, "trl") is None

@@ -43,6 +43,7 @@ class Swift(SwiftCommands):
     title = "ms-swift"
     repository_owners = ("modelscope",)
     source_paths = ("/swift/",)
+    source_folder = "swift"
     base = TRAINER.kind
     parses_command = True
     rule_families = {"SWF": title}

@@ -22,6 +22,12 @@ def names_of(package: str) -> tuple[str, ...]:
     return (package, *(name for own in of_package(package) for name in own.former_packages))
 
 
+def modules_of(package: str) -> list[str]:
+    """The names that the folder of a package's code has and had, the present one first."""
+    own = (each.source_folder for each in of_package(package) if each.source_folder)
+    return [*own, *(name.replace("-", "_") for name in names_of(package))]
+
+
 def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], str]) -> Statement | None:
     """The version of the copy of a package in a folder, or in its `src`; None if there is none."""
     for place in ("", "src"):
