@@ -23,7 +23,8 @@ import records
 from cases import each_case
 from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.axolotl import NEWEST, refusals
-from cfglint.frameworks.axolotl.plugins import plugins_of
+from cfglint.frameworks.axolotl.fields import top_fields
+from cfglint.frameworks.axolotl.plugins import built_in, plugins_of
 from cfglint.frameworks.axolotl.releases import HISTORY, RELEASES, TOP, library
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -181,6 +182,54 @@ def test_what_is_completed(lines, expected):
     name, _, key = path.partition(".")
     found = getattr(validated([yaml.load(line, yaml.CSafeLoader) for line in lines.split("; ")], gpus=1).model, name)
     assert (found[key] if key else found) == json.loads(value)
+
+
+def set_by_validation(lines, beside=()):
+    """A line for each field that validation sets to something else than the lines, or, without them, the model; `beside` are left out."""
+    found = validated(lines, gpus=4)
+    if found.model is None:
+        return ["refused"]
+    given = {key: value for line in (NEEDED, *lines) for key, value in line.items()}
+    usual = {**top_fields(RELEASE, tuple(plugins_folders(found))).defaults, **given}
+    values = {key: value for key, value in vars(found.model).items() if key not in ("changed", "foreign_plugins", "release")}
+    changed = {key: value for key, value in values.items() if value != usual.get(key) or type(value) is not type(usual.get(key))}
+    return [each for key in sorted(changed) if (each := f"{key}: {written(changed[key])}") not in beside]
+
+
+def written(value):
+    """A value as JSON, a mapping without its keys that have no value."""
+    return json.dumps({key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value, default=str)
+
+
+def plugins_folders(found):
+    """The plugins whose fields the model has."""
+    always = built_in(RELEASE)
+    return (*always, *(each.folder for each in found.plugins if each.folder and each.folder not in always))
+
+
+def varied(lines):
+    """Lines, all but one of them, and with one that says the opposite."""
+    yield lines
+    for at, line in enumerate(lines):
+        yield [*lines[:at], *lines[at + 1 :]]
+        opposite = {key: not value for key, value in line.items() if isinstance(value, bool)}
+        if opposite:
+            yield [*lines[:at], opposite, *lines[at + 1 :]]
+
+
+def test_everything_that_is_completed(updating):
+    """Of the lines of `completed.txt`, without one of them, and with the opposite of one. `CFGLINT_UPDATE=1` rewrites the record."""
+    always = set_by_validation([])
+    shown = [f"{records.MARK}the needed keys alone", *always]
+    seen = set()
+    for lines, _ in COMPLETED:
+        for case in varied([yaml.load(line, yaml.CSafeLoader) for line in lines.split("; ")]):
+            title = "; ".join(f"{key}: {json.dumps(value)}" for line in case for key, value in line.items())
+            if title and title not in seen:
+                seen.add(title)
+                shown += [f"{records.MARK}{title}", *(set_by_validation(case, always) or ["nothing more"])]
+    purpose = "The fields that axolotl's validation sets beyond what a file has, on 4 GPUs; those of the needed keys are said once."
+    records.check_parts(HERE / "expected" / "completed", purpose, shown, updating)
 
 
 # What one line has in place of `{}`, and whether all of them are refused, for the key before the colon, or none.
