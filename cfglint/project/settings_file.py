@@ -168,9 +168,11 @@ def written(value: object, where: str) -> str:
 
 
 def quoted(value: object) -> str:
-    """A value for a message, shortened."""
+    """A value for a message as the file spells it, shortened."""
+    from json import dumps
+
     try:
-        return f"{value!r:.80}"
+        return f"{dumps(value, ensure_ascii=False, default=str):.80}"
     except (RecursionError, ValueError):  # too deeply nested tables, numbers with thousands of digits
         return "that"
 
