@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from cfglint.frameworks import _releases, renamed_fields
 from cfglint.frameworks.huggingface import arguments
 from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.generators import names_for
 from cfglint.generators.generated import Keys
 
 RENAMED = {"transformers": {"no_cuda": ("use_cpu", "5.0.0")}}
@@ -34,3 +37,10 @@ def test_generated_keys_are_renamed_with_their_reasons():
     keys.add("section.no_cuda", True, "a reason")
     renamed = keys.renamed(lambda name: renamed_fields.name_at(name, "transformers", (5, 1, 0)))
     assert (renamed.values, renamed.why) == ({"section": {"use_cpu": True}}, {"section.use_cpu": "a reason"})
+
+
+@pytest.mark.parametrize(
+    ("target", "name"), [(None, "use_cpu"), ({"transformers": "5.1.0"}, "use_cpu"), ({"transformers": "4.57.0"}, "no_cuda")]
+)
+def test_generated_files_have_the_names_of_the_release_that_they_are_for(target, name):
+    assert names_for("huggingface", SimpleNamespace(target=target))("no_cuda") == name

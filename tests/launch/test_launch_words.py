@@ -22,3 +22,24 @@ from cfglint.launch.launch_words import may_launch
 )
 def test_a_script_of_one_command(text, may):
     assert may_launch(text, {}, lambda path: None) is may
+
+
+@each_case(
+    ("text", "may"),
+    [
+        ("python -m\n", True),  # what follows may be the value of a variable
+        ("conda install python\n", False),
+        ("conda install python; pip install -m x\n", True),
+        ('pkg=python; $pkg "$X" --max_steps 9 --learning_rate 1e-5\n', True),
+        ("conda install python; run --max_steps 9 --learning_rate 1e-5\n", True),
+        ("conda install python; run --max_steps 9\n", False),
+        ("python3.11 -u -O sft\n", True),
+        ("python \\\n  finetune\n", True),
+        ("python << END\n", False),
+        ("python -h\n", False),
+        ("python `which x`\n", True),
+        ("python tool\n", False),
+    ],
+)
+def test_what_python_runs_by_the_word_behind_it(text, may):
+    assert may_launch(text, {}, lambda path: None) is may

@@ -245,7 +245,9 @@ def test_the_copy_of_ms_swift_has_its_code_in_a_folder_of_another_name():
     }
     assert decision(files, "ms-swift", at="examples") == "3.12.6"
     assert decision({**files, "requirements.txt": "ms-swift==3.0.0\n"}, "ms-swift") == "3.12.6"
-    assert decision({**files, "swift/version.py": "__version__ = '4.7.0.dev0'\n"}, "ms-swift").startswith("the development version 4.7.0.dev0")
+    assert decision({**files, "swift/version.py": "__version__ = '4.7.0.dev0'\n"}, "ms-swift").startswith(
+        "the development version 4.7.0.dev0"
+    )
     assert decision({**files, "setup.py": ""}, "ms-swift") is None  # another package of that name
 
 

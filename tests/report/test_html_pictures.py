@@ -253,3 +253,11 @@ def test_gpus_that_no_replicas_fit_are_drawn_one_by_one():
     drawing = pictures.gpu_picture(numbers(gpus=3, tensor_parallel=2)).drawing
     assert cells(drawing, "m1") + cells(drawing, "m") == 3
     assert frames(drawing, "replica") == 0
+
+
+@each_case(
+    ("columns", "cell", "across"),
+    [(1, 22, 8), (1, 14, 16), (1, 10, 24), (1, 4, 64), (2, 14, 7), (2, 10, 8), (2, 22, 5), (3, 22, 3), (16, 22, 0)],
+)
+def test_as_many_boxes_in_a_row_as_fit_but_a_multiple_of_the_gpus_of_a_node(columns, cell, across):
+    assert layout.Grid(columns, 1, cell, dict(layout.CELLS)[cell]).across == across

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, Diagnostic, Place
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rules.catalogue import every_rule
@@ -226,3 +227,26 @@ def test_the_engine_of_a_run_at_another_release_is_loaded_for_rules_that_look_at
     assert other.errors()
     assert [config.kind for config in other.configs] == kinds == ["huggingface", "deepspeed"]
     assert all(config.without_remedies for config in other.configs)
+
+
+OLDER = {"transformers": ["4.40.0", "4.41.0", "4.42.0"], "trl": ["0.7.0", "0.8.0"]}
+ASKED = {"transformers": "4.43.0", "trl": "0.9.0"}
+
+
+@each_case(
+    ("given", "packages", "since"),
+    [
+        (lambda transformers, trl: True, OLDER, {}),
+        (lambda transformers, trl: transformers >= "4.41.0", OLDER, {"transformers": "4.41.0"}),
+        (lambda transformers, trl: transformers == "4.43.0", OLDER, {"transformers": "4.43.0"}),
+        (lambda transformers, trl: trl == "0.9.0", OLDER, {"trl": "0.9.0"}),
+        (lambda transformers, trl: transformers >= "4.42.0" and trl >= "0.8.0", OLDER, {"transformers": "4.42.0", "trl": "0.8.0"}),
+        (lambda transformers, trl: transformers >= "4.41.0" or trl >= "0.8.0", OLDER, ASKED),  # not with the oldest of both
+        (lambda transformers, trl: transformers >= "4.41.0", {"trl": OLDER["trl"]}, {}),  # the other one is pinned
+    ],
+)
+def test_since_which_releases_a_finding_is_given(given, packages, since):
+    search = allowed_releases.Search(SimpleNamespace(target=ASKED), [], packages)
+    search.at = lambda target: SimpleNamespace(gives=lambda diagnostic: given(**{**ASKED, **target}))
+    finding = Diagnostic("HFT006", "strategies", "warning", Place("a.yaml", 1, 1, 1, 1, 0, 0, ""), "/eval_strategy", "do not match")
+    assert search.since(finding) == since

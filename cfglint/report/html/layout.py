@@ -27,10 +27,9 @@ class Grid:
         self.pad = gap if self.boxed else 0
         self.width = columns * (cell + gap) - gap + 2 * self.pad
         self.height = rows * (cell + gap) - gap + 2 * self.pad
-        self.across = max((WIDTH - 2 + gap) // (self.width + gap), 0)
+        across = max((WIDTH - 2 + gap) // (self.width + gap), 0)
+        self.across = across // 8 * 8 or across  # nodes have eight GPUs, and powers of two are easier to count
         self.down = max((TALLEST - 2 + gap) // (self.height + gap), 0)
-        if self.across >= 8:
-            self.across -= self.across % 8  # nodes have eight GPUs, and powers of two are easier to count
 
     @property
     def room(self) -> int:

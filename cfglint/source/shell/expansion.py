@@ -553,7 +553,7 @@ class Expander(Record):
         at = start + len(operator)
         if operator[0] == "/":
             return self.replaced(value, operator, at, end)
-        pattern = self.pattern(at, end) if operator[0] in "#%" else unknown(f"${{...{source[start:end]}}}")
+        pattern = self.pattern(at, end) if operator[0] in ("#", "%") else unknown(f"${{...{source[start:end]}}}")
         if pattern.value is None:
             return unknown(*pattern.reasons)
         cut = trimmed(value, pattern.value, operator, self.budget)
