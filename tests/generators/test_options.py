@@ -90,6 +90,11 @@ TRL = (
     *({"trainer": "sft", "target": {"trl": release}, **more} for release in ("0.29.0", "1.0.0") for more in ({}, {"precision": "fp32"})),
     *({"trainer": "sft", "target": {"trl": release}, "lora": True} for release in ("0.29.0", "1.0.0")),
     *({"trainer": "sft", "target": {"trl": "0.17.0"}, "checkpointing": True}, {"trainer": "rloo", "target": {"trl": "1.0.0"}}),
+    *(  # both sides of each release that changes what has to be written
+        {"trainer": name, "target": {"trl": release}, "checkpointing": True, "precision": "fp32"}
+        for release in ("0.18.2", "0.19.0", "0.21.0", "0.22.0", "0.29.1", "1.0.0")
+        for name in ("sft", "rloo")
+    ),
     *({"trainer": "grpo", "global_batch": size} for size in (8, 24, 40, None)),
     *({"trainer": "grpo", "gpus": 1, "global_batch": size} for size in (2, 3, 4, 5, 6, 7, 9, 10, 11, 12)),
     *({"trainer": "grpo", "max_micro_batch": None, "micro_batch": size} for size in (1, 2)),

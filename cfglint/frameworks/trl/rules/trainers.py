@@ -11,16 +11,16 @@ from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import HEAD, OLD, TRUNCATIONS, certain, losses, of, shown
 from cfglint.source.annotations import Iterator
 
-# loss: (first release, first release without it); trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
+# The releases that have a loss, since `loss_type` is a field; trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
 DPO_LOSSES: dict[str, Releases] = {
     "sigmoid": Releases(),
     "hinge": Releases(),
-    "ipo": Releases((0, 7, 5)),
+    "ipo": Releases(),
     "exo_pair": Releases((0, 9, 6)),
-    "nca_pair": Releases((0, 9, 2)),
-    "robust": Releases((0, 9, 2)),
-    "bco_pair": Releases((0, 9, 2)),
-    "sppo_hard": Releases((0, 9, 2)),
+    "nca_pair": Releases(),
+    "robust": Releases(),
+    "bco_pair": Releases(),
+    "sppo_hard": Releases(),
     "aot": Releases((0, 9, 6)),
     "aot_pair": Releases((0, 9, 6), (0, 28, 0)),
     "aot_unpaired": Releases((0, 28, 0)),
@@ -31,9 +31,9 @@ DPO_LOSSES: dict[str, Releases] = {
     "sigmoid_norm": Releases((1, 4, 0)),
 }
 GRPO_LOSSES: dict[str, Releases] = {
-    "grpo": Releases((0, 17, 0)),
-    "bnpo": Releases((0, 17, 0)),
-    "dr_grpo": Releases((0, 17, 0)),
+    "grpo": Releases(),
+    "bnpo": Releases(),
+    "dr_grpo": Releases(),
     "dapo": Releases((0, 22, 0)),
     "cispo": Releases((0, 26, 0)),
     "sapo": Releases((0, 26, 0)),
