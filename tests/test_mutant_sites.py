@@ -10,6 +10,8 @@ SOURCE = '''"""A module."""
 
 LIMIT = 3
 SINCE = Releases((3, 5), (4,))
+FIRST = (3, 5)
+MOST, LEAST = (7, 1)  # no release
 
 
 @rule(bad="an example", stage="config")
@@ -25,12 +27,13 @@ CHANGES = {
     "negation": {"if not (value < LIMIT and (not other)):", "if value < LIMIT and other:"},
     "constant": {
         *("LIMIT = 4", "SINCE = Releases((4, 5), (4,))", "SINCE = Releases((3, 6), (4,))", "SINCE = Releases((3, 5), (5,))"),
+        *("FIRST = (4, 5)", "FIRST = (3, 6)", "MOST, LEAST = (8, 1)  # no release", "MOST, LEAST = (7, 2)  # no release"),
         *("@rule(bad=\"an example\", stage='configx')", 'def check(value: "int", other=2):'),
     },
     "statement": {"pass"},
     "arguments": {"report(other, value)", "SINCE = Releases((4,), (3, 5))"},
     "arithmetic": {"return value - f'{LIMIT + 1}'"},
-    "release": {"SINCE = Releases((3, 6), (4,))", "SINCE = Releases((3, 5), (5,))"},
+    "release": {"SINCE = Releases((3, 6), (4,))", "SINCE = Releases((3, 5), (5,))", "FIRST = (3, 6)"},
 }
 
 
@@ -49,5 +52,5 @@ def test_every_place_is_drawn_and_written_as_it_is_changed(tmp_path, kind):
 def test_what_runs_with_the_import_has_no_function(tmp_path):
     (tmp_path / "module.py").write_text(SOURCE)
     drawn = mutant_sites.drawn(tmp_path, "", 100, 0)
-    assert {each.function for each in drawn if each.line > 8} == {"check"}
-    assert {each.function for each in drawn if each.line < 8} == {""}
+    assert {each.function for each in drawn if each.line > 10} == {"check"}
+    assert {each.function for each in drawn if each.line < 10} == {""}

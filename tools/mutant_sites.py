@@ -186,13 +186,13 @@ def sites(tree: ast.Module) -> Iterator[Site]:
 
 
 def releases(tree: ast.Module) -> Iterator[ast.AST]:
-    """What is a bound of releases: a tuple that is a constant or given to `Releases`, and the last number given to `since`."""
+    """What is a bound of releases: a tuple that is one constant or given to `Releases`, and the last number given to `since`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Releases"):
             yield from (each for each in [*node.args, *(keyword.value for keyword in node.keywords)] if is_release(each))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "since" and node.args:
             yield from (each for each in node.args[-1:] if is_release(ast.Tuple(node.args)))
-        if isinstance(node, ast.Assign) and is_release(node.value):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and is_release(node.value):
             yield node.value
 
 

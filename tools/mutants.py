@@ -10,7 +10,8 @@ change that no test notices as a diff, then the closing figures. `--json` has al
 It works in a copy of the checkout in the temporary directory and changes nothing else. pytest collects the fast suite once; then one
 process is forked for each change, which puts the changed bytecode into the functions that are loaded and runs the tests that
 executed the function before, those of the mirrored folder and the quick ones first, up to the first failure. A change of a
-constant is put in place likewise; any other change of what runs with an import is tested by new processes.
+constant is put in place likewise; any other change of what runs with an import is tested by new processes, and so is a change of a
+function that imports call, like a decorator, if no test notices it in place.
 
 Which test executes which function takes a run of the whole fast suite to find out, so it is kept in a file (`--map`, by default in
 the temporary directory): tests that are new since then are added, and after large changes it is better removed. A test that takes much
@@ -25,6 +26,7 @@ import ast
 import contextlib
 import functools
 import gc
+import importlib
 import json
 import os
 import re
@@ -108,6 +110,7 @@ class Server:
         self.results: list[dict[str, Any]] = []
         self.seconds: dict[str, float] = {}
         self.executed: dict[str, list[str]] = {}
+        self.called_by_imports: set[str] = set()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Instead of running the tests: find out what they execute, then run them on the mutants."""
@@ -117,6 +120,7 @@ class Server:
         assert capture is not None
         capture.suspend_global_capture(in_=True)
         self.learn(items)
+        self.called_by_imports = set(forked(lambda: {"functions": called_by_imports(self.place)}, 600)["functions"])  # type: ignore[index]
         for number, mutant in enumerate(self.mutants, 1):
             started = time.monotonic()
             outcome = self.tried(mutant, items)
@@ -151,7 +155,8 @@ class Server:
             found = forked(lambda: attempted(mutant, path, [items[name] for name in names], self.seconds, limit), 4 * limit)
             if found is None:
                 return {"caught": True, "test": "", "said": "a test ended the process, or took much longer than before"}
-            if not found["in_place"]:
+            unnoticed = not found.get("caught") and f"{mutant.path}::{mutant.function}" in self.called_by_imports
+            if not found["in_place"] or unnoticed:
                 return self.with_new_process(self.ordered(mutant, self.of_module(mutant)))
             return {"tests": len(names), **found}
         finally:
@@ -307,6 +312,21 @@ def traced(items: list[pytest.Item], place: Path) -> dict[str, Any]:
         names = {outermost(each, place) for each in seen if each.co_filename.startswith(inside)}
         found[item.nodeid] = {"passed": not failure, "seconds": round(time.process_time() - started, 3), "functions": sorted(names)}
     return found
+
+
+def called_by_imports(place: Path) -> list[str]:
+    """The functions that run when the modules of the package are imported anew."""
+    for name in [each for each in sys.modules if each.partition(".")[0] == "cfglint"]:
+        del sys.modules[name]
+    seen: set[CodeType] = set()
+    sys.setprofile(lambda frame, event, argument: seen.add(frame.f_code))
+    for path in sorted((place / "cfglint").rglob("*.py")):
+        if path.name != "__main__.py":
+            with contextlib.suppress(ImportError):  # of a package that is not installed
+                importlib.import_module(".".join(path.relative_to(place).with_suffix("").parts).removesuffix(".__init__"))
+    sys.setprofile(None)
+    inside = [each for each in seen if each.co_filename.startswith(f"{place / 'cfglint'}{os.sep}")]
+    return sorted({outermost(each, place) for each in inside if each.co_name not in ("<module>", "<lambda>")})
 
 
 def outermost(code: CodeType, place: Path) -> str:
