@@ -29,3 +29,11 @@ def test_replacement(before, after, edit):
     found = server.replacement(Lines(before), after)
     start, end = found.range.start, found.range.end
     assert ((start.line, start.character), (end.line, end.character), found.new_text) == edit
+
+
+def test_the_page_of_a_rule_is_in_the_repository_of_the_installation_else_in_the_clone(monkeypatch, root):
+    monkeypatch.setattr(server, "rule_uri", lambda code: f"https://example.org/{code}.md")
+    assert server.page_link("BAT001").href == "https://example.org/BAT001.md"
+    monkeypatch.setattr(server, "rule_uri", lambda code: "")
+    assert server.page_link("BAT001").href == (root / "docs" / "rules" / "BAT001.md").as_uri()
+    assert server.page_link("BAT999") is None

@@ -96,6 +96,11 @@ def test_a_value_in_a_config_file_of_the_project_is_changed_there(project):
         (LINE, "--global-batch 500", "nearest that can: 496 and 504"),
         (changed(("n=5", "n=$N")), "--global-batch 512", "`actor_rollout_ref.rollout.n` is unknown"),
         (changed(("size=1024", "size=$((2 * 512))")), "--global-batch 512", "is computed by the script and not edited"),
+        (
+            f"N=1\nexport CUDA_VISIBLE_DEVICES=0,$N\n{changed(('node=8', 'node=2'))}",
+            "--gpus 4",
+            "run.sh:3: `CUDA_VISIBLE_DEVICES` is 0,1: set it to 0,1,2,3 by hand",
+        ),
     ],
 )
 def test_a_target_out_of_reach_changes_nothing(project, capsys, script, target, reason):

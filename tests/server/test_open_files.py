@@ -1,0 +1,59 @@
+"""Which runs the open files of an editor belong to, without an editor."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.server.open_files import OpenFiles
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n"
+JOINED = f"{TRAINER}deepspeed: ds.json\n"
+ENGINE = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}'
+LINE = "torchrun --nproc_per_node {} train.py --output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5\n"
+SCRIPT = LINE.format(2) + LINE.format(8)
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """`FILES on GPUS GPUs` of each run of the open files; those on disk are given by `disk`."""
+    monkeypatch.chdir(tmp_path)
+
+    def of(settings, files, disk=()):
+        (tmp_path / ".git").mkdir(exist_ok=True)
+        for name, text in {"cfglint.toml": settings, **dict(disk)}.items():
+            (tmp_path / name).write_text(text)
+        opened = OpenFiles(lambda project, declared: LaunchFacts(gpus=declared.gpus if declared else project.gpus))
+        for name, text in files.items():
+            opened.buffers.put(name, text)
+        opened.check()
+        found = [f"{' '.join(dict.fromkeys(each.run.paths))} on {each.run.facts.gpus}" for each in opened.runs]
+        return [*sorted(found), *opened.problems]
+
+    return of
+
+
+def declared(files, **facts):
+    return f"[[run]]\nfiles = {files}\n" + "".join(f"{name} = {value}\n" for name, value in facts.items()) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "files", "disk", "expected"),
+    [
+        (declared(["run.sh:2"]), {"run.sh": SCRIPT}, {}, ["run.sh on 8"]),  # a line of a script, and the others are no runs of their own
+        ("", {"run.sh": SCRIPT}, {}, ["run.sh on 2", "run.sh on 8"]),
+        (declared(["train.yaml"], gpus=16), {"train.yaml": TRAINER}, {}, ["train.yaml on 16"]),
+        (declared(["train.yaml"], gpus=16), {"ds.json": ENGINE}, {"train.yaml": JOINED}, ["train.yaml ds.json on 16"]),
+        (declared(["gone.yaml", "train.yaml"], gpus=16), {"train.yaml": TRAINER}, {}, ["train.yaml on None"]),  # a file is missing
+        (declared(["gone.sh:2"], gpus=16), {"train.yaml": TRAINER}, {}, ["train.yaml on None"]),
+        (declared(["other.yaml"], gpus=16), {"train.yaml": TRAINER}, {"other.yaml": TRAINER}, ["train.yaml on None"]),  # of other files
+        (declared(["train.yaml"], gpus=16) + declared(["train.yaml"], gpus=4), {"train.yaml": TRAINER}, {}, 2 * ["train.yaml on"]),
+        (declared(["notes.yaml"]), {"notes.yaml": "a: 1\n"}, {}, []),  # a file of no kind
+        (f"gpus = 8\n{declared(['a.yaml'])}", {"a.yaml": TRAINER, "b.yaml": TRAINER}, {}, ["a.yaml on None", "b.yaml on 8"]),
+        ('exclude = ["old"]\n', {"old/train.yaml": TRAINER, "train.yaml": TRAINER}, {}, ["train.yaml on None"]),
+        ("gpu = 8\n", {"train.yaml": TRAINER}, {}, ["train.yaml on None", "cfglint.toml: unknown key `gpu`"]),
+    ],
+)
+def test_the_runs_of_open_files(runs, settings, files, disk, expected):
+    found = runs(settings, files, disk)
+    assert [each[: len(said)] for each, said in zip(found, expected, strict=True)] == expected
