@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
+from traceback import extract_tb
 
 import pytest
 
@@ -149,7 +150,18 @@ def check_cases(path: Path, answer: Callable[[str], Iterable[str]], updating: bo
         return
     inputs = {title: given(lines) for title, lines in read(path).items()}
     assert inputs, f"{path} has no cases"
-    check(path, {title: [*text, *came(answer("\n".join(text)))] for title, text in inputs.items()}, updating)
+    check(path, {title: [*text, *came(answered(answer, "\n".join(text), updating))] for title, text in inputs.items()}, updating)
+
+
+def answered(answer: Callable[[str], Iterable[str]], text: str, updating: bool) -> list[str]:
+    """What comes of a case; an exception is an outcome that no case expects, and none that is recorded."""
+    try:
+        return [*answer(text)]
+    except Exception as error:
+        if updating:
+            raise
+        *_, last = extract_tb(error.__traceback__)
+        return [f"{type(error).__name__}: {error}, raised by {last.filename}:{last.lineno}: {last.line}"]
 
 
 def came(outcome: Iterable[str]) -> list[str]:

@@ -129,12 +129,16 @@ def test_bad_example_is_found_at_its_place(rule, checked):
     for number, example in enumerate(rule.bad_examples):
         run = checked(rule, number)
         found = [each for each in run.diagnostics if each.code == rule.code]
-        assert found, (example.text, [f"{each.code} {each.message}" for each in run.diagnostics])
         at = example.at if number or example.at is not None else rule.example.get("at")
-        assert at is None or at in [each.key for each in found]
-        assert any((each.exception or "").startswith(example.exception or "") for each in found)
-        assert any((example.message or "") in each.message for each in found)
-        assert rule.severity == "error" or "error" not in {each.severity for each in found}  # the engine asks these rules for errors
+        expected = f"expected {rule.code} {rule.name} at {at or 'any key'}: {example.message or 'any message'} | {example.exception or ''}"
+        shown = "\n".join(f"{each.code} {each.severity} at {each.key}: {each.message} | {each.exception or ''}" for each in run.diagnostics)
+        told = f"bad example {number + 1} of {rule.code}:\n{example.text}\n{expected}\ncame\n{shown or 'no finding'}"
+        assert found, told
+        assert at is None or at in [each.key for each in found], told
+        assert any((each.exception or "").startswith(example.exception or "") for each in found), told
+        assert any((example.message or "") in each.message for each in found), told
+        # the engine asks these rules for errors
+        assert rule.severity == "error" or "error" not in {each.severity for each in found}, told
 
 
 @every_rule_alone

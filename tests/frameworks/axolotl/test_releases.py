@@ -96,8 +96,8 @@ def test_steps(axolotl, lines, gpus, release, total):
 
 def test_the_batch_that_steps_are_counted_from(axolotl):
     lines = BATCH + "tensor_parallel_size: 2\ndp_shard_size: 4\nfsdp_config: {fsdp_version: 2}\n"
-    sizes = [axolotl(lines, 8, target={"axolotl": release}).batch.global_batch.value for release in ("0.14.0", "0.15.0")]
-    assert sizes == [64, 32]
+    sizes = {release: axolotl(lines, 8, target={"axolotl": release}).resolved["global_batch"] for release in ("0.14.0", "0.15.0")}
+    assert sizes == {"0.14.0": 64, "0.15.0": 32}
 
 
 @each_case(("release", "warmup"), [("0.9.2", 0), ("0.12.2", 7), ("0.13.1", 0), ("0.21.0", 0)])

@@ -14,6 +14,8 @@ def resolved(run):
 
 
 def problem(run):
+    """(reason, exception) of what is wrong with the sizes; None if nothing is."""
+    assert run.batch is not None, f"no batch; findings: {[f'{each.code} {each.message}' for each in run.diagnostics]}"
     found = run.batch.problem
     return (found.reason, found.exception) if found else None
 
@@ -60,9 +62,10 @@ def test_one_of_two_keys_is_needed(runs, values):
     ],
 )
 def test_what_deepspeed_refuses(runs, values, reason, exception):
-    found, text = problem(runs.of(values))
-    assert found == reason
-    assert exception in text
+    found = problem(runs.of(values))
+    assert found is not None, f"refused for {reason}: {exception}"
+    assert found[0] == reason
+    assert exception in found[1]
 
 
 def test_a_long_string_is_not_made(runs):
