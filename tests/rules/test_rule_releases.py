@@ -40,7 +40,7 @@ def test_a_rule_finds_its_examples_in_releases_that_have_its_check_only(package,
     modelled = modelled_releases(package)
     having = [each for each in modelled if parse_version(each) in Releases(since, until)]
     lacking = [each for each in modelled if not any(parse_version(each) in Releases(*span) for span in spans)]
-    expected = {having[-1]: "finds an example", **{each: "finds none" for each in (*lacking[-1:], *lacking[:1])}}
+    expected = {having[-1]: "finds an example", **dict.fromkeys((*lacking[-1:], *lacking[:1]), "finds none")}
     assert {each: "finds an example" if found(rule, tmp_path, package, each) else "finds none" for each in expected} == expected
 
 
