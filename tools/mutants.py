@@ -44,7 +44,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from mutant_sites import CHANGES, Mutant, drawn
+from mutant_sites import CHANGES, Mutant, drawn, functions
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = (".git", ".venv", "site", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", "node_modules")
@@ -380,13 +380,31 @@ def differing(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType
 
 
 def values_put_in_place(mutant: Mutant, module: ModuleType) -> bool:
-    """Replace the loaded constants of a module that a change of what runs with its import changes; whether there are some."""
+    """Replace the loaded constants of a module that a change of what runs with its import changes; whether that does for the change.
+
+    It does not where another statement that runs with an import has used them.
+    """
     changed = differing_values(executed(mutant.before, module), executed(mutant.after, module))
+    if any(map(is_used_by_imports, changed)):
+        return False
     for name, (former, value) in changed.items():
         for each in list(sys.modules.values()):
             if str(getattr(each, "__name__", "")).startswith("cfglint") and shown(getattr(each, name, None)) == former:
                 setattr(each, name, value)
     return bool(changed)
+
+
+def is_used_by_imports(name: str) -> bool:
+    """Whether a loaded module uses a constant where it runs with its import, as in a decorator."""
+    for module in [
+        each for each in sys.modules.values() if str(getattr(each, "__name__", "")).startswith("cfglint") and hasattr(each, name)
+    ]:
+        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+        late = dict(functions(tree))
+        loads = ((order, node) for order, node in enumerate(ast.walk(tree)) if isinstance(node, ast.Name) and node.id == name)
+        if any(isinstance(node.ctx, ast.Load) and order not in late for order, node in loads):
+            return True
+    return False
 
 
 def executed(text: str, module: ModuleType) -> dict[str, Any]:
