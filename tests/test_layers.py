@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -129,3 +130,11 @@ def circle(found):
     except CycleError as error:
         return error.args[1]
     return []
+
+
+def test_what_a_module_offers_exists():
+    for path in PACKAGE.rglob("*.py"):
+        if "\n__all__ = " in path.read_text(encoding="utf-8"):
+            name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+            module = importlib.import_module(name)
+            assert [each for each in module.__all__ if not hasattr(module, each)] == [], name

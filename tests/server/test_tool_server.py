@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 
 import pytest
@@ -42,6 +43,27 @@ def test_an_answer_and_a_refusal(tmp_path, monkeypatch):
     )
     assert ("error BAT001" in found, failed) == (True, False)
     assert ("none.yaml" in missing, refused) == (True, True)
+
+
+def test_each_tool_takes_its_arguments(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "--allow-empty", "-m", "a")):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *command], check=True)
+    (tmp_path / "ds.json").write_text(BAD)
+    calls = {
+        "check": ({"paths": ["ds.json"], "gpus": 64, "select": "BAT"}, "1 file checked"),
+        "fix": ({"paths": ["ds.json"], "gpus": 8, "global_batch": 128}, '+{"train_batch_size": 128'),
+        "plan": ({"paths": ["ds.json"], "gpus": "8,16", "global_batch": 256}, "| 16 | 4 | 4 | 16 | 256 |"),
+        "explain": ({"paths": ["ds.json"], "gpus": 64}, "1,024"),
+        "review": ({"base": "HEAD", "gpus": 8}, "ds.json"),
+        "rule": ({"code": "batch-mismatch"}, "BAT001 batch-mismatch (error)"),
+    }
+    _, answers = asked(server, *((name, arguments) for name, (arguments, _) in calls.items()))
+    shown = {name: text for name, (text, _) in zip(calls, answers, strict=True)}
+    assert {name: said for name, (_, said) in calls.items() if said not in shown[name]} == {}, {
+        name: text[:300] for name, text in shown.items()
+    }
+    assert [failed for _, failed in answers] == [False] * len(calls)
 
 
 @pytest.mark.slow

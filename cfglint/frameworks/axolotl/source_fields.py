@@ -343,8 +343,6 @@ def shown(reads: ConfigValue, reading: SourceReading) -> Raw:
             parts.append(nested(member, reading))
     if "number" in types and "integer" in types:
         types.remove("integer")
-    if "number" in types and "string" in types and not parts and not values and set(types) <= {"number", "string", "null"}:
-        pass  # a number may be written as a string
     if values and types == ["null"] and not parts:
         return {"enum": [*values, None]}
     if values:

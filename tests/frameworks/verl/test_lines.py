@@ -297,3 +297,16 @@ def test_a_config_file_of_the_kind_extends_the_release(tmp_path, capsys, text, f
 )
 def test_choices_that_a_run_reads(checked, release, words, found):
     assert [code for code, severity in checked(f"{LINE} {words}", release).found if severity == "error"] == found
+
+
+@each_case(
+    ("text", "found"),
+    [
+        ("defaults: [ppo_trainer, _self_]\nhydra: {searchpath: ['pkg://verl.trainer.config']}\n", []),
+        ("defaults: [ppo_trainer\ndata: {\n", [("VRL001", "error")]),
+        ("- a\n", [("VRL001", "error")]),
+    ],
+)
+def test_a_primary_config_that_does_not_load(checked, text, found):
+    line = LINE.replace(" algorithm", " --config-path=$PWD --config-name=own algorithm", 1)
+    assert checked(line, files={"own.yaml": text}).found == found
