@@ -27,7 +27,7 @@ def runs(tmp_path, monkeypatch):
         for name, text in files.items():
             opened.buffers.put(name, text)
         opened.check()
-        found = [f"{' '.join(dict.fromkeys(each.run.paths))} on {each.run.facts.gpus}" for each in opened.runs]
+        found = [f"{' '.join(sorted(each.run.paths))} on {each.run.facts.gpus}" for each in opened.runs]
         return [*sorted(found), *opened.problems]
 
     return of
@@ -43,7 +43,7 @@ def declared(files, **facts):
         (declared(["run.sh:2"]), {"run.sh": SCRIPT}, {}, ["run.sh on 8"]),  # a line of a script, and the others are no runs of their own
         ("", {"run.sh": SCRIPT}, {}, ["run.sh on 2", "run.sh on 8"]),
         (declared(["train.yaml"], gpus=16), {"train.yaml": TRAINER}, {}, ["train.yaml on 16"]),
-        (declared(["train.yaml"], gpus=16), {"ds.json": ENGINE}, {"train.yaml": JOINED}, ["train.yaml ds.json on 16"]),
+        (declared(["train.yaml"], gpus=16), {"ds.json": ENGINE}, {"train.yaml": JOINED}, ["ds.json train.yaml on 16"]),
         (declared(["gone.yaml", "train.yaml"], gpus=16), {"train.yaml": TRAINER}, {}, ["train.yaml on None"]),  # a file is missing
         (declared(["gone.sh:2"], gpus=16), {"train.yaml": TRAINER}, {}, ["train.yaml on None"]),
         (declared(["other.yaml"], gpus=16), {"train.yaml": TRAINER}, {"other.yaml": TRAINER}, ["train.yaml on None"]),  # of other files
