@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from explained import explain
+
 Test = Callable[..., None]
 
 
@@ -29,6 +31,7 @@ def each_case(names: str | tuple[str, ...], cases: Collection[Any], ids: Callabl
                 try:
                     test(*instance, **fixtures, **dict(zip(arguments, values, strict=True)))
                 except (Exception, pytest.fail.Exception) as error:
+                    explain(error)
                     failed.append(f"[{ids(case)}]\n{shown(error)}")
             if failed:
                 pytest.fail(f"{len(failed)} of {len(cases)} cases failed\n\n" + "\n\n".join(failed), pytrace=False)

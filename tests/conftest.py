@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 
 from asked_release import ask, asked_by
+from cfglint.review.compare import Comparison
 from cfglint.run.checked import CheckedRun
+from explained import explain
 
 ROOT = Path(__file__).resolve().parent.parent
 UPDATE = "CFGLINT_UPDATE"  # set: expected outputs are rewritten with what is printed now
@@ -45,6 +47,7 @@ def described(run):
 
 
 CheckedRun.__repr__ = described
+Comparison.__repr__ = lambda compared: f"<{compared.before} -> {compared.after}: {compared.settings} {compared.consequences}>"
 
 
 @cache
@@ -66,6 +69,16 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call():
+    """Say of an exception in a line of a test what its value is."""
+    try:
+        return (yield)
+    except Exception as error:
+        explain(error)
+        raise
 
 
 @pytest.fixture(scope="session", autouse=True)
