@@ -22,7 +22,7 @@ from cfglint.frameworks.axolotl.refusals import (
     choice,
     refuses,
 )
-from cfglint.frameworks.axolotl.releases import has_validator
+from cfglint.frameworks.axolotl.releases import HISTORY, has_validator
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
@@ -36,7 +36,7 @@ PREFERENCE: tuple[tuple[Version, tuple[str, ...]], ...] = (  # whose data sets a
     ((0, 12, 0), ("dpo", "simpo")),
     ((0, 13, 1), ("dpo", "ipo", "simpo")),
 )
-SYNTHETIC = Releases((0, 16, 0))
+SYNTHETIC = "SyntheticDataset"
 ATTENTIONS = (
     "eager", "fp8", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flash_attention_torch", "flex_attention", "sage",
     "sdpa", "varlen", "xformers",
@@ -189,8 +189,8 @@ class Validation:
         if not isinstance(item, dict):
             dict(item)  # raises the same exception as axolotl's own conversion
             return
-        if name == DATASET and item.get("type") == "_synthetic" and self.release in SYNTHETIC:
-            name = "SyntheticDataset"
+        if name == DATASET and item.get("type") == "_synthetic" and HISTORY.has_section(SYNTHETIC, self.release):
+            name = SYNTHETIC
         if not all(isinstance(key, str) for key in item):
             raise TypeError("keywords must be strings")
         reading = FieldReading(self.release, self.transformers)

@@ -23,7 +23,6 @@ OTHER_BETA = 0.1
 GRPO = "grpo"
 EVALUATION = ("dataset", "split_dataset_ratio", "val_dataset", "cached_val_dataset", "eval_dataset", "streaming")
 PLUGINS = ("external_plugins", "custom_register_path")
-PERSISTENT_RESET = (4, 6)  # from here on there are no persistent workers without workers
 FORCED_OFF = (3, 6)  # from here on there is no evaluation without an evaluation set
 NO_WORKERS = (4, 6)  # from here on there are no persistent workers without workers
 
@@ -191,8 +190,6 @@ class SwiftArguments(Arguments):
         metric = self["metric_for_best_model"]
         self.derive("greater_is_better", isinstance(metric, str) and "loss" not in metric, "`metric_for_best_model`")
         self.derive("dataloader_num_workers", 1, "its default")
-        if self["dataloader_num_workers"] == 0 and self.own_version >= PERSISTENT_RESET:
-            self.replace("dataloader_persistent_workers", False, "`dataloader_num_workers` is 0")
         if self["dataloader_num_workers"]:
             self.derive("dataloader_prefetch_factor", 2, "its default")
         elif self.own_version >= NO_WORKERS and self.known("dataloader_num_workers"):

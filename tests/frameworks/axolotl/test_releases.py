@@ -56,6 +56,7 @@ def verdict(axolotl, lines, release, gpus=1):
         ("fp8_config: {recipe: tensorwise}\n", "0.19.0 0.21.0", "0.18.0"),
         ("excess_length_strategy: raise\n", "0.12.2", "0.9.2 0.13.1 0.21.0"),
         ("chat_template: gemma4\n", "0.16.0", "0.16.1 0.21.0"),
+        ("datasets: [{type: _synthetic, sequence_length: x}]\n", "0.16.0 0.21.0", "0.15.0"),
         ("plugins: [axolotl.integrations.no.Plugin]\n", "0.21.0", "0.19.0 0.20.0"),
         ("adapter: unknown\n", "0.16.1 0.21.0", "0.12.2"),
     ],
@@ -63,6 +64,32 @@ def verdict(axolotl, lines, release, gpus=1):
 def test_a_release_refuses(axolotl, lines, refuse, accept):
     found = {release: verdict(axolotl, lines, release) for release in (*refuse.split(), *accept.split())}
     assert found == {**dict.fromkeys(refuse.split(), "reject"), **dict.fromkeys(accept.split(), "accept")}
+
+
+@each_case(
+    ("attention", "refuse", "accept"),
+    [
+        ("flash_attention_2", "0.16.1", "0.17.0 0.18.0 0.19.0 0.20.0"),
+        ("flash_attention_3", "0.16.1 0.19.0", "0.17.0 0.18.0 0.20.0"),
+        ("kernels-community/flash-attn3", "0.16.1 0.19.0", "0.17.0 0.18.0 0.20.0"),
+        ("sdpa", "0.16.1 0.17.0 0.18.0 0.19.0", "0.20.0"),
+    ],
+)
+def test_the_attention_of_context_parallelism(axolotl, attention, refuse, accept):
+    lines = f"context_parallel_size: 2\nattn_implementation: {attention}\n"
+    found = {release: verdict(axolotl, lines, release, gpus=2) for release in (*refuse.split(), *accept.split())}
+    assert found == {**dict.fromkeys(refuse.split(), "reject"), **dict.fromkeys(accept.split(), "accept")}
+
+
+def test_what_ring_attention_requires_in_the_words_of_the_release(axolotl):
+    raised = {
+        "0.16.1": "flash_attention: true must be set with context_parallel_size > 1",
+        "0.18.0": "context_parallel_size > 1 requires flash attention (attn_implementation: flash_attention_2 or flash_attention_3).",
+        "0.19.0": "context_parallel_size > 1 requires attn_implementation: flash_attention_2.",
+    }
+    for release, words in raised.items():
+        [error] = axolotl(f"{BATCH}context_parallel_size: 2\n", 2, target={"axolotl": release}).errors()
+        assert error.exception.endswith(words), release
 
 
 @each_case(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import ADAPTER, AxolotlModel, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import has_validator
 
 INDEPENDENT_INIT = (None, True, False, "gaussian")
 LORA = ("lora", "qlora")
-FUSED_QKV = Releases((), (0, 12, 0))
 
 
 def fused_modules(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:860 does."""
-    keys = ("flash_attn_fuse_mlp", *(("flash_attn_fuse_qkv",) if model.release in FUSED_QKV else ()))
-    fused = next((key for key in keys if getattr(model, key)), "")
+    fused = next((key for key in ("flash_attn_fuse_mlp", "flash_attn_fuse_qkv") if getattr(model, key)), "")
     if model.adapter in ("lora", "qlora", "mixlora") and fused:
         raise excludes(ADAPTER, fused, "LoRA adapters", "Fused modules are not supported with LoRA/QLoRA", at=(fused, "adapter"))
     if model.adapter == "mixlora" and model.rl is not None:

@@ -8,8 +8,8 @@ from cfglint.frameworks.axolotl.refusals import PARALLEL, AxolotlModel, excludes
 
 RING = Releases((), (0, 20, 0))  # context parallelism is ring-flash-attn's
 RING_FLAG = Releases((), (0, 17, 0))  # which is chosen by `flash_attention`
-RING_FLASH_3 = Releases((0, 17, 0), (0, 19, 0))
-FLASH_LIBRARY = ("flash_attention_2", "flash_attention_3")
+RING_LIBRARY = Releases((0, 17, 0), (0, 19, 0))  # by any attention of the flash-attn library
+FLASH_LIBRARY = ("flash_attention_2", "flash_attention_3", "kernels-community/flash-attn2", "kernels-community/flash-attn3")
 
 
 def tensor_parallel_optimizer(model: AxolotlModel) -> None:
@@ -67,12 +67,15 @@ def context_parallel(model: AxolotlModel) -> None:
 
 def ring_attention(model: AxolotlModel, key: str) -> None:
     """Refuse what ring-flash-attn does not support, as axolotl 0.19.0 utils/schemas/validation.py:1757 does."""
-    allowed = FLASH_LIBRARY if model.release in RING_FLASH_3 else FLASH_LIBRARY[:1]
     if model.release in RING_FLAG:
         missing = not model.flash_attention
         needed, says = "flash_attention: true", f"flash_attention: true must be set with {key} > 1"
+    elif model.release in RING_LIBRARY:
+        missing = model.attn_implementation not in FLASH_LIBRARY
+        needed = "attn_implementation: flash_attention_2"
+        says = f"{key} > 1 requires flash attention (attn_implementation: flash_attention_2 or flash_attention_3)."
     else:
-        missing = str(model.attn_implementation).partition(":")[0] not in allowed
+        missing = str(model.attn_implementation).partition(":")[0] != "flash_attention_2"
         needed = "attn_implementation: flash_attention_2"
         says = f"{key} > 1 requires attn_implementation: flash_attention_2."
     if missing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.checks_after.adapters import FUSED_QKV, LORA
+from cfglint.frameworks.axolotl.checks_after.adapters import LORA
 from cfglint.frameworks.axolotl.refusals import ADAPTER, SCHEDULE, AxolotlModel, excludes, requires
 
 BY_STEPS = Releases((), (0, 12, 0))  # `relora_steps` turns ReLoRA on
@@ -26,11 +26,7 @@ def relora(model: AxolotlModel) -> None:
         ("deepspeed", bool(model.deepspeed), "deepspeed not supported with ReLoRA"),
         ("lr_scheduler", model.lr_scheduler == "one_cycle", "ReLoRA is not compatible with the one_cycle scheduler"),
         ("flash_attn_fuse_mlp", bool(model.flash_attn_fuse_mlp), "Fused modules are not supported with ReLoRA"),
-        (
-            "flash_attn_fuse_qkv",
-            model.release in FUSED_QKV and bool(model.flash_attn_fuse_qkv),
-            "Fused modules are not supported with ReLoRA",
-        ),
+        ("flash_attn_fuse_qkv", bool(model.flash_attn_fuse_qkv), "Fused modules are not supported with ReLoRA"),
     ):
         if holds:
             raise excludes(ADAPTER, name, key, says)

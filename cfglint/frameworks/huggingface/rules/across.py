@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
     from cfglint.frameworks.refusal import Refusal
 
-TRAINER_SCHEDULER = (4, 33, 3)  # with an optimizer of the DeepSpeed config, the Trainer builds the scheduler itself
 # The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
 SCHEDULES = {
     "WarmupDecayLR": ("linear",),
@@ -129,7 +128,7 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
 def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33.3 does not support."""
     launch = config.deepspeed
-    if launch is None or config.section("deepspeed") is None or config.version >= TRAINER_SCHEDULER:
+    if launch is None or config.section("deepspeed") is None:
         return
     if "optimizer" in launch.written and "scheduler" not in launch.written:
         yield Finding(

@@ -8,8 +8,6 @@ from cfglint.frameworks.huggingface.rules import of
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.source.annotations import Iterator
 
-APEX_UNTIL = (5,)
-
 ONE_OF_THEM = "; enable only one of them"
 
 
@@ -60,7 +58,7 @@ def fp16_eval_with_bf16_eval(config: TrainerConfig) -> Iterator[Finding]:
 def bf16_with_apex(config: TrainerConfig) -> Iterator[Finding]:
     """apex does not support bf16."""
     args = config.arguments
-    if config.version >= APEX_UNTIL or not args["bf16"]:
+    if not args["bf16"]:
         return
     old = args["fp16_backend"]
     name = "fp16_backend" if old and old != "auto" else "half_precision_backend"
