@@ -8,6 +8,7 @@ from cases import each_case
 
 SOURCE = '''"""A module."""
 
+TYPE_CHECKING = False
 LIMIT = 3
 SINCE = Releases((3, 5), (4,))
 FIRST = (3, 5)
@@ -52,5 +53,5 @@ def test_every_place_is_drawn_and_written_as_it_is_changed(tmp_path, kind):
 def test_what_runs_with_the_import_has_no_function(tmp_path):
     (tmp_path / "module.py").write_text(SOURCE)
     drawn = mutant_sites.drawn(tmp_path, "", 100, 0)
-    assert {each.function for each in drawn if each.line > 10} == {"check"}
-    assert {each.function for each in drawn if each.line < 10} == {""}
+    assert {each.function for each in drawn if each.line > 11} == {"check"}
+    assert {each.function for each in drawn if each.line < 11} == {""}

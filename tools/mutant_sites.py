@@ -229,6 +229,8 @@ def without_behaviour(tree: ast.Module) -> Iterator[ast.AST]:
             yield from ast.walk(node)
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             yield from ast.walk(node)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TYPE_CHECKING":
+            yield from ast.walk(node)
         for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             if isinstance(annotation, ast.AST):
                 yield from ast.walk(annotation)

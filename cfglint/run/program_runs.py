@@ -126,13 +126,13 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
 
 
 def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:
-    """The file that a program gives its only engine, and whether it builds that for certain; empty if that is not known."""
+    """The file that a program gives its only engine, empty if that is not known, and whether it builds the engine for certain."""
     if passed_to_engine(evaluated) is None:
         return "", False
     [call] = evaluated.engines.values()
     given = [call.arguments[key][1].data for key in ("config", "config_params") if key in call.arguments]
-    names = [each for each in given[:1] if isinstance(each, str) and each.endswith((".json", ".hjson"))]
-    return (names[0], not call.conditions) if names else ("", False)
+    name = next((each for each in given[:1] if isinstance(each, str) and each.endswith((".json", ".hjson"))), "")
+    return name, not call.conditions
 
 
 def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: Context) -> BuiltArguments | None:

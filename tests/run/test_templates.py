@@ -7,6 +7,7 @@ import pytest
 from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
+from cfglint.run.templates import is_quoted
 
 
 @pytest.fixture
@@ -187,3 +188,20 @@ def test_a_template_that_is_broken_elsewhere_is_broken(checked):
     assert checked("train.yaml", text).is_unreadable_template  # the first mistake is that of the mark
     run = checked("train.yaml", "output_dir: o\nper_device_train_batch_size: 4\n}]\n# {{ x }}\n")
     assert (run.verdict, codes(run)) == ("reject", ["SRC002"])
+
+
+@each_case(
+    ("text", "quoted"),
+    [
+        ("a: {}", False),
+        ("a: 'b {}'", True),
+        ('a: "b" {}', False),
+        ('a: "it\'s {}"', True),
+        ("a: 'b'\nc: {}", False),
+        ("a: it's'\nc: {}", False),  # an open quote ends with its line
+        ("a: it'\n{}", False),
+        ('a: "b\\" {}', True),
+    ],
+)
+def test_a_mark_in_a_quoted_string_of_its_line(text, quoted):
+    assert is_quoted(text, text.index("{}")) is quoted

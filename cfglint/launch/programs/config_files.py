@@ -109,7 +109,7 @@ def entries(content: object, count: int) -> int:
     return count
 
 
-def values(path: str, text: str, syntax: str, omega: bool = False) -> Any:
+def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> Any:
     """The values of a content; `UNCLEAR` if its parser refuses it."""
     if len(text) > LARGEST:
         return UNCLEAR
@@ -237,7 +237,7 @@ def from_words(words: list[str]) -> Value:
 
 def value_of_word(text: str) -> Any:
     """The value of `a=text` as OmegaConf reads it."""
-    found = values("words", f"x: {text}", "yaml", omega=True)
+    found = values("words", f"x: {text}", omega=True)
     return found["x"] if isinstance(found, dict) else UNCLEAR
 
 

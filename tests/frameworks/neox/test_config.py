@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 
 def codes(run, severity="error"):
     return [each.code for each in run.diagnostics if each.severity == severity]
@@ -28,6 +30,22 @@ def test_missing_key_of_a_dashed_section_keeps_its_spelling(runs):
     config = runs.files({"a.yml": "{zero-optimization: {stage: 1}}"}).configs[0]
     setting = config.setting("zero_optimization", "reduce_scatter", value=True)
     assert (setting.path, setting.value, setting.written) == (("zero-optimization", "reduce_scatter"), True, False)
+    assert setting.node is config.documents[0].find(("zero-optimization",))[1]
+
+
+@each_case(
+    ("path", "at"),
+    [
+        (("optimizer", "params", "betas", 0), ("optimizer", "params")),
+        (("optimizer", "weights"), ("optimizer",)),
+        (("seed", "x"), ("seed",)),
+        (("gradient_clipping",), None),
+    ],
+)
+def test_a_missing_key_is_at_the_nearest_section_that_is_there(runs, path, at):
+    config = runs.files({"a.yml": "{optimizer: {type: Adam, params: {lr: 0.1}}, seed: 1}"}).configs[0]
+    node = config.setting(*path).node
+    assert node is (config.documents[0].find(at)[1] if at else None)
 
 
 def test_same_key_in_two_files_is_refused(runs):
