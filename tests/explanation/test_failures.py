@@ -82,7 +82,8 @@ def test_the_rules_that_predict_an_exception(exception, files, rules):
 
 def test_the_predicted_exceptions_are_those_of_the_records(root, updating):
     command = [sys.executable, "tools/rebuild_exceptions.py", *([] if updating else ["--check"])]
-    assert subprocess.run(command, cwd=root, check=False).returncode == 0
+    done = subprocess.run(command, cwd=root, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @each_case(
