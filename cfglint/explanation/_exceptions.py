@@ -127,6 +127,7 @@ NEO090 pydantic_core._pydantic_core.ValidationError: 1 validation error for Deep
 NEO092 ElasticityConfigError: One or more batch related parameters were found in your ds_config
 NEO095 DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of MAYBE
 NEO095 DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '2' is invalid, expecting: true or false
+NEO102 RuntimeError: mat1 and mat2 shapes cannot be multiplied
 PRC103 NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO
 PRC200 ValueError: At most one of fp16 and bf16 can be True, but not both
 PRC201 ValueError: At most one of fp16 and bf16 can be True for full eval, but not both
