@@ -451,6 +451,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'LCH020': ('set `mixed_precision` to "no", "fp8", "fp16" or "bf16"', 'remove `mixed_precison`', 'pass `even_batches` to `DataLoaderConfiguration`, as `dataloader_config=`', 'remove `gradient_accumulation_steps`, and set `num_steps` of the plugin'),
     'LCH021': ('name the file on the command line too, or move it into the project',),
     'LCH022': ('write `--nproc_per_node 8`', 'write `--num_gpus 8`', 'write `--num_processes 8`', 'remove `--wandb`, or put it after the program if it is an option of it'),
+    'LCH023': ('write the value in its place',),
     'LLF001': ('in the example, rename to lora_rank', 'in the example, rename to eval_strategy'),
     'LLF002': ('set `model_name_or_path` to a folder or a name on the Hugging Face Hub',),
     'LLF010': ('remove `val_size`, or remove `eval_dataset`', 'set `dataset`, or remove `val_size`'),

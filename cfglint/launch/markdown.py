@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from cfglint.launch.placeholders import TO_FILL_IN, as_words
 from cfglint.source.record import Record
 from cfglint.source.shell.script import Script
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
-
-
-TO_FILL_IN = re.compile(r"<[^\W\d_][^<>\n|;&$()]*(?<![\s\d])>(?!\w)")  # `<path>`, which a reader replaces before running the line
 
 
 class Block(Record):
@@ -23,8 +19,7 @@ class Block(Record):
 
     def script(self, path: str) -> Script:
         """The commands of the block; what is to be filled in is a part of its word, not a redirection."""
-        parsed = TO_FILL_IN.sub(lambda found: "x" * len(found.group()), self.text)
-        return Script(path, self.text, self.offset, self.line, parsed=parsed)
+        return Script(path, self.text, self.offset, self.line, parsed=as_words(self.text, TO_FILL_IN))
 
 
 def blocks(text: str) -> list[Block]:

@@ -10,6 +10,7 @@ from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.machine import Machine
+from cfglint.launch.placeholders import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import header
 from cfglint.launch.surroundings import Surroundings
 from cfglint.launch.training import prints_help, trains
@@ -100,7 +101,7 @@ class Reader:
             from cfglint.launch.makefile import recipes
 
             return [line for recipe in recipes(text) for line in self.of_script(path, recipe.script(path), text)]
-        return self.of_script(path, Script(path, text), text)
+        return self.of_script(path, Script(path, text, parsed=as_words(text, BEFORE_A_WORD)), text)
 
     def is_of_interest(self, text: str) -> bool:
         """Whether commands may start a training, by their words."""
@@ -136,16 +137,23 @@ class Reader:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, head.options
                 findings.header_sizes(line, head)
                 findings.missing_files(line, followed.calls, followed.written)
+                if not findings.is_page(line):
+                    unfilled(line, text)
         return found
 
     def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[ShellInterpreter, bool]:
-        """(the interpreted script, started from one of the folders, whether any file that it names exists there)."""
+        """(the interpreted script, started from one of the folders, whether any file that it names exists there).
+
+        Of folders with as many of the files it is the first; the one nearest to the script if each has the same programs.
+        """
         runs = self.runs_from(script, folders, name, text)
         if len(folders) == 1:
             return runs[folders[0]], True
         looked_for = {run: reference_counts(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
-        best = folders[scores.index(max(scores))]
+        first, *others = [folder for folder, score in zip(folders, scores, strict=True) if score == max(scores)]
+        programs = self.programs(looked_for[runs[first]], first)
+        best = next((each for each in reversed(others) if programs and self.programs(looked_for[runs[each]], each) >= programs), first)
         for call in runs[best].calls:
             set_start_folder(call, best)
         return runs[best], max(scores) > 0
@@ -200,12 +208,16 @@ class Reader:
 
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
         """A score for how many of the named files exist relative to a folder: 3 for a program, 2 for a config."""
-        total = 0
-        for (start, name), count in names.items():
-            here = folder + start[len(HERE) :] if start.startswith(HERE) else start
-            if self.project.exists(os.path.normpath(f"{here}/{name}")):
-                total += count * (3 if name.endswith(".py") else 2)
-        return total
+        return sum(count * (3 if name.endswith(".py") else 2) for (start, name), count in names.items() if self.has(folder, start, name))
+
+    def programs(self, names: dict[tuple[str, str], int], folder: str) -> set[str]:
+        """Those of the named files that are programs, and exist relative to a folder."""
+        return {name for start, name in names if start.startswith(HERE) and name.endswith(".py") and self.has(folder, start, name)}
+
+    def has(self, folder: str, start: str, name: str) -> bool:
+        """Whether a file exists that a command names in a working folder, which may be below the undecided `folder`."""
+        here = folder + start[len(HERE) :] if start.startswith(HERE) else start
+        return bool(self.project.exists(os.path.normpath(f"{here}/{name}")))
 
     def line(self, call: StartedCall, known: bool) -> LaunchLine | None:
         """The launch line for a command; None if it does not start a training."""

@@ -18,6 +18,7 @@ CHUNK = 1 << 16
 MOST_CALLBACKS = 60_000  # of the library while it builds a syntax tree, about a second
 MOST_LOOKED_AHEAD = 200_000_000  # characters: at each `((` the grammar's scanner looks for the end, in a single step of the library
 SECONDS = 10.0  # for building a syntax tree, if neither of these limits ends it
+MOST_MARKS = 100  # of here-documents that an operator follows, for each of which the end is searched
 PARTS = 4_096  # number of cached nodes of these trees
 TREES = 64  # number of cached syntax trees: loops parse the same sources in each iteration
 
@@ -98,7 +99,7 @@ def root_of(text: str) -> ConfigValue:
         return None
     import time
 
-    plain = without_inline_comments(text).translate(IN_ASCII).encode("ascii")
+    plain = with_separate_marks(without_inline_comments(text)).translate(IN_ASCII).encode("ascii")
     limit = time.monotonic() + SECONDS
     calls = count()
     try:
@@ -124,6 +125,24 @@ def without_inline_comments(text: str) -> str:
     import re
 
     return re.sub(r"`#[^`\n]*`", lambda found: " " * len(found.group()), text)
+
+
+def with_separate_marks(text: str) -> str:
+    """The source with a blank behind each mark of a here-document that an operator follows: `<<EOF>file`.
+
+    The grammar reads a mark up to the next blank. To keep all offsets, the blank takes the last character of the mark, and a line break
+    that of its end.
+    """
+    if "<<" not in text:
+        return text
+    import re
+
+    marks = re.finditer(r"(?<!<)<<-?[ \t]*([A-Za-z_]\w+)(?=[>|;&)])", text)
+    for _, start in zip(range(MOST_MARKS), marks, strict=False):
+        end = re.compile(rf"^\t*{start[1]}$", re.MULTILINE).search(text, start.end())
+        if end is not None:
+            text = f"{text[: start.end() - 1]} {text[start.end() : end.end() - 1]}\n{text[end.end() :]}"
+    return text
 
 
 @cache

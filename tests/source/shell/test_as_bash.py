@@ -111,6 +111,10 @@ def started(text):
         ('eval "run a b"', ["a b"]),
         ("A='run x'; $A; eval $A y", ["x", "x y"]),
         ("cat <<EOF | wc -l\na\nEOF\nrun after", ["after"]),
+        (
+            "cat <<EOF>x\nEO\nEOF\nrun a; cat <<-EOF|wc -l\na\n\tEOF\nrun b; cat <<EOF;run c\na\nEOF\nAB=2; run $((1<<AB))",
+            ["a", "b", "c", "4"],
+        ),
         ("echo skipped > /dev/null; run a 2>&1 | tee log", ["a"]),
         ("run {a,b}{1,2} {1..3} {a..c} {3..1} {1..5..2} a{,b}", ["a1 a2 b1 b2 1 2 3 a b c 3 2 1 1 3 5 a ab"]),
         ('run "a b" \'c d\' e\\ f "$(echo g h)" $(echo i j)', ["a b c d e f g h i j"]),

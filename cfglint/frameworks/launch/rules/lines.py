@@ -447,3 +447,20 @@ def unknown_launcher_option(config: LaunchConfig) -> Iterator[Finding]:
     any release of the launcher has is not reported. In a page, where a line may be shortened, it is a warning.
     """
     return problems(config, "LCH022")
+
+
+@warning(
+    "LCH023",
+    source="bash 5.2, which looks for the file before it starts the command",
+    about=LAUNCH,
+    bad=f"torchrun --nproc_per_node 8 train.py --model_name_or_path <PATH_TO_MODEL> {TRAINER}\n",
+    good=f"torchrun --nproc_per_node 8 train.py --model_name_or_path models/base {TRAINER}\n",
+)
+def unfilled_placeholder(config: LaunchConfig) -> Iterator[Finding]:
+    """A script has a placeholder in angle brackets where a value has to be written.
+
+    The shell reads `<NAME>` as a redirection from the file `NAME`, and the next word as the file for the output. It does not start the
+    command: "NAME: No such file or directory". The rest of the line is checked as if a value stood there. Placeholders in pages are not
+    reported.
+    """
+    return problems(config, "LCH023")

@@ -1,0 +1,50 @@
+"""Placeholders of scripts and pages: what is reported, and which arguments the command has."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+LINE = "torchrun --nproc_per_node 8 train.py --output_dir {} --per_device_train_batch_size 4 --max_steps 3"
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch, capsys):
+    """Check a file: the codes with the places of their words, and the batch."""
+    monkeypatch.chdir(tmp_path)
+
+    def check(name, text):
+        (tmp_path / name).write_text(text)
+        main(["check", name, "--format", "json"])
+        told = json.loads(capsys.readouterr().out)
+        return [(each["code"], each["column"]) for each in told["diagnostics"]], told["runs"][0]["resolved"]["global_batch"]
+
+    return check
+
+
+@each_case(
+    ("value", "codes"),
+    [
+        ("<OUTPUT_DIR>", [("LCH023", 51)]),
+        ("<path/to/the model>", [("LCH023", 51)]),
+        ('"<OUTPUT_DIR>"', []),
+        ("out <in.txt", []),
+        ("out <in.txt >out.txt", []),
+        ("out < in.txt > out.txt", []),
+        ("out <<<word", []),
+    ],
+)
+def test_a_placeholder_of_a_script_is_reported_and_no_redirection(found, value, codes):
+    assert found("run.sh", LINE.format(value) + "\n") == (codes, 32)
+
+
+def test_a_here_document_is_none(found):
+    assert found("run.sh", f"cat <<EOF> note.txt\n<NAME> \nEOF\n{LINE.format('out')}\n") == ([], 32)
+
+
+def test_a_placeholder_of_a_page_is_not_reported(found):
+    assert found("README.md", f"```sh\n{LINE.format('<OUTPUT_DIR>')}\n```\n") == ([], 32)
