@@ -233,9 +233,12 @@ class Repositories:
 
 
 def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) -> LaunchFacts:
-    """The facts with what decides about a package: an exact release, one that is not modelled, or the newest that bounds allow."""
-    first = found[0]
-    if len(found) == 1 and first.elsewhere:
+    """The facts with what decides about a package: an exact release, one that is not modelled, or the newest that bounds allow.
+
+    Of statements that disagree, one that is not modelled decides.
+    """
+    first = next((each for each in found if each.elsewhere), found[0])
+    if first.elsewhere:
         said = f"at {first.elsewhere} ({first.file})" if first.file else first.elsewhere
         target = {**facts.target, package: first.release} if first.release else facts.target
         source = {**facts.outside_from, package: (first.elsewhere, first.file)}

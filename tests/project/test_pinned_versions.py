@@ -244,3 +244,15 @@ def test_a_bound_of_the_notebook_itself_holds_with_those_of_requirements(require
     notebook = str(tmp_path / "n.ipynb")
     facts = Repositories().complete(LaunchFacts(), notebook, ["transformers"], f'!pip install "{installed}"\n')
     assert facts.bounds["transformers"] == spec
+
+
+def test_a_commit_beside_another_release_is_not_modelled(folder):
+    """A page installs a commit, "or" a release: errors of the newest release may be those of neither."""
+    commit = "ff20f9cf3615a8638023bc82925573cb9d0f3560"
+    lines = f"pip install git+https://github.com/huggingface/transformers@{commit}\npip install transformers==4.28.1\npython train.py --a 1"
+    program = (
+        'from transformers import Trainer, TrainingArguments\nTrainer(args=TrainingArguments("o", evaluation_strategy="no")).train()\n'
+    )
+    write(folder, {"notes.md": f"```\n{lines}\n```\n", "train.py": program})
+    [run] = cfglint.check("notes.md")
+    assert [(each.code, each.severity) for each in run.diagnostics] == [("KEY202", "warning")]
