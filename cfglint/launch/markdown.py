@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.launch.placeholders import TO_FILL_IN, as_words
 from cfglint.source.record import Record
+from cfglint.source.shell.command import ELLIPSES
 from cfglint.source.shell.script import Script
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
@@ -46,11 +47,16 @@ def blocks(text: str) -> list[Block]:
 
 
 def without_prompts(text: str) -> str:
-    """The block as it is copied from the rendered page: without prompts and carriage returns, in whose places spaces are."""
+    """The block as it is copied from the rendered page: without prompts and carriage returns, in whose places spaces are.
+
+    A comment within a command that stands for further arguments, `# ... other arguments`, becomes its dots.
+    """
     lines = text.replace("\\\r\n", " \\\n").replace("\r\n", " \n").split("\n")
     for index, line in enumerate(lines):
         bare = line.lstrip()
+        indent = line[: len(line) - len(bare)]
         if bare.startswith("$ "):
-            indent = len(line) - len(bare)
-            lines[index] = " " * (indent + 2) + bare[2:]
+            lines[index] = f"{indent}  {bare[2:]}"
+        elif bare.startswith("#") and index and lines[index - 1].endswith("\\") and any(each in bare for each in ELLIPSES):
+            lines[index] = f"{indent}...".ljust(len(line))
     return "\n".join(lines)

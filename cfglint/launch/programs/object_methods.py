@@ -90,7 +90,8 @@ def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given) -> Value 
     elif name in ("remove_callback", "pop_callback"):
         run.opened(Value(data))
     elif name == "add_callback" and given:
-        run.write(data.slots, CALLBACKS, (*data.slots.get(CALLBACKS, ()), given[0]))
+        before = data.slots.get(CALLBACKS)
+        run.write(data.slots, CALLBACKS, (*(before if isinstance(before, tuple) else ()), given[0]))
     return None
 
 

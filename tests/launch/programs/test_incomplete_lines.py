@@ -77,4 +77,5 @@ def test_a_placeholder_before_a_line_continuation(found, place):
 def test_dots_on_the_next_line_of_a_page_stand_for_further_arguments(found, program):
     assert found("README.md", f"python {program}", "    ...") == []
     assert found("README.md", f"python {program} \\", "    ...") == []
+    assert found("README.md", f"python {program} \\", "    # ... the other arguments ...") == []
     assert found("README.md", f"python {program}") != []

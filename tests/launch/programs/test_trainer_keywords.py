@@ -163,6 +163,11 @@ def early_stopping(needed):
         (EVALUATED % ", load_best_model_at_end=best()" + IN_CALL, "4.48.3", None),
         (EVALUATED % "" + ADDED.replace("trainer.train", "trainer.pop_callback(EarlyStoppingCallback)\ntrainer.train"), "4.49.0", None),
         (EVALUATED % "" + ADDED.replace("trainer.add", "if early():\n    trainer.add"), "4.49.0", None),
+        (
+            EVALUATED % "" + ADDED.replace("trainer.add", "if early():\n    trainer.add_callback(print)\ntrainer.add"),
+            "4.49.0",
+            early_stopping("metric_for_best_model to be defined"),
+        ),
         (EVALUATED % "" + ADDED.replace("trainer.train", "changed(trainer)\ntrainer.train"), "4.49.0", None),
     ],
 )
