@@ -21,7 +21,7 @@ from cfglint.batch.memory.settings import (
 from cfglint.batch.memory.shape import Shape
 
 LOSS_FUNCTION = (4, 46)  # before: `logits.float()` in the model, then a shifted copy
-LABELS_SHIFTED = (4, 49)  # before: a shifted copy of the fp32 logits (4.48.1 measured, 4.57.6 read; the change lies between)
+LABELS_SHIFTED = (4, 49)  # before: a shifted copy of the fp32 logits (4.48.1 measured; 4.48.3 and 4.49.0 loss/loss_utils.py read)
 SMALLEST_CHUNK = 256  # rows of Liger's chunks, minimum
 TILE = 4096 * 8192  # maximum number of logits that TRL computes at a time
 

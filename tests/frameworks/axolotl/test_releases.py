@@ -10,6 +10,7 @@ import pytest
 from cases import each_case
 from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST
 from cfglint.frameworks.axolotl._tables import RELEASES, VALIDATORS
+from cfglint.frameworks.axolotl.batch import warmup_steps
 from cfglint.frameworks.axolotl.checks_after import CHECKS_FIRST as AFTER_FIRST
 from cfglint.frameworks.axolotl.checks_after import CHECKS_LAST as AFTER_LAST
 from cfglint.frameworks.axolotl.checks_after import OLDER as AFTER_OLDER
@@ -131,6 +132,12 @@ def test_the_batch_that_steps_are_counted_from(axolotl):
 def test_a_warm_up_of_zero(axolotl, release, warmup):
     run = axolotl(BATCH + "num_epochs: 2\nwarmup_steps: 0\n", 1, 1000, target={"axolotl": release})
     assert run.resolved["warmup_steps"] == warmup
+
+
+@each_case(("release", "warmup"), [("0.9.2", 0), ("0.10.0", 0.1), ("0.21.0", 0.1)])
+def test_a_warm_up_by_ratio_of_no_steps(axolotl, release, warmup):
+    run = axolotl(f"{BATCH}num_epochs: 0\nwarmup_ratio: 0.1\n", 1, 1000, target={"axolotl": release})
+    assert warmup_steps(run.configs[0]) == warmup
 
 
 def test_a_stated_transformers_implies_the_newest_release_that_accepts_it(axolotl):
