@@ -238,6 +238,7 @@ def test_a_copy_has_its_own_reward_managers(checked):
 def test_a_copy_of_an_old_release_gets_no_verdict(checked):
     run = checked(f"{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.1"))
     assert (run.found, run.verdict, run.resolved["global_batch"]) == ([], None, 64)
+    assert checked(f"{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.2.0")).verdict == "accept"
     elsewhere = checked(f"cd /data/repository\n{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.1"))
     assert (elsewhere.found, elsewhere.resolved["global_batch"]) == ([], 64)
 
