@@ -48,6 +48,11 @@ def test_bare_names_in_json(checked):
     assert run.resolved["global_batch"] is None
 
 
+def test_a_single_bare_name(checked):
+    run = checked("ds_config.json", '{"train_batch_size": 64, "bf16": {"enabled": CONFIG_BF16\n}}', gpus=8)
+    assert (codes(run), run.verdict, run.resolved["global_batch"]) == ([], None, 64)
+
+
 @each_case("name", ["MBSIZE", "QuantW_FORWARD", "CL_1st_MIN"])
 def test_other_forms_of_bare_names(checked, name):
     run = checked("ds_config.json", BARE.replace("CONFIG_BF16", name))
