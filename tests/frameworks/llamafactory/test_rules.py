@@ -5,6 +5,13 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.frameworks import modelled_releases
+from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.llamafactory.releases import arguments
+from cfglint.frameworks.llamafactory.rules.no_effect import GROUPS
+from cfglint.frameworks.versions import parse_version
+
+RELEASES = modelled_releases("llamafactory")
 
 ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}'
 ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}'
@@ -201,3 +208,12 @@ def test_unknown_keys_of_two_types_cannot_be_sorted(of_text):
 def test_a_json_file_is_never_read(of_text, errors):
     run = of_text('{"model_name_or_path": "m"}', name="train.json")
     assert ("SRC002", "AttributeError", "load") in errors(run)
+
+
+@each_case("name", sorted({name for names, _, _ in GROUPS for name in names}))
+def test_an_option_without_its_switch_has_no_effect(factory, name):
+    release = next(each for each in reversed(RELEASES) if name in arguments(parse_version(each)))
+    default = arguments(parse_version(release))[name][DEFAULT]
+    value = "false" if default is True else "true" if default is False else "0.7" if isinstance(default, float) else "7"
+    run = factory(release=release, finetuning_type="full", do_train="true", **{name: value})
+    assert f"/{name}" in [each.key for each in run.diagnostics if each.code == "LLF086"]
