@@ -166,3 +166,17 @@ def test_a_section_of_defaults_changes_nothing(compare):
     other = {"ds.json": '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "contiguous_gradients": false}}'}
     for before, after, count in ((engine, same, 0), (same, engine, 0), (engine, other, 1), (other, engine, 1)):
         assert len(changed(compare, before, after, gpus=8, kind="deepspeed")) == count
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("report_to: [wandb]\n", "report_to: wandb\n"),
+        ("report_to: wandb\n", "report_to: [wandb]\n"),
+        (f"run_name: {'a' * 200}b\n", f"run_name: {'a' * 200}c\n"),
+    ],
+    ids=["no-list", "list", "end"],
+)
+def test_a_list_of_one_value_and_the_end_of_a_long_string_are_changes(compare, before, after):
+    [found] = changed(compare, TRAINER + before, TRAINER + after)
+    assert found.startswith(before.partition(":")[0])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from cfglint.source.folders import walk
+from cfglint.source.folders import Tracked, walk, walk_entries
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes as POSIX has them")
 
@@ -69,3 +70,14 @@ list(walk({str(tmp_path)!r}))
 print("pathspec" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_walk_finds_what_git_tracks_in_spite_of_its_rules(tmp_path):
+    make(tmp_path, "a.local.yaml", "b.local.yaml", "out/c.yaml", "out/d.yaml", "out/e.txt", "other/f.yaml")
+    (tmp_path / ".gitignore").write_text("*.local.yaml\nout/\nother/\n")
+    for command in (("init", "-q"), ("add", "-f", "a.local.yaml", "out/c.yaml", "out/e.txt")):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    walked = {endings: walk_entries(str(tmp_path), Tracked(endings)) for endings in ((".yaml",), ())}
+    paths = {endings: [os.path.relpath(each.path, tmp_path).replace(os.sep, "/") for each in found] for endings, found in walked.items()}
+    assert paths == {(".yaml",): [".gitignore", "a.local.yaml", "out/c.yaml"], (): [".gitignore"]}

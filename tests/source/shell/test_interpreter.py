@@ -195,6 +195,8 @@ def test_what_a_plain_call_does_not_reach_needs_its_caller(text, expected):
         ("run a\nrun b \\\n --c 'd\n", [False, True]),
         ("run a\nrun b \\\n --c 4'\n", [False, True]),
         ("run a 'b\nc'\nrun b \"it's\"\n", [False, False]),
+        ("run a > 'b\nc'\nrun b\n", [False, False]),  # the name of a file may have lines
+        ("run a > \\\n  b\nrun b\n", [False, False]),
     ],
 )
 def test_what_comes_after_a_syntax_error_is_broken(text, expected):
