@@ -65,6 +65,18 @@ def device_changes(document: Document, count: int) -> list[Change]:
     return [Change(REPLACE, ("gpu_ids",), text=spell(listed, document, node) if node.style else listed)]
 
 
+def with_imposed_count(resized: Resized, gpus: int) -> Resized:
+    """The result with the number of GPUs that a file itself sets, which its framework uses on any launch."""
+    for config in resized.run.configs:
+        setting = config.setting(config.gpus_key) if config.gpus_key else None
+        if setting is None or setting.node is None or type(setting.value) is not int or setting.value == gpus:
+            continue
+        document = setting.document
+        if document is not None and document.path not in resized.texts:
+            take(resized, document, [Change(REPLACE, setting.path, text=spell(gpus, document, setting.node))])
+    return on(resized, resized.run.documents, resized.run.facts) if resized.texts else resized
+
+
 def take(resized: Resized, document: Document, changes: list[Change]) -> None:
     """Make changes of a file."""
     if not changes:

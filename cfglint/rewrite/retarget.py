@@ -7,7 +7,7 @@ from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.rewrite.resized import Resized, documents_on, without_line
+from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
 from cfglint.rewrite.terms import Term, by_cost, sources_of, texts_of
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
@@ -194,14 +194,14 @@ def resized_run(run: CheckedRun, gpus: int, edits: bool) -> Resized:
     """The run on another number of GPUs; without `edits` as if its launch line offered them."""
     try:
         if run.launch.relaunched is None:
-            return without_line(run, gpus)
+            return with_imposed_count(without_line(run, gpus), gpus)
         from cfglint.rewrite.resize import resize
 
-        return resize(run, gpus)
+        return with_imposed_count(resize(run, gpus), gpus)
     except EditRefused:
         if edits:
             raise
-    return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
+    return with_imposed_count(Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus))), gpus)
 
 
 def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:
@@ -298,7 +298,8 @@ def is_recorded(run: CheckedRun, gpus: int) -> bool:
     if batch is None:
         return False
     is_launched = run.launch.relaunched is not None and run.facts.gpus is not None  # by a line, which records another number
-    return implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs) or is_launched
+    sets_count = any("gpus" in config.batch_keys or (config.gpus_key and config.setting(config.gpus_key).written) for config in run.configs)
+    return implied_gpus(batch) is not None or sets_count or is_launched
 
 
 def is_filled_elsewhere(run: CheckedRun) -> bool:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.overrides import Override
 from cfglint.rewrite.retarget import MissingFactError, implied_gpus, retarget
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
@@ -59,10 +60,12 @@ def test_there_and_back(file, micro, steps, gpus, stops):
     assert moved(run, today, gpus, micro * steps * gpus).documents[0].text == text
 
 
-def test_a_count_that_the_files_impose_is_said_where_it_is_in_the_way():
-    text = '{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "global_num_gpus": 8, "pipe_parallel_size": 0}\n'
+def test_a_count_that_the_launch_imposes_is_said_where_it_is_in_the_way():
+    text = '{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "pipe_parallel_size": 0}\n'
+    facts = LaunchFacts(overrides=(Override("global_num_gpus", ["8"]),))
+    run = CheckedRun(run_of("neox", "config.yml", text).documents, ["neox"], facts)
     with pytest.raises(EditRefused, match="`global_num_gpus` is 8; set it to"):
-        retarget(run_of("neox", "config.yml", text), LaunchFacts(), 16, 64, None)
+        retarget(run, facts, 16, 64, None)
 
 
 @pytest.mark.parametrize("today", ["-1", "1" + "0" * 20])
