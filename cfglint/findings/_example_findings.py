@@ -103,7 +103,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'HFT043': ("ValueError: 'INDUCTR' is not a valid DynamoBackend", "AttributeError: 'int' object has no attribute 'upper'"),
     'HFT044': ('ValueError: wandbb is not supported, only azure_ml, comet_ml, mlflow, neptune, tensorboard, wandb, codecarbon, clearml, dagshub, flyte, dvclive, swanlab, trackio, kubeflow are supported.',),
     'HFT045': ('ValueError: Seed must be between 0 and 2**32 - 1',),
-    'HFT049': ('ValueError: prefetch_factor option should be non-negative',),
+    'HFT049': ('ValueError: prefetch_factor option should be non-negative', 'AssertionError'),
     'HFT050': ('ValueError: Invalid beta parameter at index 1: 1.0', 'ValueError: Invalid learning rate: -1.0', 'ValueError: Invalid epsilon value: -1.0', 'ValueError: betas must be either both floats or both Tensors'),
     'HFT051': ('ValueError: not enough values to unpack (expected 2, got 1)', "ValueError: could not convert string to float: 'x'"),
     'HFT052': ('ValueError: You need to define `optim_target_modules` to use galore_adamw optimizers', 'ValueError: You need to define a `optim_target_modules` in order to properly use GaLore optimizers', 'NotImplementedError: Layer-wise galore_adamw_layerwise does not support DDP at this time', 'ValueError: Layerwise galore_adamw_layerwise does not support gradient accumulation!'),

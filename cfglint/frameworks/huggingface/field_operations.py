@@ -103,6 +103,24 @@ def started_workers(value: ConfigValue, config: TrainerConfig) -> None:
         range(value)
 
 
+def prefetched(value: ConfigValue, config: TrainerConfig) -> None:
+    """Compare the number as torch 2.13 utils/data/dataloader.py:294 does, if there are workers."""
+    if value is not None and has_workers(config):
+        _ = value < 0
+
+
+def fetched_ahead(value: ConfigValue, config: TrainerConfig) -> None:
+    """Request as many batches as torch 2.13 utils/data/dataloader.py:1275 does, where the workers have started."""
+    if isinstance(value, float) and value > 0 and has_workers(config):
+        range(value * config.arguments["dataloader_num_workers"])
+
+
+def has_workers(config: TrainerConfig) -> bool:
+    """Whether the data loader has workers."""
+    count = config.arguments["dataloader_num_workers"]
+    return type(count) is int and count > 0
+
+
 def timeout(value: ConfigValue, config: TrainerConfig) -> None:
     """Convert the seconds as training_args.py:1891 does."""
     from datetime import timedelta
@@ -338,6 +356,7 @@ OPERATIONS = (
     Operation("max_steps", INIT, limit),
     Operation("debug", INIT, debug_options),
     Operation("dataloader_num_workers", INIT, loader_workers),
+    Operation("dataloader_prefetch_factor", INIT, prefetched),
     Operation("dataloader_drop_last", INIT, drop_last),
     Operation("use_cache", INIT, cache),
     Operation("label_names", INIT, labels),
@@ -352,6 +371,7 @@ OPERATIONS = (
     Operation("save_steps", INIT, absolute_interval),
     Operation("data_seed", STEP, data_seed),
     Operation("dataloader_num_workers", STEP, started_workers),
+    Operation("dataloader_prefetch_factor", STEP, fetched_ahead),
     Operation("max_steps", STEP, looped_limit),
     Operation("gradient_accumulation_steps", STEP, counted_accumulation),
     Operation("past_index", STEP, past),

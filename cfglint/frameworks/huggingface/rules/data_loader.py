@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.steps import ZERO_IS_A_LIMIT
 from cfglint.findings.rule import Example, Finding, init_error
-from cfglint.frameworks.huggingface.batch import batches_of_rank
+from cfglint.frameworks.huggingface.batch import batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import certainty, of, shown
 from cfglint.frameworks.remedies import choice
@@ -117,20 +117,27 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
 @init_error(
     "HFT049",
     source="torch 2.13 utils/data/dataloader.py",
-    old_names=("prefetch-negative",),
-    bad="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
+    old_names=("prefetch-negative", "negative-prefetch-factor"),
+    bad=(
+        "output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
+        "output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 0\n",
+    ),
     good="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 2\n",
     example={"at": "/dataloader_prefetch_factor"},
 )
-def negative_prefetch_factor(config: TrainerConfig) -> Iterator[Finding]:
-    """`dataloader_prefetch_factor` is negative."""
+def invalid_prefetch_factor(config: TrainerConfig) -> Iterator[Finding]:
+    """`dataloader_prefetch_factor` is 0 or negative.
+
+    The data loader refuses a negative number, and its workers refuse 0 when they start.
+    """
     value, workers = config.arguments["dataloader_prefetch_factor"], config.arguments["dataloader_num_workers"]
-    if is_number(value) and value < 0 and is_number(workers) and workers > 0:
-        text = "ValueError: prefetch_factor option should be non-negative"
-        message = f"`dataloader_prefetch_factor` is {value}; it must be >= 0"
+    negative = is_number(value) and value < 0
+    refused = negative or (is_number(value) and value == 0 and takes_steps(config))
+    if refused and is_number(workers) and workers > 0:
         yield Finding(
             of(config, "dataloader_prefetch_factor"),
-            message,
-            exception=text,
+            f"`dataloader_prefetch_factor` is {value}; it must be above 0",
+            exception="ValueError: prefetch_factor option should be non-negative" if negative else "AssertionError",
+            fails_at=None if negative else "first-step",
             help="set `dataloader_prefetch_factor: 2`, which is the default",
         )
