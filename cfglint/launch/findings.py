@@ -76,17 +76,14 @@ def unknown_options(line: LaunchLine) -> None:
         name = flag.removeprefix("--")
         if flag == name or not is_name(name) or launcher.has_option(name):
             continue
-        line.problems.append(
-            LineProblem(
-                "LCH022",
-                "warning" if is_page(line) else "error",
-                option.word[: len(flag)],
-                flag,
-                f"`{flag}` is not an option of the launcher {line.launcher}",
-                f"error: unrecognized arguments: {option.word.string if option.word.known else flag}",
-                remedy_of_option(line, option, flag),
-                of_launcher=True,
-            )
+        line.refuse(
+            "LCH022",
+            option.word[: len(flag)],
+            flag,
+            f"`{flag}` is not an option of the launcher {line.launcher}",
+            f"error: unrecognized arguments: {option.word.string if option.word.known else flag}",
+            remedy=remedy_of_option(line, option, flag),
+            severity="warning" if is_page(line) else "error",
         )
 
 

@@ -369,20 +369,20 @@ class Expander(Record):
             return [Piece(literal(str(len(known.value))) if known.value is not None else unknown(*known.reasons), not quoted)]
         if stop == end:
             return [Piece(value if value is not None else self.absent(name), not quoted)]
-        return self.operated(name, value, stop, end, quoted)
-
-    def operated(self, name: str, value: Text | None, start: int, end: int, quoted: bool) -> list[Piece]:
-        """The value of `${name:-word}` and similar; the span is the part after the name."""
-        text = self.script.text
-        operator, colon, after = self.operator(start, end)
+        operator, colon, after = self.operator(stop, end)
         if operator in DEFAULTS:
-            return self.default(name, value, operator, colon, after, end, quoted)
+            return self.default(name, value, operator, colon, (after, end), quoted, index is not None)
+        return [Piece(self.operated(name, value, stop, end), not quoted)]
+
+    def operated(self, name: str, value: Text | None, start: int, end: int) -> Text:
+        """The value of `${name#pattern}`, `${name:1}` and similar; the span is the part after the name."""
+        text = self.script.text
         known = value if value is not None else self.absent(name)
         if known.value is None:
-            return [Piece(unknown(*known.reasons, source=f"{known.source}{text[start:end]}"), not quoted)]
+            return unknown(*known.reasons, source=f"{known.source}{text[start:end]}")
         if value is None:
-            return [Piece(EMPTY, not quoted)]
-        return [Piece(self.substring(known, start + 1, end) if colon else self.edited(known, start, end), not quoted)]
+            return EMPTY
+        return self.substring(known, start + 1, end) if text[start] == ":" else self.edited(known, start, end)
 
     def operator(self, start: int, end: int) -> tuple[str, bool, int]:
         """(operator, whether a colon is before it, the position behind it) of the part after a name."""
@@ -390,32 +390,33 @@ class Expander(Record):
         at = start + colon
         return self.script.text[at:end][:1], colon, at + 1
 
-    def default(self, name: str, value: Text | None, operator: str, colon: bool, start: int, end: int, quoted: bool) -> list[Piece]:
-        """The operators `-`, `=`, `+` and `?`: the value if a variable is unset, or empty."""
+    def default(
+        self, name: str, value: Text | None, operator: str, colon: bool, word: tuple[int, int], quoted: bool, indexed: bool
+    ) -> list[Piece]:
+        """The operators `-`, `=`, `+` and `?`: the value if a variable, or an element of it, is unset or empty."""
         absent = value is None or (colon and value.value == "")
         if value is not None and value.value is None and not any(part.text for part in value.parts) and operator != "+":
             return [Piece(value, not quoted)]
         if operator == "+":
-            return [] if absent else self.word(start, end, quoted)
+            return [] if absent else self.word(*word, quoted)
         if not absent and value is not None:
             return [Piece(value, not quoted)]
         if operator == "?":
-            self.state.needs_caller = self.state.needs_caller or not self.state.is_unset(name)
+            self.state.needs_caller = True  # bash ends the script here, also where the script itself has unset the variable
             return [Piece(self.absent(name), not quoted)]
         if operator == "=":
-            return [Piece(self.assign_default(name, start, end, quoted), not quoted)]
-        return self.word(start, end, quoted) or [Piece(EMPTY, not quoted)]
+            text = Text(part for piece in self.word(*word, quoted) for part in piece.text.parts)
+            self.assign_default(name, text, indexed)
+            return [Piece(text, not quoted)]
+        return self.word(*word, quoted) or [Piece(EMPTY, not quoted)]
 
-    def assign_default(self, name: str, start: int, end: int, quoted: bool) -> Text:
-        """The value that `${name=word}` assigns, to the first element of an array."""
-        text = Text(part for piece in self.word(start, end, quoted) for part in piece.text.parts)
+    def assign_default(self, name: str, text: Text, indexed: bool) -> None:
+        """Assign the word of `${name=word}`, to the first element of an array; that of `${name[index]=word}` makes the array unknown."""
         current = self.state.variables.get(name)
-        indexed = self.script.text[start - 3 : start].rstrip(":=").endswith("]")
         if isinstance(current, dict) or indexed:
             self.state.assign(name, [any_number(f"${{{name}=}}")])
         else:
             self.state.assign(name, [text, *current[1:]] if isinstance(current, list) else text)
-        return text
 
     def word(self, start: int, end: int, quoted: bool) -> list[Piece]:
         """The word behind an operator; double quotes in it are removed, but in a here-document."""

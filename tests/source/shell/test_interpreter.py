@@ -182,6 +182,8 @@ def test_an_undecided_end_of_a_loop_makes_the_rest_of_it_conditional(text, expec
         ("[ 1 -eq 2 ] && exit 1\nrun a", False),
         (': "${PATH_OF_DATA:?has to be set}"\nrun a', True),
         ("D=1\n: ${D:?has to be set}\nrun a", False),
+        ("D=\n: ${D:?has to be set}\nrun a", True),
+        ("D=1\nunset D\n: ${D:?has to be set}\nrun a", True),
     ],
 )
 def test_what_a_plain_call_does_not_reach_needs_its_caller(text, expected):
