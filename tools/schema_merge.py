@@ -39,6 +39,7 @@ ORDER = (
     "$comment",
     "x-framework",
     "x-reader",
+    "x-also-accepts",
     *VALUE_KEYWORDS,
     "minimum",
     "exclusiveMinimum",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from cfglint.source.annotations import Any
 
 Raw = dict[str, Any]
 
