@@ -227,7 +227,10 @@ class YamlConstruction(Record):
         return value
 
     def merge(self, node: Node, value: Node, result: ConfigMapping) -> None:
-        """Add the entries of a merge key's value; the first of several mappings takes precedence."""
+        """Add the entries of a merge key's value; the first of several mappings takes precedence.
+
+        In PyYAML 6.0.4 alone it is the last one, but for keys of one letter: a regression (https://github.com/yaml/pyyaml/issues/953).
+        """
         source = value.resolved()
         if source.kind == MAPPING:
             sources = [value]
