@@ -29,9 +29,10 @@ def is_placeholder(text: str) -> bool:
 
 
 def is_to_be_filled_in(word: Text) -> bool:
-    """Whether a word is a placeholder; in a page that may be a name in capitals, such as `BATCH_SIZE`."""
+    """Whether a word is a placeholder; in a page that may be a name in capitals or in brackets, such as `BATCH_SIZE` and `[path]`."""
     text = word.string
-    return is_placeholder(text) or (text.isupper() and text not in WORDS and is_in_page(word))
+    named = (text.isupper() and text not in WORDS) or (text[:1] == "[" and text[-1:] == "]" and text[1:-1].isidentifier())
+    return is_placeholder(text) or (named and is_in_page(word))
 
 
 def is_in_page(word: Text) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.budget import Exhausted
-from cfglint.source.shell.command import is_placeholder
+from cfglint.source.shell.command import is_to_be_filled_in
 from cfglint.source.shell.execution import DEEPEST_CALL, RETURN, Execution, ShellReturn
 from cfglint.source.shell.placed_text import Text, joined
 from cfglint.source.shell.script import Script, part_of
@@ -115,7 +115,7 @@ def call_script(shell: Execution, path: Text, arguments: list[Text], environment
         return False
     count(shell, text)
     start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
-    parameters = None if shell.placeholder or shell.refused or any(is_placeholder(each.string) for each in arguments) else arguments
+    parameters = None if shell.placeholder or shell.refused or any(map(is_to_be_filled_in, arguments)) else arguments
     outside = shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals
     shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals = None, None, False, False, []
     shell.followed.append(located)
