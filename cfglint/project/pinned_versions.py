@@ -37,6 +37,8 @@ MOST_INCLUDED = 20  # files that a requirements file includes
 MOST_FOLDERS = 400  # of a repository that are looked through for requirements files and copies of packages
 MOST_NAMES = 20_000  # in all of these folders
 DEEPEST = 4
+# Folders whose requirements are those of the whole repository, also where they contain programs for the installation.
+INSTALLING = ("setup", "install", "installation", "environment", "environments", "envs", "requirements", "dependencies", "deps", "docker")
 SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env", "wandb")
 
 
@@ -189,6 +191,8 @@ class Repositories:
     def is_for(self, statement: Statement, folders: list[str]) -> bool:
         """Whether a statement of another folder may be for the files of these folders, the nearest first, the top last."""
         stating = os.path.dirname(os.path.join(folders[-1], statement.file))
+        if os.path.basename(stating).lower() in INSTALLING:
+            return True
         apart = [each for each in folders if not f"{stating}{os.sep}".startswith(f"{each.rstrip(os.sep)}{os.sep}")]
         return not (self.has_programs(stating) and any(map(self.has_programs, apart)))
 

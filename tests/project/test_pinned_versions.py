@@ -127,6 +127,15 @@ def test_the_nearest_exact_version_counts(folder):
     assert found("member/conf/train.yaml") == ({"transformers": "4.57.1"}, {"transformers": "uv.lock"})
 
 
+def test_a_folder_for_the_installation_speaks_for_folders_with_programs(folder):
+    """Another folder with programs is a project of its own."""
+    other = {".git/HEAD": "", "train/train.sh": "", "train/train.py": ""}
+    write(folder, {**other, "tools/requirements.txt": "transformers==4.36.2\n", "tools/convert.py": ""})
+    assert found("train/train.sh") == ({}, {})
+    (folder / "tools").rename(folder / "setup")
+    assert found("train/train.sh") == ({"transformers": "4.36.2"}, {"transformers": "setup/requirements.txt"})
+
+
 def test_the_repository_is_the_limit(folder, monkeypatch):
     write(folder, {"requirements.txt": "transformers==4.30.2\n", "repo/.git/HEAD": "", "repo/conf/train.yaml": ""})
     assert found("repo/conf/train.yaml") == ({}, {})
