@@ -1,10 +1,10 @@
 """The release of each package that a repository states: which of its files are asked, and which statement decides.
 
-The statement nearest to the config decides: that of its folder, then of each folder above up to the top of the repository. In a folder
-the order is lock files, requirements files, pyproject.toml, Pipfile, setup.cfg, setup.py, conda environments, Dockerfiles, the launch
-script, the README, and last a copy of the package. An exact version takes precedence over a bound that it satisfies. Extras and groups
-count if nothing else names the package, those for tests, documentation or development never. If no folder up to the top names the
-package, the requirements files and copies in other folders do.
+The statement nearest to the config decides: that of its folder, then of each folder above up to the top of the repository. In a folder the
+order is lock files, requirements files, pyproject.toml, Pipfile, setup.cfg, setup.py, conda environments, Dockerfiles, the launch script,
+the README, a git submodule that is not checked out, and last a copy of the package. An exact version takes precedence over a bound that it
+satisfies. Extras and groups count if nothing else names the package, those for tests, documentation or development never. If no folder up
+to the top names the package, the requirements files and copies in other folders do.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ MOST_NAMES = 20_000  # in all of these folders
 DEEPEST = 4
 # Folders whose requirements are those of the whole repository, also where they contain programs for the installation.
 INSTALLING = ("setup", "install", "installation", "environment", "environments", "envs", "requirements", "dependencies", "deps", "docker")
+SUBMODULES = ".gitmodules"
 SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env", "wandb")
 
 
@@ -136,6 +137,11 @@ class Repositories:
 
                     found[OWN_NAME] = [Statement(own)]
                 for package, statement in self.in_file(folder, name, text):
+                    found.setdefault(package, []).append(statement)
+            if SUBMODULES in names:
+                from cfglint.project.statements.copies import missing_submodules
+
+                for package, statement in missing_submodules(folder, self._disk):
                     found.setdefault(package, []).append(statement)
             for package in NEWEST:
                 if package.replace("-", "_") in names or "src" in names:

@@ -127,6 +127,15 @@ def test_the_nearest_exact_version_counts(folder):
     assert found("member/conf/train.yaml") == ({"transformers": "4.57.1"}, {"transformers": "uv.lock"})
 
 
+def test_a_submodule_that_is_not_checked_out_is_another_source_tree(folder):
+    text = '[submodule "own"]\n\tpath = forks/transformers\n\turl = git@github.com:someone/transformers.git\n'
+    write(folder, {".git/HEAD": "", ".gitmodules": text, "conf/train.yaml": ""})
+    facts = Repositories().complete(LaunchFacts(), "conf/train.yaml", ["transformers"])
+    assert facts.outside == {"transformers": "at the submodule forks/transformers (.gitmodules)"}
+    write(folder, {"requirements.txt": "transformers==4.36.2\n"})
+    assert found("conf/train.yaml")[0] == {"transformers": "4.36.2"}
+
+
 def test_a_folder_for_the_installation_speaks_for_folders_with_programs(folder):
     """Another folder with programs is a project of its own."""
     other = {".git/HEAD": "", "train/train.sh": "", "train/train.py": ""}

@@ -8,7 +8,8 @@ from cfglint.frameworks import of_package
 from cfglint.frameworks.versions import is_version
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
-from cfglint.source.annotations import Callable
+from cfglint.source.annotations import Callable, Iterator
+from cfglint.source.file_source import DiskFolders
 
 # In the package's folder, and next to it: a file that has the version.
 INSIDE = ("version.py", "__version__.py", "_version.py", "VERSION", "__init__.py", "extras/env.py", "version/version")
@@ -41,6 +42,22 @@ def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], 
             if version:
                 return Statement(file, f"=={version}", version.partition("+")[0], nightly(version))
     return None
+
+
+def missing_submodules(folder: str, disk: DiskFolders) -> Iterator[tuple[str, Statement]]:
+    """The packages whose source is a git submodule of a folder that is not checked out: a tree of its own, whose release is not known."""
+    from cfglint.frameworks._release_dates import RELEASES
+
+    names = {name.replace("-", ""): package for package in RELEASES for name in names_of(package)}
+    path = ""
+    for line in disk.text(os.path.join(folder, ".gitmodules")).splitlines()[:MOST_LINES]:
+        key, _, value = (part.strip() for part in line.partition("="))
+        if key == "path":
+            path = value
+        elif key == "url" and path and not disk.names(os.path.join(folder, path)):
+            repository = value.rstrip("/").rpartition("/")[2].removesuffix(".git").lower().replace("-", "").replace("_", "")
+            if repository in names:
+                yield names[repository], Statement(".gitmodules", elsewhere=f"the submodule {path}")
 
 
 def name_in_setup(text: str) -> str:
