@@ -11,9 +11,6 @@ import threading
 import pytest
 
 pytest.importorskip("pygls")
-from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.server.open_files import OpenFiles
-
 TRAINER = "output_dir: out\ndeepspeed: ds.json\nlearning_rate: 2e-5\nper_device_train_batch_size: 4\nwarmpu_steps: 10\n"
 DEEPSPEED = (
     '{\n  "train_micro_batch_size_per_gpu": "auto",\n  "gradient_accumulation_steps": "auto",\n  "zero_optimization": {"stage": 2}\n}\n'
@@ -269,21 +266,6 @@ def test_a_large_file_is_left_out_with_a_message(editor):
         if message.get("method") == "window/showMessage":
             break
     assert "data.json: not checked while it is open" in message["params"]["message"]
-
-
-def test_only_what_a_change_affects_is_checked_again(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    open_files = OpenFiles(lambda project, declared: LaunchFacts(gpus=project.gpus))
-    for name in ("train.yaml", "other.yaml"):
-        open_files.buffers.put(name, TRAINER.replace("ds.json", f"{name[:-5]}.json"))
-    open_files.buffers.put("train.json", DEEPSPEED)
-    open_files.check()
-    before = {each.run.documents[0].path: each.run for each in open_files.runs}
-    assert set(before) == {"train.yaml", "other.yaml"}
-    open_files.check({open_files.buffers.identity("train.json")})
-    after = {each.run.documents[0].path: each.run for each in open_files.runs}
-    assert after["other.yaml"] is before["other.yaml"]
-    assert after["train.yaml"] is not before["train.yaml"]
 
 
 HOSTILE = {

@@ -57,3 +57,27 @@ def declared(files, **facts):
 def test_the_runs_of_open_files(runs, settings, files, disk, expected):
     found = runs(settings, files, disk)
     assert [each[: len(said)] for each, said in zip(found, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "text", "again"),
+    [
+        ("train.json", ENGINE, {"train.yaml"}),  # another file names it
+        ("other.yaml", TRAINER, {"other.yaml"}),
+        ("train.yaml", f"{TRAINER}# like other.yaml\n", {"train.yaml", "other.yaml"}),  # it names another file
+        ("run.sh", LINE.format(2), {"train.yaml", "other.yaml"}),  # a script may compose the names of its files
+    ],
+)
+def test_only_what_a_change_affects_is_checked_again(tmp_path, monkeypatch, changed, text, again):
+    monkeypatch.chdir(tmp_path)
+    opened = OpenFiles(lambda project, declared: LaunchFacts(gpus=project.gpus))
+    for name in ("train", "other"):
+        opened.buffers.put(f"{name}.yaml", f"{TRAINER}deepspeed: {name}.json\n")
+    opened.buffers.put("train.json", ENGINE)
+    opened.check()
+    before = {each.run.documents[0].path: each.run for each in opened.runs}
+    assert {"train.yaml", "other.yaml"} == {*before}
+    opened.buffers.put(changed, text)
+    opened.check({opened.buffers.identity(changed)})
+    after = {each.run.documents[0].path: each.run for each in opened.runs}
+    assert {name for name in before if after[name] is not before[name]} == again
