@@ -127,3 +127,12 @@ def test_fragment_is_not_held_to_what_it_does_not_say(runs):
 def test_huge_numbers_are_refused_and_not_computed(batch):
     assert batch(micro="x", accumulation=10**12).verdict == "reject"
     assert batch(micro=4, pipe_parallel_size=10**400).verdict == "reject"
+
+
+@each_case(
+    ("micro", "accumulation", "key"),
+    [(0, None, "train_micro_batch_size_per_gpu"), (None, 0, "gradient_accumulation_steps"), (4, 0, "gradient_accumulation_steps")],
+)
+def test_a_size_of_zero_is_the_one_that_is_wrong(runs, micro, accumulation, key):
+    run = runs.of(train_batch_size=64, train_micro_batch_size_per_gpu=micro, gradient_accumulation_steps=accumulation)
+    assert run.batch.problem.setting.path == (key,)

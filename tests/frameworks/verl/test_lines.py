@@ -311,3 +311,7 @@ def test_choices_that_a_run_reads(checked, release, words, found):
 def test_a_primary_config_that_does_not_load(checked, text, found):
     line = LINE.replace(" algorithm", " --config-path=$PWD --config-name=own algorithm", 1)
     assert checked(line, files={"own.yaml": text}).found == found
+
+
+def test_each_key_that_the_config_lacks_is_said_but_not_those_of_a_missing_option(checked):
+    assert checked(f"{LINE} trainer.gone=1 trainer.gone.more=2").found == 2 * [("VRL002", "error")]
