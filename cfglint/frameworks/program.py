@@ -99,19 +99,21 @@ class OwnLoop(Record):
 class ProgramFacts(Record):
     """The facts about a program that follow from its syntax tree.
 
-    `arguments` is the framework's class that the parser fills (`TrainingArguments`, `SFTConfig`), empty without one; `classes` are
-    its other classes of TRL. `fields` are arguments that the program defines itself, `defaults` those that a subclass sets for fields
-    of `arguments`. `complete`: there are no further arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so
-    does an unknown key of a config file. `trainer` is the framework's class of the one trainer that it builds, `own_trainer` whether
-    a subclass replaces methods that checks rely on. `changed` are fields that the code sets after parsing. `exact`: the defaults of
-    `arguments` are known, as is every class between it and the parser. `config_files` are DeepSpeed files that the code names if the
-    line names none. `built` are the calls that build a trainer's arguments in code, `scopes` the code that it may run, `evaluations`
-    what its code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run,
-    `imports` what the program imports of the frameworks.
+    `arguments` is the framework's class that the parser fills (`TrainingArguments`, `SFTConfig`), empty without one; `classes` are its
+    other classes of TRL. `is_called`: the code calls what creates the parser, and does not only pass it on. `fields` are arguments that
+    the program defines itself, `defaults` those that a subclass sets for fields of `arguments`. `complete`: there are no further
+    arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so does an unknown key of a config file. `trainer` is
+    the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on.
+    `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
+    and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
+    trainer's arguments in code, `scopes` the code that it may run, `evaluations` what its code does with each launch line (all of
+    `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `imports` what the program imports of the
+    frameworks.
     """
 
     path: str
     parser: str = ""
+    is_called: bool = False
     arguments: str = ""
     classes: tuple[str, ...] = ()
     fields: dict[str, Field] = {}

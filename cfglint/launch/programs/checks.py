@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, refusals
@@ -16,7 +17,7 @@ from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.continuations import joined_at, refuse
-from cfglint.launch.findings import NEEDS_VALUE
+from cfglint.launch.findings import NEEDS_VALUE, is_page
 from cfglint.launch.launcher import launcher_of
 from cfglint.source.annotations import Container, Iterator
 from cfglint.source.shell.command import is_placeholder, is_to_be_filled_in, stands_for_more
@@ -219,7 +220,7 @@ def adds_rank(line: LaunchLine) -> bool:
 
 def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[LineProblem]:
     """The problems of missing arguments that the program requires and the launcher does not add."""
-    if program.parser == TRL_PARSER and "config" in given:
+    if not program.is_called or (program.parser == TRL_PARSER and "config" in given):
         return
     required = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool"]
     names = [name for name in required if name not in given and not (name == "local_rank" and adds_rank(line))]
@@ -232,4 +233,5 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
             + f" {'is' if len(names) == 1 else 'are'} missing; {fields[0]} requires {'it' if len(names) == 1 else 'them'}"
         )
         raised = f"error: the following arguments are required: {named}"
-        yield LineProblem("LCH016", "error", line.program, f"--{names[0]}", message, raised, remedy=f"add {', '.join(options)}")
+        severity = WARNING if is_page(line) else ERROR  # "the arguments as above"
+        yield LineProblem("LCH016", severity, line.program, f"--{names[0]}", message, raised, remedy=f"add {', '.join(options)}")

@@ -15,7 +15,7 @@ from cfglint.launch.programs.methods import with_methods
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import FROM_FILE, Construction, added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
-from cfglint.launch.programs.scopes import Scope, reachable
+from cfglint.launch.programs.scopes import Scope, called, reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
 from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable
@@ -42,6 +42,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         flags = Flags(line_parser)
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
+    facts.is_called = not called(scopes).isdisjoint(each.scope for each in made if each.kind)
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
     facts.evaluations = Evaluations(modules, scopes[0].module)

@@ -11,6 +11,7 @@ from cfglint.source.annotations import Iterable, Iterator
 MOST_SCOPES = 300
 CAUGHT = (["Exception"], ["BaseException"], ["TypeError"], ["ValueError"])
 ENDS = (["exit"], ["_exit"], ["quit"])
+RUNNERS = ("spawn", "start_processes", "notebook_launcher", "debug_launcher", "Process", "Thread", "Fire", "run", "launch", "partial")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -95,6 +96,30 @@ def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
             continue
         yield each
         stack.extend([*ast.iter_child_nodes(each)][::-1])
+
+
+def called(scopes: list[Scope]) -> set[Scope]:
+    """The scopes that run: the top levels, and the functions that they call, or pass to a function that runs them in processes."""
+    by_name: dict[str, list[Scope]] = {}
+    for each in scopes:
+        by_name.setdefault(getattr(each.node, "name", ""), []).append(each)
+    left = by_name.pop("", [])
+    found = {*left}
+    while left:
+        names = {name for call in left.pop().calls() for name in names_run(call)}
+        new = [each for name in names for each in by_name.pop(name, ())]
+        found.update(new)
+        left += new
+    return found
+
+
+def names_run(call: ast.Call) -> Iterator[str]:
+    """The last part of the name of the function that a call calls, and of those that it runs in processes."""
+    name = dotted(call.func)[-1:]
+    yield from name
+    if name and name[0] in RUNNERS:
+        for each in (*call.args, *(keyword.value for keyword in call.keywords)):
+            yield from dotted(each)[-1:]
 
 
 def is_caught(node: ast.AST, scope: Scope, scopes: Iterable[Scope], deepest: int = 4) -> bool:

@@ -99,6 +99,24 @@ def test_an_argument_that_the_launcher_adds_is_not_missing(launched):
     assert [*launched(required, LINE.replace("--num_gpus", "--no_local_rank --num_gpus"))[1]] == [("LCH016", "--local_rank")]
 
 
+@pytest.mark.parametrize(
+    ("start", "is_missing"),
+    [("main()", True), ("mp.spawn(main, nprocs=2)", True), ("Thread(target=main).start()", True), ("button.click(main)", False)],
+)
+def test_an_argument_is_required_where_the_program_calls_its_parser(launched, start, is_missing):
+    """A function that a page of buttons gets may never run, and gets its arguments from there."""
+    program = PROGRAM.removesuffix("main()\n") + f"{start}\n"
+    _, found = launched(program, LINE.replace(" --train-steps 3", ""))
+    assert [*found] == ([("LCH016", "--train_steps")] if is_missing else [])
+
+
+def test_a_missing_argument_of_a_page_is_a_warning(launched, tmp_path, capsys):
+    launched(PROGRAM, LINE)
+    (tmp_path / "README.md").write_text("```bash\ndeepspeed --num_gpus 4 train.py --lr 1e-4 # the others as above\n```\n")
+    main(["check", "README.md", "--format", "concise"])
+    assert "LCH016 warning: `--train-steps` is missing" in capsys.readouterr().out
+
+
 def test_names_in_capitals_are_to_be_filled_in_where_they_stand_in_a_page(launched, tmp_path, capsys):
     assert [*launched(PROGRAM, f"{LINE} --lr LR")[1]] == [("LCH017", "--lr")]
     (tmp_path / "README.md").write_text(f"```bash\n{LINE} --lr LR --mode b\n```\n")

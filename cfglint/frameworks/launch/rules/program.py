@@ -58,7 +58,8 @@ def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
 def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
     """An argument that the program requires is not on the launch line.
 
-    A field of a dataclass without a default, or an argument with `required=True`, has to be given.
+    A field of a dataclass without a default, or an argument with `required=True`, has to be given. In a page, where a line may be
+    shortened, it is a warning.
 
     Fix: pass the argument, or give it a default in the program.
     """
