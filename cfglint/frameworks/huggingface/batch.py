@@ -192,19 +192,25 @@ def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
     world = config.world_size
     if not world or world == 1 or not config.accelerator.get("split_batches"):
         return None
-    return uneven_split(micro, shards(config, world, tensor_parallel(config)), bool(config.accelerator.get("dispatch_batches")))
-
-
-def uneven_split(micro: Setting, processes: int, dispatched: bool) -> BatchProblem | None:
-    """The problem of a batch that `split_batches` cannot split evenly (accelerate 1.15.0 data_loader.py:1183 and :159)."""
-    if micro.value % processes == 0 or (micro.value == 1 and dispatched):
+    at_once = config.micro_batches_at_once(micro.value)
+    if at_once is None:
         return None
-    label = "`BatchSamplerShard`" if micro.value == 1 else "a `DataLoader`"
+    processes = shards(config, world, tensor_parallel(config))
+    return uneven_split(micro, processes, bool(config.accelerator.get("dispatch_batches")), at_once)
+
+
+def uneven_split(micro: Setting, processes: int, dispatched: bool, at_once: int = 1) -> BatchProblem | None:
+    """The problem of a batch that `split_batches` cannot split evenly (accelerate 1.15.0 data_loader.py:1183 and :159)."""
+    size = micro.value * at_once
+    if size % processes == 0 or (size == 1 and dispatched):
+        return None
+    label = "`BatchSamplerShard`" if size == 1 else "a `DataLoader`"
     text = (
-        f"ValueError: To use {label} in `split_batches` mode, the batch size ({micro.value}) "
+        f"ValueError: To use {label} in `split_batches` mode, the batch size ({size}) "
         f"needs to be a round multiple of the number of processes ({processes})."
     )
-    message = f"`{micro.name}` ({micro.value}) must be a multiple of the number of processes ({processes}) with `split_batches`"
+    amount = f"({micro.value})" if at_once == 1 else f"({micro.value}) x `steps_per_generation` ({at_once})"
+    message = f"`{micro.name}` {amount} must be a multiple of the number of processes ({processes}) with `split_batches`"
     return BatchProblem("layout", micro, message, text, "init")
 
 

@@ -56,6 +56,10 @@ class TrainerConfig(TrainerFiles):
         """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
         return self.facts.num_examples, self.batch.micro_batch.value
 
+    def micro_batches_at_once(self, micro: int) -> int | None:
+        """The number of micro batches that one process takes from the loader at a time; None if it is unknown."""
+        return 1
+
     @property
     def own_sampler(self) -> bool:
         """Whether the trainer samples its data in another way than the Trainer of transformers."""

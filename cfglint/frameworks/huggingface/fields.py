@@ -23,12 +23,12 @@ DTYPE_KEYS = ("dtype", "torch_dtype")  # arguments of programs: the type in whic
 # The Enum classes that exceptions name.
 # The types that HfArgumentParser derives from the annotations of TrainingArguments, if they differ from the type in `FIELDS`.
 PARSED: dict[str, str] = {
-    "debug": "list:object",
+    "debug": "list:DebugOption",
     "include_for_metrics": "list:str",
     "include_num_input_tokens_seen": "bool",
     "label_names": "list:str",
     "liger_kernel_config": "dict",
-    "parallelism_config": "object",
+    "parallelism_config": "ParallelismConfig",
 }
 CLASSES = {
     "eval_strategy": "IntervalStrategy",

@@ -23,6 +23,8 @@ WIDER = {
     "str|list": "str",
     "dict": "str",
     "list": "list:str",
+    "list:DebugOption": "list:str",
+    "ParallelismConfig": "str",
 }  # as argparse has them
 
 
@@ -81,7 +83,7 @@ def of_trainer(name: str, default: object, transformers: Version) -> SwiftArgume
     """An argument that transformers defines."""
     kind = PARSED.get(name, type_of(name, transformers))
     allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
-    return SwiftArgument(WIDER.get(kind, kind.replace("object", "str")), default, allowed, own=False)
+    return SwiftArgument(WIDER.get(kind, kind), default, allowed, own=False)
 
 
 def exists(name: str) -> bool:

@@ -71,6 +71,7 @@ class Trl(Framework):
         "batch": "huggingface.batch.resolve",
         "words": "trl.cli_arguments.ARGUMENTS",
         "loaded": "trl.batch.loaded",
+        "at_once": "trl.batch.at_once",
         "batches_because": "trl.summary.batches_because",
         "operations": "trl.field_operations.ALL_OPERATIONS",
         "numbers": "trl.batch.numbers",

@@ -1033,7 +1033,7 @@ FIELDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("reward_model_name_or_path", "str", None, (0, 14, 0), ()),
     ),
     "mixture": (
-        ("datasets", "list:object", (), (0, 22, 0), ()),
+        ("datasets", "list:DatasetConfig", (), (0, 22, 0), ()),
         ("streaming", "bool", False, (0, 22, 0), ()),
         ("test_split_size", "float|None", None, (0, 22, 0), ()),
     ),

@@ -52,8 +52,18 @@ class Generation(Record):
 
 def generation(config: TrlConfig) -> Generation:
     """The numbers of a generation; an unknown one is None."""
-    args, batch, world = config.arguments, config.batch, config.world_size
-    micro, accumulation = number(batch.micro_batch.value), known_number(args, "gradient_accumulation_steps")
+    return generation_from(config, number(config.batch.micro_batch.value))
+
+
+def at_once(config: TrlConfig, micro: int) -> int | None:
+    """The micro batches that one process takes from the loader at a time; None if their number is unknown."""
+    return count(generation_from(config, micro).steps) if config.own_sampler else 1
+
+
+def generation_from(config: TrlConfig, micro: Number) -> Generation:
+    """The numbers of a generation by the micro batch."""
+    args, world = config.arguments, config.world_size
+    accumulation = known_number(args, "gradient_accumulation_steps")
     one = micro * world if micro is not None and world is not None else None
     size, steps_ = known_number(args, GENERATION), known_number(args, GENERATION_STEPS)
     passes = known_number(args, "num_iterations") if "num_iterations" in args.fields.types else 1

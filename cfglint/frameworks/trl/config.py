@@ -184,6 +184,10 @@ class TrlConfig(TrainerConfig):
         """How prompts become the batches of one process."""
         return self.part("batches_because", "")
 
+    def micro_batches_at_once(self, micro: int) -> int | None:
+        """The micro batches of one generation, which the trainer's own sampler loads together."""
+        return self.part("at_once", None, micro)
+
     def loaded(self) -> tuple[int | None, ConfigValue]:
         """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
         return self.part("loaded", (None, None))

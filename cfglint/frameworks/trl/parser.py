@@ -14,6 +14,7 @@ from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record
 
+DEBUG_OPTIONS = ("underflow_overflow", "tpu_metrics_debug")
 NULL_WORDS = ("none", "null")
 NULL_WORDS_READ = (1, 6, 0)  # from here on TRL's own parser treats `none` as null for an optional field (scripts/_hf_argparser.py)
 CASTS = (0, 9, 6)  # from here on the values are defaults of argparse; before, they are set as they are (commands/cli_utils.py)
@@ -69,6 +70,10 @@ def converted(text: str, kind: str, null_words: bool) -> ConfigValue:
         return int(text)
     if kind in ("float", "list:float"):
         return float(text)
+    if kind == "list:DebugOption" and text in DEBUG_OPTIONS:
+        return text
+    if kind == "list:DatasetConfig":
+        return text  # DatasetConfig(path=text), which its mixture refuses
     if kind == "dict" and not text:
         return {}  # dict("") is a mapping, dict of any other string is refused
     raise ValueError(text)

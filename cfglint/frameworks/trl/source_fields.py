@@ -185,7 +185,7 @@ def parser_type(annotation: ast.expr) -> str:
     outer = outer.lower() if outer in ("List", "Dict", "Tuple") else outer
     if outer == "list":
         item = inner.removesuffix("]")
-        return f"list:{item}" if item in ("int", "float", "str") else "list:object"
+        return f"list:{item}" if item in ("int", "float", "str", "DatasetConfig") else "list:object"
     if outer in ("int", "float", "bool", "str", "dict"):
         return outer
     return "str" if outer in ("Literal", "tuple", "dict") else "enum"

@@ -25,6 +25,19 @@ def test_grpo_counts_completions(trl, micro, accumulation, gpus, extra, examples
     assert {name: run.resolved[name] for name in expected} == expected
 
 
+@each_case(
+    ("sizes", "exception"),
+    [
+        ("gradient_accumulation_steps: 8\n", ""),
+        ("num_generations: 2\ngradient_accumulation_steps: 2\n", "the batch size (2) needs to be a round multiple"),
+        ("num_generations: 2\ngradient_accumulation_steps: 3\nsteps_per_generation: 4\n", ""),
+    ],
+)
+def test_split_batches_divides_the_micro_batches_of_a_generation(trl, sizes, exception):
+    run = trl(HEAD + "accelerator_config: {split_batches: true}\nper_device_train_batch_size: 1\n" + sizes, "grpo", 4, 100)
+    assert [exception in each.exception for each in run.diagnostics if each.severity == "error"] == ([True] if exception else [])
+
+
 def test_old_grpo_counts_the_incomplete_generation_too(trl):
     text = HEAD + BATCH.format(4, 2) + "num_generations: 4\nnum_iterations: 3\n"
     numbers = trl(text, "grpo", 8, 2500, "0.17.0").resolved

@@ -23,6 +23,8 @@ HEAD = "output_dir: out\ndataset_name: d\n"
         ("list:float", "0.5", 0.5),
         ("str", "null", "null"),
         ("dict", "", {}),
+        ("list:DebugOption", "underflow_overflow", "underflow_overflow"),
+        ("list:DatasetConfig", "org/data", "org/data"),
     ],
 )
 def test_strings_become_the_type_of_their_field(kind, text, value):
@@ -35,6 +37,8 @@ def test_strings_become_the_type_of_their_field(kind, text, value):
         ("int", "2.5", "argument --a_key/--a-key: invalid int value: '2.5'"),
         ("int", "1e3", "argument --a_key/--a-key: invalid int value: '1e3'"),
         ("dict", "{}", "argument --a_key/--a-key: invalid dict value: '{}'"),
+        ("list:DebugOption", "", "argument --a_key/--a-key: invalid DebugOption value: ''"),
+        ("ParallelismConfig", "2", "argument --a_key/--a-key: invalid ParallelismConfig value: '2'"),
         ("bool", "maybe", "argument --a_key/--a-key: Truthy value expected: got maybe but expected one of"),
     ],
 )

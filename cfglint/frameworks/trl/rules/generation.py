@@ -475,7 +475,14 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
 @init_error(
     "TRL039",
     source="trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py",
-    bad=HEAD + "num_generations: 8\nsteps_per_generation: 0\n",
+    bad=(
+        HEAD + "num_generations: 8\nsteps_per_generation: 0\n",
+        Example(
+            HEAD + "num_generations: 8\ngradient_accumulation_steps: -2\n",
+            "/gradient_accumulation_steps",
+            "ValueError: maxlen must be non-negative",
+        ),
+    ),
     good=HEAD + "num_generations: 8\nsteps_per_generation: 1\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/steps_per_generation"},
     releases=Releases((0, 18, 0)),
@@ -483,13 +490,18 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
 def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` and `steps_per_generation` must be positive integers.
 
+    Without either, `steps_per_generation` is `gradient_accumulation_steps`, which then must not be negative.
+
     Run-time error: `ValueError: batch_size should be a positive integer value, but got batch_size=0`, `ValueError: maxlen must
     be non-negative` (below 0), `TypeError: an integer is required` (a fraction).
     """
     if not has_valid_sizes(config) or sizes_conflict(config):
         return
-    for name in (GENERATION, GENERATION_STEPS):
-        value = config.arguments[name]
+    sizes = {name: config.arguments[name] for name in (GENERATION, GENERATION_STEPS)}
+    accumulation = config.arguments["gradient_accumulation_steps"]
+    if all(value is None for value in sizes.values()) and isinstance(accumulation, int) and accumulation < 0:
+        sizes["gradient_accumulation_steps"] = accumulation
+    for name, value in sizes.items():
         if not isinstance(value, (int, float)) or (isinstance(value, int) and (value > 0 or config.trl_version in LISTS_VALID)):
             continue
         text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"

@@ -189,6 +189,8 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
             facts={"target": {"trl": "1.7.1"}},
         ),
         Example("output_dir: out\npacking: true\ndatasets: 5\n", "/datasets", "TypeError: 'int' object is not iterable"),
+        Example("output_dir: out\npacking: true\ndatasets:\n", "/datasets", "TypeError: 'NoneType' object is not iterable"),
+        Example("output_dir: out\npacking: true\ndatasets: org/data\n", "/datasets", "TypeError: 'DatasetConfig' object is not iterable"),
     ),
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/data\n",
     example={"kind_given": True, "at": "/datasets/0"},
@@ -197,11 +199,12 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
 def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and (from 1.8) fraction."""
     entries = config.arguments["datasets"]
-    if not config.facts.kind_given or entries is None or "datasets" not in config.arguments:
+    if not config.facts.kind_given or "datasets" not in config.arguments:
         return
     if not isinstance(entries, list):
-        if not isinstance(entries, (str, dict)):
-            text = f"TypeError: '{type(entries).__name__}' object is not iterable"
+        if not isinstance(entries, dict):
+            name = "DatasetConfig" if isinstance(entries, str) else type(entries).__name__
+            text = f"TypeError: {name!r} object is not iterable"
             remedy = "write a list of mappings, such as `datasets: [{path: org/data}]`"
             message = f"`datasets` is {shown(entries)}; it must be a list of mappings"
             yield Finding(of(config, "datasets"), message, exception=text, help=remedy)
