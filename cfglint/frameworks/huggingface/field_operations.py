@@ -82,8 +82,8 @@ def save_interval(value: ConfigValue, config: TrainerConfig) -> None:
 
 def absolute_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Convert a ratio to a number of steps as trainer_callback.py:165 does, whatever the strategy."""
-    if value is not None:
-        _ = value < 1
+    if value is not None and value < 1:
+        int(value)  # minus infinity has no number of steps
 
 
 def workers(value: ConfigValue, config: TrainerConfig) -> None:

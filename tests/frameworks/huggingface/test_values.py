@@ -33,6 +33,12 @@ def test_no_number(trainer, field, stage, value):
     assert run.fails_at == stage
 
 
+@each_case("field", ["logging_steps", "save_steps", "eval_steps"])
+def test_minus_infinity_is_a_ratio_that_gives_no_number_of_steps(trainer, field):
+    found = [each.exception for each in trainer(f"output_dir: out\n{field}: -.inf\n").diagnostics if each.severity == "error"]
+    assert found == ["OverflowError: cannot convert float infinity to integer"]
+
+
 @each_case("field", ["eval_steps", "data_seed", "neftune_noise_alpha", "save_total_limit", "dataloader_prefetch_factor"])
 def test_null_is_fine_where_it_is_the_default(trainer, field):
     assert trainer(f"output_dir: out\n{field}: null\n").verdict == "accept"
