@@ -19,7 +19,6 @@ from schema_source import Tree
 
 Raw = dict[str, Any]
 
-KEYS = '\n "keys": {\n'
 ENTRY = re.compile(r'^  "((?:[^"\\]|\\.)*)": ', re.MULTILINE)
 OF_DOCSTRING = r"^ +(?:\*\*)?`?{name}`?(?:\*\*)? ?\([^\n]*\)?:?\n+((?: +\S[^\n]*\n?)+)"
 LONGEST = 300
@@ -85,8 +84,8 @@ def at(properties: dict[str, Raw], path: str) -> Raw:
 
 def replaced(text: str, before: dict[str, Raw], after: dict[str, Raw]) -> str:
     """The text of the notes with other entries; those that stay are as they were, to the byte."""
-    start = text.index(KEYS) + len(KEYS)
-    head, body = text[:start], text[start:]
+    start = text.index('"keys": {')
+    head, body = text[: start + len('"keys": {\n')], text[start + len('"keys": {\n') :]
     begins = [(found.group(1), found.start()) for found in ENTRY.finditer(body)]
     ends = [place for _, place in begins[1:]] + [body.rindex("\n }")]
     old = {json.loads(f'"{name}"'): body[place:end].rstrip().rstrip(",") for (name, place), end in zip(begins, ends, strict=True)}

@@ -8,7 +8,7 @@
     python tools/rebuild_schema.py neox        gpt-neox --release 2026-05
     python tools/rebuild_schema.py trl         site-packages
 
-Writes `schemas/KIND.json`, `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one, the
+Writes `schemas/KIND.json`, `schemas/draft7/KIND.json`, `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one, the
 release in `cfglint/frameworks/_releases.py`, the tables of README.md and editors/schemas.md, and pyproject.toml; `--check` compares only,
 and exits 1 when a file would change. Exits 2, naming what, when the source or the notes hold something that the rebuilding does not
 understand, when a default has changed without its history, and when a new key has no release.
@@ -22,6 +22,7 @@ import json
 import sys
 from pathlib import Path
 
+import schema_draft7
 import schema_merge
 from schema_source import SourceError, Tree
 
@@ -53,6 +54,7 @@ def main() -> int:
         print(problem, file=sys.stderr)
         return 2
     files = {schema_merge.SCHEMAS / f"{options.kind}.json": text}
+    files[schema_draft7.FOLDER / f"{options.kind}.json"] = schema_draft7.text_of(options.kind, json.loads(text))
     tables = tables_of(options.kind, text)
     if tables is not None:
         files[schema_merge.ROOT / "cfglint" / "frameworks" / options.kind / "_tables.py"] = tables

@@ -39,7 +39,6 @@ ORDER = (
     "$comment",
     "x-framework",
     "x-reader",
-    "x-also-accepts",
     *VALUE_KEYWORDS,
     "minimum",
     "exclusiveMinimum",

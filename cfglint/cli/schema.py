@@ -33,15 +33,8 @@ def run(arguments: Namespace) -> int:
         return 0
     if arguments.kind not in kinds():
         return fail(f"no schema for {arguments.kind!r}; there are: {', '.join(kinds())}")
-    with open(file_of(arguments.kind), encoding="utf-8") as file:
-        text = file.read()
-    if arguments.draft == "7":
-        import json
-
-        from cfglint.frameworks.draft7 import text_of
-
-        text = text_of(json.loads(text))
-    sys.stdout.write(text)
+    with open(file_of(arguments.kind, "draft7" if arguments.draft == "7" else ""), encoding="utf-8") as file:
+        sys.stdout.write(file.read())
     return 0
 
 

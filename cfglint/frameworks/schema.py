@@ -76,10 +76,10 @@ def kinds() -> list[str]:
     return sorted({name[:-5] for name in names if name.endswith(".json")})
 
 
-def file_of(kind: str) -> str:
-    """The path of a kind's schema; raises FileNotFoundError if there is none."""
+def file_of(kind: str, form: str = "") -> str:
+    """The path of a kind's schema, in another form if one is named; raises FileNotFoundError if there is none."""
     for folder in FOLDERS:
-        path = os.path.join(folder, kind + ".json")
+        path = os.path.join(folder, form, kind + ".json")
         if os.path.exists(path):
             return path
     raise FileNotFoundError(f"no schema for {kind!r}; there are: {', '.join(kinds())}")

@@ -35,7 +35,6 @@ ASSERTIONS = {
 STRUCTURE = {"properties", "patternProperties", "additionalProperties", "$defs", "$schema", "$id"}
 ANNOTATIONS = {"title", "description", "default", "examples", "deprecated"}
 OWN = {
-    "x-also-accepts",
     "x-alias-of",
     "x-aliases",
     "x-any",

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft7Validator
+from schema_draft7 import EVERY_TYPE, NAMED, NEEDED_TYPES, ONE, PLAIN, SOME, text_of
+from schema_strict import message
 
 from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks import framework
-from cfglint.frameworks.draft7 import EVERY_TYPE, NAMED, NEEDED_TYPES, ONE, PLAIN, SOME, draft7
-from cfglint.frameworks.draft7_strict import message
 from cfglint.frameworks.schema import file_of, kinds
 
 GOOD = Path(__file__).resolve().parents[2] / "examples" / "good"
@@ -23,7 +23,13 @@ KEYWORDS = PLAIN | ONE | SOME | NAMED | {"$ref", "$schema", "definitions"}
 
 @cache
 def exported(kind):
-    return draft7(json.loads(Path(file_of(kind)).read_text(encoding="utf-8")))
+    return json.loads(Path(file_of(kind, "draft7")).read_text(encoding="utf-8"))
+
+
+@each_case("kind", kinds())
+def test_the_file_is_what_the_schema_gives(kind):
+    schema = json.loads(Path(file_of(kind)).read_text(encoding="utf-8"))
+    assert Path(file_of(kind, "draft7")).read_text(encoding="utf-8") == text_of(kind, schema), "python tools/schema_draft7.py writes it"
 
 
 def schemas(raw):

@@ -15,7 +15,6 @@ from queue import Empty, Queue
 
 import pytest
 
-from cfglint.frameworks.draft7 import draft7
 from cfglint.frameworks.schema import file_of
 from cfglint.generators.generated import GeneratedFile, Keys
 
@@ -111,7 +110,7 @@ def test_the_first_line_of_a_new_config_is_understood(server, tmp_path):
 
 def exported(kind: str) -> dict:
     """The draft-07 schema of a kind."""
-    return draft7(json.loads(Path(file_of(kind)).read_text(encoding="utf-8")))
+    return json.loads(Path(file_of(kind, "draft7")).read_text(encoding="utf-8"))
 
 
 def at(uri: str, line: int, character: int) -> dict:

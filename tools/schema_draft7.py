@@ -1,19 +1,66 @@
-"""A schema as JSON Schema draft-07 for editors and other tools: without cfglint's own keywords, and valid in ajv's strict mode.
+"""The schema of a kind for other tools: JSON Schema draft-07, without cfglint's own keywords, valid in ajv's strict mode.
 
-Editors and https://www.schemastore.org use draft-07. The `x-` keywords are left out, but the facts in them that a person wants to know are
-in the description: since when a key exists, that it was removed, or that it is deprecated. What a framework accepts beyond its schema,
-which describes only recommended values, is in the keyword `x-also-accepts`.
+    python tools/schema_draft7.py [--check]
+
+writes `schemas/draft7/KIND.json` of every kind; `--check` compares only, and exits 1 when a file would change. Editors and
+https://www.schemastore.org use draft-07. The `x-` keywords are left out, but the facts in them that a person wants to know are in the
+description: since when a key exists, that it was removed, or that it is deprecated.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from cfglint.frameworks.draft7_strict import strict
-from cfglint.source.annotations import Any, Callable, Iterator
+from schema_strict import strict
+
+from cfglint.frameworks.schema import file_of, kinds
 
 Raw = dict[str, Any]
 
+FOLDER = Path(__file__).resolve().parent.parent / "schemas" / "draft7"
+
+
+@dataclass
+class Additions:
+    """What a framework accepts beyond the schema of its kind, which describes only recommended values: by key, and by a type.
+
+    `placeholders`: the loader fills `${...}` before the values are parsed. `more_keys`: keys beyond the schema depend on
+    something outside the file, so that only `check` can judge an unknown key.
+    """
+
+    values: dict[str, Raw] = field(default_factory=dict)
+    by_type: dict[str, tuple[Raw, ...]] = field(default_factory=dict)
+    placeholders: bool = False
+    more_keys: bool = False
+
+
+TRUTH = {"enum": [None, 0, 1, "true", "True"]}  # for a boolean that is only tested for truth: the values whose meaning is obvious
+AS_NUMBER: tuple[Raw, ...] = (  # pydantic 2 accepts a boolean or a numeric string as a number
+    {"type": "boolean"},
+    {"type": "string", "pattern": r"^\s*[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"},
+)
+READ_AS_FALSE = ("distributed_type", "dynamo_backend", "mixed_precision")  # keys with the possible value `NO`
+ADDITIONS = {
+    # YAML 1.1 parses `NO` as false, and torchrun counts the GPUs for "auto".
+    "accelerate": Additions({**{key: {"const": False} for key in READ_AS_FALSE}, "num_processes": {"const": "auto"}}),
+    # The diffusion plugin accepts a fraction as warm-up.
+    "axolotl": Additions(
+        {"warmup_steps": {"type": "number", "minimum": 0, "maximum": 1}},
+        {"integer": AS_NUMBER, "number": AS_NUMBER},
+        placeholders=True,
+    ),
+    "huggingface": Additions(by_type={"boolean": (TRUTH,)}),
+    # With USE_MCA=1 the keys of Megatron-Core are read as well.
+    "llamafactory": Additions(
+        {"resume_from_checkpoint": {"const": False}, "reward_model_type": {"type": "string"}}, placeholders=True, more_keys=True
+    ),
+    "trl": Additions({"reward_funcs": {"type": "string"}}),  # a single reward function instead of a list
+}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 PLAIN = frozenset(  # keywords with the same meaning in both drafts that contain no schemas
@@ -62,24 +109,13 @@ RESTRICTIONS = ("$ref", *NEEDED_TYPES, *SOME, *NAMED, "additionalProperties", "c
 PLACEHOLDER = {"type": "string", "pattern": r"\$\{"}  # of an environment variable or of OmegaConf: filled before the values are parsed
 
 
-def text_of(schema: Raw) -> str:
-    """The text of a schema as draft-07, in one line."""
-    return json.dumps(draft7(schema), separators=(",", ":"), ensure_ascii=False) + "\n"
-
-
-def draft7(schema: Raw) -> Raw:
-    """A schema, as stored in its file, converted to draft-07.
-
-    `keys` of `x-also-accepts` are the further values of a key, and `types` those of all keys of a type. `placeholders`: the loader fills
-    `${...}` before the values are parsed. `open`: keys beyond the schema depend on something outside the file, so that only `check`
-    can judge an unknown key.
-    """
+def draft7(kind: str, schema: Raw) -> Raw:
+    """The schema of a kind, as stored in its file, converted to draft-07."""
     exported = {"$schema": DRAFT_7, **converted(schema)}
-    additions: Raw = schema.get("x-also-accepts", {})
-    values: Raw = additions.get("keys", {})
+    additions = ADDITIONS.get(kind, Additions())
     for key, own in exported["properties"].items():
-        exported["properties"][key] = widened(additions, own, values.get(key))
-    if additions.get("open"):
+        exported["properties"][key] = widened(additions, own, additions.values.get(key))
+    if additions.more_keys:
         exported.pop("additionalProperties", None)
     if "$defs" in schema:
         exported["definitions"] = {name: widened_section(additions, each) for name, each in each_converted(schema["$defs"]).items()}
@@ -87,6 +123,11 @@ def draft7(schema: Raw) -> Raw:
         exported.setdefault("definitions", {})[definition_name(pointer)] = found_at(exported, pointer)
     found: Raw = strict(named_by_definition(exported))
     return found
+
+
+def text_of(kind: str, schema: Raw) -> str:
+    """The text of the draft-07 schema of a kind, by its own schema: for editors, and so in one line, which keeps the wheel small."""
+    return json.dumps(draft7(kind, schema), separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def references(raw: Any) -> Iterator[str]:
@@ -124,19 +165,19 @@ def named_by_definition(raw: Any) -> Any:
     return {keyword: named_by_definition(value) for keyword, value in raw.items()}
 
 
-def widened(additions: Raw, own: Raw, another: Raw | None = None) -> Raw:
+def widened(additions: Additions, own: Raw, another: Raw | None = None) -> Raw:
     """A property, and those in it, with the values that the framework accepts beyond the schema; `another` are further ones of the key."""
     own = {**own, "anyOf": [widened_section(additions, each) for each in own["anyOf"]]} if "anyOf" in own else own
     own = widened_section(additions, own)
     named = types_of(own).union(*(types_of(each) for each in own.get("anyOf", ())))
-    more = [each for name, values in additions.get("types", {}).items() if name in named for each in values]
-    if additions.get("placeholders") and not any(map(takes_every_string, (own, *own.get("anyOf", ())))):
+    more = [each for name, values in additions.by_type.items() if name in named for each in values]
+    if additions.placeholders and not any(map(takes_every_string, (own, *own.get("anyOf", ())))):
         more.append(PLACEHOLDER)
     more += [another] if another is not None else []
     return extended(own, more) if more else own
 
 
-def widened_section(additions: Raw, own: Raw) -> Raw:
+def widened_section(additions: Additions, own: Raw) -> Raw:
     """A schema with the properties in it widened."""
     if not isinstance(own.get("properties"), dict):
         return own
@@ -231,3 +272,18 @@ def notes_of(raw: Raw) -> list[str]:
     if isinstance(successor, str):
         notes.append(f"use `{successor}`")
     return notes
+
+
+def main() -> int:
+    texts = {FOLDER / f"{kind}.json": text_of(kind, json.loads(Path(file_of(kind)).read_text(encoding="utf-8"))) for kind in kinds()}
+    changed = {file: text for file, text in texts.items() if not file.exists() or file.read_text(encoding="utf-8") != text}
+    for file, text in changed.items():
+        if sys.argv[1:] != ["--check"]:
+            FOLDER.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        print(file, file=sys.stderr)
+    return 1 if changed and sys.argv[1:] == ["--check"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

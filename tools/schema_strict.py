@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any
+from typing import Any
 
 Raw = dict[str, Any]
 
