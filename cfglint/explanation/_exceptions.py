@@ -185,6 +185,7 @@ TRL001 ValueError: Config file train.yaml must contain a YAML mapping.
 TRL002 ValueError: `env` field should be a dict in the YAML file.
 TRL003 SystemExit: 2 (argument --per_device_train_batch_size/--per-device-train-batch-size: invalid int value: '2.5')
 TRL004 SystemExit: 2 (the following arguments are required: --dataset_name/--dataset-name)
+TRL005 TypeError: 'DatasetConfig' object is not iterable
 TRL006 SystemExit: 2 (the following arguments are required: --output_dir/--output-dir)
 TRL012 SystemExit: 2 (TRL CLI: error: unrecognized arguments: --config train.yaml)
 TRL014 SystemExit: 2 (Accelerate launch command: error: argument --num_processes/--num-processes: invalid int value: 'auto')
