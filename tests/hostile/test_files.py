@@ -185,12 +185,12 @@ def test_a_folder_that_vanishes_during_the_walk(folder, check, monkeypatch, good
     (folder / "a").mkdir()
     (folder / "a" / "x.json").write_text(good.text)
 
-    def entries(self, path, rules, usual=files.Walk.entries):
+    def entries(self, path, rules, usual=folders.Walk.entries):
         if path.endswith("/a"):
             shutil.rmtree(path)
         return usual(self, path, rules)
 
-    monkeypatch.setattr(files.Walk, "entries", entries)
+    monkeypatch.setattr(folders.Walk, "entries", entries)
     status, out, _ = check(".")
     assert (status, out.count(good.code)) == (1, 1)
 

@@ -82,7 +82,7 @@ BROKEN = [
     ("[[run]]\nfiles = []\n", "a run requires `files`"),
     ("[[run]]\nfiles = [1]\n", "a run requires `files`"),
     ("[[run]]\nfiles = ['good.json']\nkind = \"\\u001b[31m\"\n", "`kind` must be one of accelerate"),
-    ("fail-on = 'never'\n", "`fail-on` must be one of info, warning, error, not 'never'"),
+    ("fail-on = 'never'\n", '`fail-on` must be one of info, warning, error, not "never"'),
     ("[[run]]\nfiles = ['good.json']\nset = 1\n", "`set` must be a table"),
     ("[[run]]\nfiles = ['good.json']\nset = {a = 0x" + "f" * 5000 + "}\n", "`set` contains a value that cannot be written"),
     ("[[run]]\nfiles = ['good.json']\nargs = 1\n", "`args` must be a string"),

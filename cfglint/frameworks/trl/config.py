@@ -49,7 +49,7 @@ class TrlConfig(TrainerConfig):
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.trl_version)
-        self.lacks_class = any(each.is_call for each in documents) and lacks_class(facts, self.trl_version)
+        self.lacks_class = lacks_class(facts, self.trl_version)
         if facts.launch.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             self.lacks_class = True
             facts = facts.replace(strict_keys=False, trainer=None, launch=changed(facts.launch, guessed=True, program=None))

@@ -74,3 +74,21 @@ def test_a_copy_of_the_package_in_the_project_has_its_own_names(found, tmp_path)
 def test_a_name_that_a_submodule_passes_on(found, release, count):
     code = "from trl.trainer.ppo_trainer import PPODecorators\n"
     assert len(found(code, ["transformers==4.45.2", f"trl=={release}"])) == count
+
+
+def test_the_arguments_of_a_class_that_cannot_be_imported_are_not_judged(tmp_path, monkeypatch, capsys):
+    """One cause, one finding: TRL 0.8.6 has no DPOConfig, whose field `--beta` is no unknown argument for that."""
+    program = (
+        "from transformers import HfArgumentParser\nfrom trl import DPOConfig, DPOTrainer\n"
+        "args, = HfArgumentParser((DPOConfig,)).parse_args_into_dataclasses()\nDPOTrainer(args=args).train()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(program)
+    (tmp_path / "run.sh").write_text("python train.py --output_dir o --beta 0.1 --max_length 512 --loss_type ipo\n")
+
+    def errors(release):
+        main(["check", "run.sh", "--target", release, "--format", "json"])
+        return [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"] if each["severity"] == "error"]
+
+    assert errors("trl==0.8.6") == ["KEY207"]
+    assert errors("trl==0.12.0") == []
