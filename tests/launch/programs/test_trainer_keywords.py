@@ -158,6 +158,7 @@ def early_stopping(needed):
             "5.23.0",
             early_stopping("IntervalStrategy of steps or epoch"),
         ),
+        ("args = TrainingArguments('o', metric_for_best_model='f1', evaluation_strategy='epoch')\n" + IN_CALL, "5.23.0", None),
         (EVALUATED % ", load_best_model_at_end=True" + IN_CALL, "4.48.3", None),
         (EVALUATED % "" + IN_CALL.replace(".train()", ".evaluate()"), "4.49.0", None),
         (EVALUATED % ", load_best_model_at_end=best()" + IN_CALL, "4.48.3", None),

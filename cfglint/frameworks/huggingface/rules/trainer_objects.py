@@ -55,7 +55,7 @@ def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
             key, text, remedy = "load_best_model_at_end", "load_best_model_at_end = True", "set `load_best_model_at_end: true`"
         elif metric is None and best is False and args["lr_scheduler_type"] != "reduce_lr_on_plateau":
             key, text, remedy = "metric_for_best_model", "metric_for_best_model to be defined", 'set `metric_for_best_model: "loss"`'
-        elif when == "no":
+        elif when == "no" and "evaluation_strategy" not in config.values:  # else its former name is the cause
             key, text, remedy = args.strategy_key, "IntervalStrategy of steps or epoch", f"set `{args.strategy_key}: epoch`"
         else:
             continue
