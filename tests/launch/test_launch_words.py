@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.launch.launch_words import may_launch
+from cfglint.launch.launch_words import listed_below, may_launch
 
 
 @each_case(
@@ -43,3 +43,29 @@ def test_a_script_of_one_command(text, may):
 )
 def test_what_python_runs_by_the_word_behind_it(text, may):
     assert may_launch(text, {}, lambda path: None) is may
+
+
+@each_case(
+    ("text", "may"),
+    [
+        ("sbatch train_all.py\n", True),
+        ("sbatch plot.py\n", False),
+        ("sbatch steps.py\n", True),  # its source calls `backward`
+    ],
+)
+def test_a_program_that_another_command_starts(text, may):
+    sources = {"/p/plot.py": "print(1)\n", "/p/steps.py": "loss.backward()\n"}
+    names = {"plot.py": ["/p/plot.py"], "steps.py": ["/p/steps.py"]}
+    assert may_launch(text, names, sources.get) is may
+
+
+def test_the_files_of_a_project_by_their_names(tmp_path):
+    for name in ("a.sh", "sub/a.sh", "sub/b.py", ".git/a.sh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = listed_below(str(tmp_path))
+    assert found is not None
+    assert {name: sorted(paths) for name, paths in found.items()} == {
+        "a.sh": [str(tmp_path / "a.sh"), str(tmp_path / "sub" / "a.sh")],
+        "b.py": [str(tmp_path / "sub" / "b.py")],
+    }

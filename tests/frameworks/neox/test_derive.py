@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks.neox.derive import expand
-from cfglint.frameworks.neox.python_errors import raised
+from cfglint.frameworks.neox.python_errors import describe, raised
 
 
 @each_case(
@@ -96,3 +96,11 @@ def test_epochs_are_floored_once(runs, epochs, accumulation, gpus, expected):
 
 def test_steps_of_epochs_are_unknown_without_samples(runs):
     assert runs.of(train_iters=runs.ABSENT, train_epochs=1).resolved["total_steps"] is None
+
+
+@each_case(
+    ("value", "told"),
+    [("8", 'the string "8"'), ([8], "a list"), ({"a": 8}, "a mapping"), (True, "true"), (None, "null"), (0.5, "0.5")],
+)
+def test_a_value_is_told_as_the_file_spells_it(value, told):
+    assert describe(value) == told
