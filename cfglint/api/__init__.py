@@ -341,10 +341,10 @@ def review_branch(
     with GitRepository() as repository:
         branch = Branch(repository, base_of(base, repository)[0], state)
         before = earlier(branch, project)
-        declared = []
-        for run, twin in declared_runs(branch, project, before):
-            now = declared_facts(given, run, project)
-            declared.append(DeclaredPair(run, declared_facts(given, twin, before) if twin else now, now))
+        declared = [
+            DeclaredPair(run, declared_facts(given, old, settings), declared_facts(given, run, project))
+            for run, old, settings in declared_runs(branch, project, before)
+        ]
         comparisons = [*compare(branch, declared, (with_settings(facts, before), with_settings(facts, project)), stats)]
         unused = left_out(branch, unused_releases(branch, comparisons), [os.path.abspath(project.baseline)] if project.baseline else [])
     for side in ([each.before for each in comparisons], [each.after for each in comparisons]):

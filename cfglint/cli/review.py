@@ -80,10 +80,10 @@ def review_branch(arguments: Namespace) -> int:
             before = earlier(branch, project)
             if before is not project:
                 warn(f"{project.path} changed, too; findings are selected by its new state")
-            declared = []
-            for run, twin in declared_runs(branch, project, before):
-                now = facts_of_declared(run, arguments, project)
-                declared.append(DeclaredPair(run, facts_of_declared(twin, arguments, before) if twin else now, now))
+            declared = [
+                DeclaredPair(run, facts_of_declared(old, arguments, settings), facts_of_declared(run, arguments, project))
+                for run, old, settings in declared_runs(branch, project, before)
+            ]
             undeclared = facts_of(arguments, before, complete=False), facts_of(arguments, project, complete=False)
             comparisons = [*counted_on_terminal(compare(branch, declared, undeclared, stats), "runs compared")]
             uncommitted = branch.uncommitted()

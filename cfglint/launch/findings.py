@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
@@ -15,6 +16,10 @@ from cfglint.source.annotations import Iterable, TypeGuard
 from cfglint.source.shell.command import SHOWN, is_placeholder
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Severity
 
 # Names of launchers, and names that people expect, for the same option: processes of a node (of accelerate: of all), nodes, ...
 SAME = (
@@ -83,7 +88,7 @@ def unknown_options(line: LaunchLine) -> None:
             f"`{flag}` is not an option of the launcher {line.launcher}",
             f"error: unrecognized arguments: {option.word.string if option.word.known else flag}",
             remedy=remedy_of_option(line, option, flag),
-            severity="warning" if is_page(line) else "error",
+            severity=severity_of(line),
         )
 
 
@@ -182,6 +187,11 @@ def is_page(line: LaunchLine) -> bool:
     return line.call.path.lower().endswith(SHOWN)
 
 
+def severity_of(line: LaunchLine) -> Severity:
+    """The severity of a problem with which the line does not start; a line of a page may be shortened, or mean another folder."""
+    return WARNING if is_page(line) else ERROR
+
+
 def is_relative(name: str | None) -> TypeGuard[str]:
     """Whether a word is the relative path of a file, without variables and placeholders such as `...`."""
     return (
@@ -199,7 +209,7 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
     return LineProblem(
         "LCH002",
-        "warning" if is_page(line) else "error",
+        severity_of(line),
         file.word,
         key,
         f"{names} (seen from {folder_name(line)})",

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 
 from cfglint.frameworks.launch_line import LaunchLine
-from cfglint.source.shell.command import is_placeholder
 
 TO_FILL_IN = re.compile(r"(?<!<)<[^\W\d_][^<>\n|;&$()]*(?<![\s\d])>(?!\w)")
 BEFORE_A_WORD = re.compile(rf"(?<=\s){TO_FILL_IN.pattern}(?=[ \t]*\\\n|[ \t]+[^\s#;|&)])")  # at the end of a line bash refuses the script
 
 
-def as_words(text: str, placeholder: re.Pattern[str]) -> str | None:
-    """Commands of the same length in which each placeholder is a part of its word; None for commands without one."""
-    return placeholder.sub(lambda found: "x" * len(found.group()), text) if placeholder.search(text) else None
+def as_words(text: str, placeholder: re.Pattern[str]) -> str:
+    """Commands of the same length in which each placeholder is a part of its word."""
+    return placeholder.sub(lambda found: "x" * len(found.group()), text)
 
 
 def unfilled(line: LaunchLine, text: str) -> None:
     """Report the first placeholder of a line that the shell does not pass on, so that it starts nothing; `text` is the script."""
     for word in line.call.words if not line.call.broken else ():
         place = word.place
-        if place is None or place[0] != line.script_path or not is_placeholder(word.string) or not TO_FILL_IN.fullmatch(word.string):
+        if place is None or place[0] != line.script_path or not TO_FILL_IN.fullmatch(word.string):
             continue
         if text[place[1] : place[2]] == word.string and text[place[1] - 1 : place[1]].isspace():
             name = word.string[1:-1]

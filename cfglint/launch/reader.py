@@ -142,18 +142,13 @@ class Reader:
         return found
 
     def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[ShellInterpreter, bool]:
-        """(the interpreted script, started from one of the folders, whether any file that it names exists there).
-
-        Of folders with as many of the files it is the first; the one nearest to the script if each has the same programs.
-        """
+        """(the interpreted script, started from one of the folders, whether any file that it names exists there)."""
         runs = self.runs_from(script, folders, name, text)
         if len(folders) == 1:
             return runs[folders[0]], True
         looked_for = {run: reference_counts(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
-        first, *others = [folder for folder, score in zip(folders, scores, strict=True) if score == max(scores)]
-        programs = self.programs(looked_for[runs[first]], first)
-        best = next((each for each in reversed(others) if programs and self.programs(looked_for[runs[each]], each) >= programs), first)
+        best = self.nearest({each: looked_for[runs[each]] for each, score in zip(folders, scores, strict=True) if score == max(scores)})
         for call in runs[best].calls:
             set_start_folder(call, best)
         return runs[best], max(scores) > 0
@@ -209,6 +204,12 @@ class Reader:
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
         """A score for how many of the named files exist relative to a folder: 3 for a program, 2 for a config."""
         return sum(count * (3 if name.endswith(".py") else 2) for (start, name), count in names.items() if self.has(folder, start, name))
+
+    def nearest(self, alike: dict[str, dict[tuple[str, str], int]]) -> str:
+        """Of folders with as many of the named files, the one nearest to the script that has all programs of the first one, else that."""
+        first, *others = alike
+        programs = self.programs(alike[first], first) if others else set()
+        return next((each for each in reversed(others) if programs and self.programs(alike[each], each) >= programs), first)
 
     def programs(self, names: dict[tuple[str, str], int], folder: str) -> set[str]:
         """Those of the named files that are programs, and exist relative to a folder."""

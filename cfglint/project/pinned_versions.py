@@ -141,7 +141,7 @@ class Repositories:
             if SUBMODULES in names:
                 from cfglint.project.statements.copies import missing_submodules
 
-                for package, statement in missing_submodules(folder, self._disk):
+                for package, statement in missing_submodules(folder, SUBMODULES, self._disk):
                     found.setdefault(package, []).append(statement)
             for package in NEWEST:
                 if package.replace("-", "_") in names or "src" in names:

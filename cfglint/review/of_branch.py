@@ -17,18 +17,22 @@ from cfglint.source.record import Record
 
 
 class DeclaredPair(Record):
-    """A declared run with the facts of both sides; those of the old side are `now` if it was not declared there."""
+    """A declared run with the facts of both sides."""
 
     run: DeclaredRun
     was: LaunchFacts
     now: LaunchFacts
 
 
-def declared_runs(branch: Branch, project: Configuration, before: Configuration) -> list[tuple[DeclaredRun, DeclaredRun | None]]:
-    """Find the files that differ, and give the declared runs, each with that of the same files on the old side."""
+def declared_runs(branch: Branch, project: Configuration, before: Configuration) -> list[tuple[DeclaredRun, DeclaredRun, Configuration]]:
+    """Find the files that differ, and give the declared runs, each with that of the same files on the old side and its configuration.
+
+    One that was not declared there is itself the old one.
+    """
     branch.settings = before, project
     branch.compare([file for declared in project.runs for file in declared.files])
-    return [(declared, counterpart(declared, branch, before)) for declared in project.runs]
+    twins = [(declared, counterpart(declared, branch, before)) for declared in project.runs]
+    return [(declared, twin or declared, before if twin else project) for declared, twin in twins]
 
 
 def compare(

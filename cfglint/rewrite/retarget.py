@@ -192,16 +192,21 @@ def retarget(
 
 def resized_run(run: CheckedRun, gpus: int, edits: bool) -> Resized:
     """The run on another number of GPUs; without `edits` as if its launch line offered them."""
+    return with_imposed_count(launched_on(run, gpus, edits), gpus)
+
+
+def launched_on(run: CheckedRun, gpus: int, edits: bool) -> Resized:
+    """The run with the launch that `resized_run` gives it."""
     try:
         if run.launch.relaunched is None:
-            return with_imposed_count(without_line(run, gpus), gpus)
+            return without_line(run, gpus)
         from cfglint.rewrite.resize import resize
 
-        return with_imposed_count(resize(run, gpus), gpus)
+        return resize(run, gpus)
     except EditRefused:
         if edits:
             raise
-    return with_imposed_count(Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus))), gpus)
+    return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
 
 
 def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:

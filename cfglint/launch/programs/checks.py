@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, refusals
@@ -17,7 +16,7 @@ from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.continuations import joined_at, refuse
-from cfglint.launch.findings import NEEDS_VALUE, is_page
+from cfglint.launch.findings import NEEDS_VALUE, severity_of
 from cfglint.launch.launcher import launcher_of
 from cfglint.source.annotations import Container, Iterator
 from cfglint.source.shell.command import is_placeholder, is_to_be_filled_in, stands_for_more
@@ -202,20 +201,18 @@ def refusal(words: list[str], program: ProgramFacts) -> str:
 
 def local_rank(line: LaunchLine, known: Known) -> Iterator[LineProblem]:
     """The problem of the argument that a launcher adds, if the program does not have it."""
-    added = launcher_of(line).added_rank
-    if added is None or line.program is None:
+    added = added_rank(line)
+    if added is None or line.program is None or "local_rank" in known.takes or known.expanded("local_rank") != "local_rank":
         return
-    option, _, remedy = added
-    if not adds_rank(line) or "local_rank" in known.takes or known.expanded("local_rank") != "local_rank":
-        return
+    option, remedy = added
     message = f"the launcher passes `{option}` to {known.program.path}, which does not accept it"
     yield LineProblem("LCH003", "error", line.program, "--local_rank", message, refusal([f"{option}=0"], known.program), remedy=remedy)
 
 
-def adds_rank(line: LaunchLine) -> bool:
-    """Whether the launcher adds the rank of each process to the arguments of the program."""
-    added = launcher_of(line).added_rank
-    return added is not None and added[1] not in line.options
+def added_rank(line: LaunchLine) -> tuple[str, str] | None:
+    """(the argument with the rank of each process that the launcher passes to the program, what prevents it); None if it passes none."""
+    option, without, remedy = launcher_of(line).added_rank or ("", "", "")
+    return (option, remedy) if option and without not in line.options else None
 
 
 def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[LineProblem]:
@@ -223,7 +220,7 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
     if not program.is_called or (program.parser == TRL_PARSER and "config" in given):
         return
     required = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool"]
-    names = [name for name in required if name not in given and not (name == "local_rank" and adds_rank(line))]
+    names = [name for name in required if name not in given and not (name == "local_rank" and added_rank(line))]
     if names and line.program is not None:
         options = [option_of(name, program) for name in names]
         named = ", ".join(as_named(name, program) for name in names)
@@ -233,5 +230,4 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
             + f" {'is' if len(names) == 1 else 'are'} missing; {fields[0]} requires {'it' if len(names) == 1 else 'them'}"
         )
         raised = f"error: the following arguments are required: {named}"
-        severity = WARNING if is_page(line) else ERROR  # "the arguments as above"
-        yield LineProblem("LCH016", severity, line.program, f"--{names[0]}", message, raised, remedy=f"add {', '.join(options)}")
+        yield LineProblem("LCH016", severity_of(line), line.program, f"--{names[0]}", message, raised, remedy=f"add {', '.join(options)}")

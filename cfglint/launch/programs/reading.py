@@ -42,7 +42,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         flags = Flags(line_parser)
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
-    facts.is_called = not called(scopes).isdisjoint(each.scope for each in made if each.kind)
+    facts.is_called = bool(facts.parser) and not called(scopes).isdisjoint(each.scope for each in made if each.kind)
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
     facts.evaluations = Evaluations(modules, scopes[0].module)

@@ -44,20 +44,20 @@ def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], 
     return None
 
 
-def missing_submodules(folder: str, disk: DiskFolders) -> Iterator[tuple[str, Statement]]:
+def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tuple[str, Statement]]:
     """The packages whose source is a git submodule of a folder that is not checked out: a tree of its own, whose release is not known."""
     from cfglint.frameworks._release_dates import RELEASES
 
     names = {name.replace("-", ""): package for package in RELEASES for name in names_of(package)}
     path = ""
-    for line in disk.text(os.path.join(folder, ".gitmodules")).splitlines()[:MOST_LINES]:
+    for line in disk.text(os.path.join(folder, file)).splitlines()[:MOST_LINES]:
         key, _, value = (part.strip() for part in line.partition("="))
         if key == "path":
             path = value
         elif key == "url" and path and not disk.names(os.path.join(folder, path)):
             repository = value.rstrip("/").rpartition("/")[2].removesuffix(".git").lower().replace("-", "").replace("_", "")
             if repository in names:
-                yield names[repository], Statement(".gitmodules", elsewhere=f"the submodule {path}")
+                yield names[repository], Statement(file, elsewhere=f"the submodule {path}")
 
 
 def name_in_setup(text: str) -> str:
