@@ -35,7 +35,7 @@ TOKENIZER = "tokenizer"
 TYPE = "type"
 
 
-KEPT = ("rl", "adapter", "base_model")  # the method and the model of the run: removing one changes more than an option
+KEPT = ("rl", "adapter", "base_model", "plugins")  # the method and the model of the run: removing one changes more than an option
 LARGE = " above 1"
 FEATURES = {"FSDP": "fsdp_config", "FSDP2": "fsdp_config", "DeepSpeed": "deepspeed"}
 
