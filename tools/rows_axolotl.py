@@ -11,7 +11,7 @@ from typing import Any
 from extract_rows import rows_of
 from history_rows import Release
 from row_sources import Package, Ref
-from rows_table import Function, Table, every
+from row_table_text import Function, Table, every
 
 from cfglint.frameworks.axolotl.source_fields import MODULE, OLD_MODULE, PLUGINS, find, plugins
 

@@ -10,8 +10,8 @@ import pytest
 from cases import each_case
 from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST
 from cfglint.frameworks.axolotl._tables import RELEASES, VALIDATORS
-from cfglint.frameworks.axolotl.by_hand import BY_HAND
 from cfglint.frameworks.axolotl.batch import warmup_steps
+from cfglint.frameworks.axolotl.by_hand import BY_HAND
 from cfglint.frameworks.axolotl.pages import FIRST, TOPICS
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.versions import dotted, parse_version
