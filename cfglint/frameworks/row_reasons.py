@@ -184,7 +184,10 @@ def value_at(values: Mapping[str, Any], path: Path) -> Any:
     """The value of a key at any depth; None without it."""
     found: Any = values
     for step in path:
-        found = found.get(step) if isinstance(found, dict) else None
+        if isinstance(found, list):
+            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
+        else:
+            found = found.get(step) if isinstance(found, dict) else None
     return found
 
 
@@ -220,6 +223,7 @@ class Explanation:
         found = [
             each for each in found if each.how != OTHER or value_at(written, each.path[:1]) is not None or self.place_in_message(each) >= 0
         ]
+        self.is_changeable = any(each.fulfilled and not self.is_kept(each) for each in found)
         first = words.first.get(function, ())
         ranked = sorted(enumerate(found), key=lambda item: (*self.rank(item[1], written, first), item[0]))
         self.reasons = [each for _, each in ranked]
@@ -230,7 +234,8 @@ class Explanation:
         is_unset = value_at(written, reason.path[:1]) is None
         listed = reason.key in first and not (is_unset and reason.how == OTHER)
         place = self.place_in_message(reason)
-        return first.index(reason.key) if listed else len(first), is_unset, self.is_kept(reason), place < 0, place
+        later = self.is_kept(reason) if self.is_changeable else not reason.fulfilled
+        return first.index(reason.key) if listed else len(first), is_unset, later, place < 0, place
 
     def is_kept(self, reason: Reason) -> bool:
         """Whether the key makes the run what it is."""
@@ -387,8 +392,11 @@ def changed(values: Mapping[str, Any], path: Path, value: object) -> ConfigTable
     """A copy of values with another one at a path; without the key if it is None."""
     step, *inner = path
     copy = dict(values)
-    if inner:
-        section = copy.get(step)
+    section = copy.get(step)
+    if inner and isinstance(section, list) and inner[0].isdecimal():
+        items = dict(zip(map(str, range(len(section))), section, strict=True))
+        copy[step] = [*changed(items, tuple(inner), value).values()]
+    elif inner:
         copy[step] = changed(section if isinstance(section, dict) else {}, tuple(inner), value)
     elif value is None:
         copy.pop(step, None)

@@ -11,7 +11,7 @@ from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_A
 from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
 from cfglint.frameworks.axolotl.pages import FIRST, topic_of
 from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, AxolotlModel, Data, refuses
-from cfglint.frameworks.axolotl.releases import HISTORY, library, top
+from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import Fault, Invalid
@@ -144,6 +144,7 @@ class Validation:
         self._datasets(data)
         always = plugins.built_in(self.release)
         added = (*always, *(folder for folder in folders if folder not in always))
+        self._added = added
         self._facts = facts(self.release, data)
         self._stage(BEFORE, added, data, data, data.keys())
         for key in self._machine():
@@ -194,7 +195,7 @@ class Validation:
         if raised.kind in WRAPPED:
             exception = f"ValidationError: 1 validation error for {MODEL}: {WRAPPED[raised.kind]}, {said}"
         condition = Condition(raised.row, function.rows, evaluation)
-        flags = top(self.release)
+        flags = top_fields(self.release, self._added).rows
         words = Words(KEPT, MACHINE, lambda key: key in flags and "bool" in str(flags[key][READS]), FIRST)
         explained = Explanation(condition, function.name, said, self.values, words)
 

@@ -16,6 +16,7 @@ from cfglint.frameworks.axolotl.pages import FIRST, TOPICS
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.versions import dotted, parse_version
 
+KERNELS = "plugins: [axolotl.integrations.kernels.KernelsPlugin]\n"
 BATCH = "micro_batch_size: 2\ngradient_accumulation_steps: 4\n"
 
 
@@ -40,7 +41,9 @@ def verdict(axolotl, lines, release, gpus=1):
         ("save_safetensors: false\n", "0.14.0 0.21.0", "0.5.2 0.13.2"),
         ("rl: grpo\n", "0.6.0", "0.7.0 0.21.0"),
         ("rl: dpo\nrpo_alpha: 1.0\n", "0.16.0 0.21.0", "0.8.0 0.15.0"),
-        ("fsdp: [full_shard]\n", "0.20.0 0.21.0", "0.5.2 0.19.0"),
+        ("fsdp: [full_shard]\n", "0.5.2 0.9.2 0.19.0 0.20.0 0.21.0", ""),
+        ("fsdp: [full_shard]\nfsdp_config: {fsdp_offload_params: true}\n", "0.20.0 0.21.0", "0.5.2 0.19.0"),
+        (f"{KERNELS}nvfp4_merge_aware: true\n", "0.19.0", "0.21.0"),
         ("fsdp_config: {fsdp_version: 1}\n", "0.20.0 0.21.0", "0.12.0 0.19.0"),
         ("streaming: true\n", "0.13.1 0.21.0", "0.12.2"),
         ("pretraining_dataset: [{path: d}]\nmax_steps: 5\nval_set_size: 0.1\n", "0.13.1 0.21.0", "0.12.2"),
@@ -60,6 +63,18 @@ def verdict(axolotl, lines, release, gpus=1):
 def test_a_release_refuses(axolotl, lines, refuse, accept):
     found = {release: verdict(axolotl, lines, release) for release in (*refuse.split(), *accept.split())}
     assert found == {**dict.fromkeys(refuse.split(), "reject"), **dict.fromkeys(accept.split(), "accept")}
+
+
+def test_refusals_without_a_validator_and_by_an_older_body_have_the_words_of_the_release(axolotl):
+    raised = {
+        ("fsdp: [full_shard]\n", "0.8.0"): "AttributeError: 'NoneType' object has no attribute 'fsdp_activation_checkpointing'",
+        ("fsdp: [full_shard]\n", "0.9.2"): "AttributeError: 'NoneType' object has no attribute 'fsdp_version'",
+        ("fsdp: [full_shard]\n", "0.19.0"): "AttributeError: 'NoneType' object has no attribute 'activation_checkpointing'",
+        (f"{KERNELS}dsv4_fp4_grouped_mode: fp8\n", "0.19.0"): "='fp8' is not implemented for training",
+    }
+    for (lines, release), words in raised.items():
+        [error] = axolotl(BATCH + lines, 2, target={"axolotl": release}).errors()
+        assert words in error.exception, (lines, release)
 
 
 @each_case(
