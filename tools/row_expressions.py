@@ -90,8 +90,10 @@ def is_simple(e: Any) -> bool:
     """Whether evaluating a condition cannot fail: it may change its place among its neighbours."""
     if not isinstance(e, (list, tuple)):
         return True
-    if e[0] == "not":
+    if e[0] in ("not", "is a"):
         return is_simple(e[1])
+    if e[0] in ("and", "or"):
+        return all(map(is_simple, e[1:]))
     if e[0] in ("==", "!=", "is", "is not"):
         return is_simple(e[1]) and is_simple(e[2])
     if e[0] in ("in", "not in"):

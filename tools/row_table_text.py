@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from history_rows import Release
+from row_expressions import is_simple
 
 Row = dict[str, Any]
 
@@ -31,9 +34,33 @@ class Table:
         self.orders: dict[str, dict[Release, list[str]]] = {}
         self.by_hand: dict[str, str] = {}
 
+    @classmethod
+    def read(cls, path: Path, releases: Iterable[Release]) -> Table:
+        """The committed table with some of its releases."""
+        made, known = cls(), json.loads(path.read_text(encoding="utf-8"))
+        made.releases = sorted(releases)
+        made.rows = known.pop("rows")
+        orders = known.pop("orders")
+        for stage, functions in known.items():
+            made.functions[stage] = {name: dict(by_release(spans, made.releases)) for name, spans in functions.items()}
+            ends = [*(since for since, _ in orders[stage][1:]), None]
+            spans = [[since, until, order] for (since, order), until in zip(orders[stage], ends, strict=True)]
+            made.orders[stage] = dict(by_release(spans, made.releases))
+        return made
+
+    def unread(self, release: Release, neighbour: Release) -> list[str]:
+        """What has to be done by hand for a release that differs in it from another one."""
+        changed = {
+            name.partition(" ")[0]
+            for functions in self.functions.values()
+            for name, found in functions.items()
+            if found.get(release) != found.get(neighbour)
+        }
+        return [f"{place}: {why}" for place, why in self.by_hand.items() if place.partition(":")[0] in changed]
+
     def add(self, release: Release, functions: Iterable[Function]) -> None:
-        """Add the functions of the next release."""
-        self.releases.append(release)
+        """Add the functions of a release."""
+        bisect.insort(self.releases, release)
         for function in functions:
             name = " ".join(filter(None, (function.name, function.field)))
             self.orders.setdefault(function.stage, {}).setdefault(release, []).append(name)
@@ -52,7 +79,8 @@ class Table:
 
     def text(self) -> str:
         """The table as JSON, each row and each function on a line."""
-        parts = [section("rows", dict(sorted(self.rows.items())))]
+        used = {row for functions in self.functions.values() for found in functions.values() for rows in found.values() for row in rows}
+        parts = [section("rows", {name: row for name, row in sorted(self.rows.items()) if name in used})]
         for stage, functions in sorted(self.functions.items()):
             parts.append(section(stage, {name: self.spans(found) for name, found in sorted(functions.items()) if any(found.values())}))
         parts.append(section("orders", {stage: self.merged(stage) for stage in sorted(self.orders)}))
@@ -89,6 +117,15 @@ def section(title: str, entries: dict[str, Any]) -> str:
     return f"{json.dumps(title)}: {{\n" + ",\n".join(lines) + "\n}"
 
 
+def by_release(spans: Iterable[Any], releases: Iterable[Release]) -> Iterator[tuple[Release, Any]]:
+    """The releases with the value of their span."""
+    spans = list(spans)
+    for release in releases:
+        for since, until, value in spans:
+            if tuple(since) <= release and (until is None or release < tuple(until)):
+                yield release, value
+
+
 def woven(first: Sequence[str], second: Sequence[str]) -> list[str] | None:
     """A list with two others in their order; None if they contradict each other."""
     places = {name: place for place, name in enumerate(first)}
@@ -108,13 +145,13 @@ def woven(first: Sequence[str], second: Sequence[str]) -> list[str] | None:
 
 
 def checked(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows without their places; of a warning only the conditions, which can fail."""
+    """Rows without their places; of a warning only the conditions, which can fail; and no test that cannot."""
     for row in rows:
         kept = {key: [*checked(value)] if key == "rows" else value for key, value in row.items() if key not in ("line", "hand", "warn")}
-        if "warn" not in row:
+        if "warn" in row:
+            kept["try"] = None
+        if "try" not in kept or not all(map(is_simple, [*kept["when"], kept["try"]])):
             yield kept
-        elif row["when"]:
-            yield {**kept, "try": None}
 
 
 def every(rows: Iterable[Row]) -> Iterator[Row]:

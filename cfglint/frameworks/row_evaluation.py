@@ -36,6 +36,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     **{function.__name__: function for function in (len, str, int, float, bool, sum, sorted, set, list, tuple, dict, range, min, max, abs)},
     "enumerate": lambda *items: list(enumerate(*items)),
 }
+PLAIN = (str, int, float, type(None))  # values with nothing inside
 MISSING = object()
 
 
@@ -52,6 +53,11 @@ class Raised(Exception):
     def intended(self) -> bool:
         """Whether the check refuses the values, rather than fails on them."""
         return "raise" in self.row
+
+
+def failed(error: Exception) -> Raised:
+    """An exception of Python as one of the framework."""
+    return Raised("error" if isinstance(error, re.error) else type(error).__name__, str(error))
 
 
 class Stop(Exception):
@@ -162,21 +168,27 @@ class Evaluation:
                 if doubt is None:
                     raise
                 return doubt
-            if isinstance(value, Unknown):
+            if value is not wanted:
+                if value is (not wanted):
+                    return value
                 doubt = unknown(value, doubt)
-            elif value is not wanted:
-                return not wanted
         return wanted if doubt is None else doubt
 
     def truth(self, expression: Any) -> bool | Unknown:
         """Whether a value is true."""
-        if isinstance(expression, list):
-            if expression[0] in ("and", "or"):
-                return self.holds(expression[1:], expression[0] == "and")
-            if expression[0] == "not":
-                inner = self.truth(expression[1])
-                return inner if isinstance(inner, Unknown) else not inner
-        value = self.eval(expression)
+        if not isinstance(expression, list):
+            return bool(expression)
+        operator = expression[0]
+        if operator == "f":
+            self.read.append(expression[1])
+            value = self.values.get(expression[1])
+        elif operator == "not":
+            value = self.truth(expression[1])
+            return value if isinstance(value, Unknown) else not value
+        elif operator in ("and", "or"):
+            return self.holds(expression[1:], operator == "and")
+        else:
+            value = self.eval(expression)
         return value if isinstance(value, Unknown) else bool(value)
 
     def _row(self, row: Row) -> None:
@@ -278,10 +290,18 @@ class Evaluation:
         if not isinstance(expression, list):
             return expression
         operator = expression[0]
+        if operator == "f":
+            self.read.append(expression[1])
+            return self.values.get(expression[1])
         function = OPERATORS.get(operator)
         if function is not None:
             return function(self, expression)
         left, right = self.eval(expression[1]), self.eval(expression[2])
+        if isinstance(left, PLAIN) and isinstance(right, PLAIN):
+            try:
+                return BINARY[operator](left, right)
+            except PYTHON as error:
+                raise failed(error) from None
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             return unknown(left, right)
         return self.python(BINARY[operator], left, right)
@@ -294,7 +314,7 @@ class Evaluation:
         try:
             return function(*arguments)
         except PYTHON as error:
-            raise Raised(type(error).__name__, str(error)) from None
+            raise failed(error) from None
 
     def all(self, expressions: Iterable[Any]) -> tuple[list[Any], Unknown | None]:
         """The values of expressions, and whether one is unknown."""
@@ -427,7 +447,7 @@ def operator_entry(run: Evaluation, e: Any) -> Any:
     try:
         return box[key]
     except PYTHON as error:
-        raise Raised(type(error).__name__, str(error)) from None
+        raise failed(error) from None
 
 
 def operator_slice(run: Evaluation, e: Any) -> Any:
@@ -511,7 +531,9 @@ def operator_fails(run: Evaluation, e: Any) -> Any:
         _, doubt = run.all(e[1][1:])
         return False if doubt is None else doubt
     except Raised as raised:
-        return not e[2:] or raised.kind in e[2:] or "Exception" in e[2:]
+        if e[2:] and raised.kind not in e[2:] and "Exception" not in e[2:]:
+            raise
+        return True
 
 
 def operator_format(run: Evaluation, e: Any) -> Any:
