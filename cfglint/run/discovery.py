@@ -53,7 +53,7 @@ class Discovery:
         self.scripts = False  # whether launch lines or programs may read the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
-        self._groups: ConfigGroups | None = None
+        self._groups: dict[str, ConfigGroups] = {}  # by the top of their project
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
         self._repositories: Repositories | None = None
         self.exclude: list[str] = []  # patterns of excluded absolute paths
@@ -220,9 +220,12 @@ class Discovery:
 
         if groups_of(path, text):
             return True
-        if self._groups is None:
-            self._groups = ConfigGroups(self.source.names_in, self.source.content)
-        return path not in self.named and self._groups.has_option(path.replace(os.sep, "/"))
+        if path in self.named:
+            return False
+        root = self.source.root(path)
+        if root not in self._groups:
+            self._groups[root] = ConfigGroups(self.source.project(path, root, self.named))
+        return self._groups[root].has_option(path.replace(os.sep, "/"))
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
         """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised

@@ -123,13 +123,7 @@ class LaunchReader:
 
     def project(self, path: str) -> Project:
         """The files around a script."""
-        project = Project(
-            self.root(path),
-            self.source.is_file,
-            self.source.content,
-            partial(self.source.leads_out, origin=path, named=self.named),
-            self.source.names_in,
-        )
+        project = self.source.project(path, self.root(path), self.named)
         project.outside = self.outside
         return project
 
