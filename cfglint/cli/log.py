@@ -7,7 +7,7 @@ import os
 import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
-from cfglint.cli.console import columns, fail, warn_of
+from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
 from cfglint.cli.single_report import add_report_options, the_report, write_text
@@ -17,6 +17,7 @@ from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.wording import counted
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_log
+from cfglint.report.escapes import shown
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source import files
@@ -62,7 +63,11 @@ def report_progress(arguments: Namespace) -> int:
     steps, said = progress_in(path)
     if not steps:
         raise UsageError(f"{path}: {said}")
-    return write_text(f"{path}: {said}\n", the_report(arguments, FORMATS)[1])
+    form, output = the_report(arguments, FORMATS)
+    if form == "text":
+        return write_text(f"{shown(path)}: {said}\n", output)
+    warn(f"{path}: {said}")
+    return write_text(render_log(form, path, Log(path).explained()), output)
 
 
 def progress_in(path: str) -> tuple[int, str]:
