@@ -12,7 +12,7 @@ from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.frameworks.program import ProgramFacts
-from cfglint.launch.arguments import may_have_more
+from cfglint.launch.arguments import hidden_options, known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
 from cfglint.launch.findings import missing_file, refused_deepspeed_word
@@ -231,6 +231,7 @@ class LaunchReader:
         found = self.program_file(line)
         program = self.program(found) if found is not None else None
         launch = Launch(command, own, program, is_open=may_have_more(line.arguments), machine=line.machine)
+        launch.hidden = hidden_options(line.arguments)
         launch.program_path, launch.project = found.path if found is not None else "", self.project(line.call.path)
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
@@ -287,10 +288,11 @@ class LaunchReader:
         project = self.project(line.call.path)
         folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
         environment = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
-        words = tuple(None if word.value is None else word.value for word in line.arguments)
+        known = known_words(line.arguments)
+        words = tuple(None if word.value is None else word.value for word in known)
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
-        spelled = tuple(word.string for word in line.arguments)
+        spelled = tuple(word.string for word in known)
         return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
