@@ -18,6 +18,7 @@ from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.wording import counted, first_few
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_log
+from cfglint.report.escapes import shown
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source import files
@@ -63,7 +64,11 @@ def report_progress(arguments: Namespace) -> int:
     steps, said = progress_in(path)
     if not steps:
         raise UsageError(f"{path}: {said}")
-    return write_text(f"{path}: {said}\n", the_report(arguments, FORMATS)[1])
+    form, output = the_report(arguments, FORMATS)
+    if form == "text":
+        return write_text(f"{shown(path)}: {said}\n", output)
+    warn(f"{path}: {said}")
+    return write_text(render_log(form, path, Log(path).explained()), output)
 
 
 def progress_in(path: str) -> tuple[int, str]:

@@ -134,7 +134,7 @@ class CheckedRun(LoadedRun):
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
-        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled
+        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.hidden
         return None if is_open else "accept"
 
     @property

@@ -286,3 +286,17 @@ def test_standard_input_without_a_name_is_a_log(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"KeyError: 'labels'\n")))
     assert main(["explain", "-"]) == 0
     assert "standard input:1  the run ended with KeyError: 'labels'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["explain", "log"])
+def test_a_log_without_a_banner_is_a_document_in_the_format_that_is_asked_for(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.log").write_text(
+        "{'loss': 2.5, 'learning_rate': 1e-05, 'epoch': 0.1}\n{'loss': 2.4, 'learning_rate': 1e-05, 'epoch': 0.2}\n"
+    )
+    assert main([command, "train.log"]) == 0
+    assert "no banner of a training" in capsys.readouterr().out
+    assert main([command, "train.log", "--format", "json"]) == 0
+    ended = capsys.readouterr()
+    assert json.loads(ended.out)["banners"] == []
+    assert "no banner of a training" in ended.err
