@@ -90,6 +90,9 @@ class RunSummary:
         facts, layout = self.run.facts, batch.layout
         source = facts.gpus_source if layout.gpus == facts.gpus else "the files"
         self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, source, needs=self._gpus)
+        size = self.run.size if self.run.launch.line is not None else None
+        if size is not None and size.nodes > 1 and size.processes == layout.gpus:
+            self._derive(LAUNCH, "nodes", "nodes", size.nodes, f"of {counted(size.per_node, 'GPU')}")
         if layout.gpus is None and batch.problem is None:
             self._add_implied()
         for item in own:

@@ -182,6 +182,7 @@ class Outcome(Record):
     launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
     alternative: AlternativeEntry | None = None
     machine: bool = True
+    nodes: int | None = None
     context: ReportContext | None = None
 
     @property
@@ -215,6 +216,7 @@ class Outcome(Record):
             "target": self.target,
             "target_from": self.target_from,
             "gpus": self.gpus,
+            "nodes": self.nodes,
             "verdict": self.verdict,
             "fails_at": self.fails_at,
             "resolved": self.resolved,

@@ -210,6 +210,7 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
+            nodes=self.nodes,
         )
 
 

@@ -5,8 +5,9 @@ Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfil
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
-from cfglint.launch.launcher import Launcher, Size, SizePlace, device_list, not_an_integer
+from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
@@ -138,13 +139,13 @@ def warn_ignored(line: LaunchLine, count: int) -> None:
     line.report("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
 
 
-def with_slots(included: str, count: int) -> str:
-    """`localhost:0,1@worker-1:0,1` with another number of slots on each host; a host without slots has all of its own."""
+def with_slots(included: str, wanted: Size) -> str:
+    """`localhost:0,1@worker-1:0,1` with another number of slots and the first of its hosts; a host without slots has all of its own."""
     entries: list[str] = []
-    for entry in included.split("@"):
+    for entry in included.split("@")[: wanted.nodes]:
         host, mark, slots = entry.partition(":")
         numbers = slot_numbers(slots)
-        entries.append(f"{host}{mark}{device_list(numbers, count)}" if mark and len(numbers) != count else entry)
+        entries.append(f"{host}{mark}{device_list(numbers, wanted.per_node)}" if mark and len(numbers) != wanted.per_node else entry)
     return "@".join(entries)
 
 
@@ -186,6 +187,10 @@ class DeepSpeedLauncher(Launcher):
     counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
     added_rank = RANK
 
+    def for_nodes(self, nodes: int) -> str:
+        """What to add to a line that does not set its number of nodes."""
+        return f"list {nodes} hosts in the file of `--hostfile`"
+
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse sizes and program."""
         machine = around.machine
@@ -221,12 +226,12 @@ class DeepSpeedLauncher(Launcher):
         """The slots of `--include`."""
         included = line.options.text("include")
         if included is not None and included.value is not None:
-            yield SizePlace("--include", included, with_slots(included.value, wanted.per_node))
+            yield SizePlace("--include", included, with_slots(included.value, wanted))
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if "hostfile" in line.options:
-            return "`--hostfile` sets the nodes and their slots; change the slots in that file"
+            return f"`--hostfile` sets the nodes and their slots; add `--num_nodes {wanted.nodes} --num_gpus {wanted.per_node}`"
         if "exclude" in line.options:
             return f"`--exclude` sets the GPUs; write `--include localhost:{device_list([], wanted.per_node)}` instead"
         return f"the number of GPUs of `deepspeed` is not known; add `--num_gpus {wanted.per_node}`"
