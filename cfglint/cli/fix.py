@@ -38,6 +38,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import line_of
 from cfglint.run.scan_stats import ScanStats
+from cfglint.run.sizes import nodes_of
 from cfglint.source import writing
 from cfglint.source.annotations import Callable, Collection
 from cfglint.source.document import Document
@@ -383,7 +384,7 @@ def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
 def _nodes(work: Work) -> int | None:
     """The nodes of a target, else those of the run."""
     if work.retarget is None:
-        return work.run.nodes
+        return nodes_of(work.run)
     after = work.retarget.layout.after
     return after.nodes if after is not None else None
 

@@ -12,6 +12,7 @@ from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
+from cfglint.run.sizes import size_of
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import pointer
 
@@ -90,7 +91,7 @@ class RunSummary:
         facts, layout = self.run.facts, batch.layout
         source = facts.gpus_source if layout.gpus == facts.gpus else "the files"
         self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, source, needs=self._gpus)
-        size = self.run.size if self.run.launch.line is not None else None
+        size = size_of(self.run) if self.run.launch.line is not None else None
         if size is not None and size.nodes > 1 and size.processes == layout.gpus:
             self._derive(LAUNCH, "nodes", "nodes", size.nodes, f"of {counted(size.per_node, 'GPU')}")
         if layout.gpus is None and batch.problem is None:

@@ -84,7 +84,7 @@ class Launcher:
         """Further values of a line that set the number of processes."""
         return iter(())
 
-    def for_nodes(self, nodes: int) -> str:
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
         """What to add to a line that does not set its number of nodes."""
         return f"add `{self.nodes_option} {nodes}` and the address of the first node"
 
@@ -101,7 +101,7 @@ class OfVariables(Launcher):
     always_trains = True
     nodes_variable = "NNODES"
 
-    def for_nodes(self, nodes: int) -> str:
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
         """What to add to a line that does not set its number of nodes."""
         return f"put `{self.nodes_variable}={nodes}` and the address of the first node before the command"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import GPUS_OF_NODE, Size, fewest_nodes, node_size, not_whole
 from cfglint.run.checked import CheckedRun
+from cfglint.run.sizes import size_of
 from cfglint.source.record import Record
 
 
@@ -45,8 +46,9 @@ def layout_on(run: CheckedRun, gpus: int) -> Layout:
 def size_before(run: CheckedRun) -> Size | None:
     """The current nodes: also those whose processes srun starts, from the Slurm header."""
     line = run.launch.line
-    if run.size is not None or line is None or not line.srun:
-        return run.size
+    size = size_of(run)
+    if size is not None or line is None or not line.srun:
+        return size
     from cfglint.launch.resizing import tasks_of
 
     return tasks_of(line)
@@ -64,10 +66,16 @@ def has_one_node(run: CheckedRun) -> bool:
 
 
 def of_node(run: CheckedRun, before: Size | None) -> int:
-    """The GPUs of a node: those that a run on several nodes uses of each, or that its Slurm header requests of each."""
+    """The GPUs of a node: those that a run on several nodes uses of each, or that its Slurm header requests of each.
+
+    A line with an open number of nodes is for several; `--include` selects GPUs, and does not state how many a node has.
+    """
     line = run.launch.line
-    if line is None or before is None or before.nodes == 1 or not line.header:
+    if line is None or (before is not None and before.nodes == 1):
         return node_size(before)
+    if "include" in line.options:
+        return max(node_size(before), GPUS_OF_NODE)
     from cfglint.launch.slurm import Header
 
-    return max(node_size(before), Header(line.header).gpus_per_node or 0)
+    stated = before.per_node if before is not None else line.gpus_per_node
+    return max(stated, Header(line.header).gpus_per_node or 0) if stated else GPUS_OF_NODE

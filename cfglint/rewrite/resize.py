@@ -115,7 +115,7 @@ def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size) -> No
 
 def other_nodes(line: LaunchLine, wanted: Size) -> str:
     """Why a line whose number of nodes is not written does not get another one."""
-    add = launcher_of(line).for_nodes(wanted.nodes)
+    add = launcher_of(line).for_nodes(line, wanted.nodes)
     instead = f", or pass --nodes {line.nodes}" if line.nodes == 1 else ""
     return f"{wanted.processes} GPUs are {wanted}, but this line starts on {counted(line.nodes or 1, 'node')}: {add}{instead}"
 

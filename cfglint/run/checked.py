@@ -210,8 +210,14 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
-            nodes=self.nodes,
+            nodes=self._nodes() if self.facts.gpus is not None or launch.line is not None else None,
         )
+
+    def _nodes(self) -> int | None:
+        """The nodes of the run."""
+        from cfglint.run.sizes import nodes_of
+
+        return nodes_of(self)
 
 
 class RunAtOtherRelease(CheckedRun):

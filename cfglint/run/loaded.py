@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from cfglint.batch.nodes import Size
     from cfglint.findings.ignore import Ignore
     from cfglint.frameworks.resolved_batch import Batch, Layout
 
@@ -98,29 +97,6 @@ class LoadedRun:
         scripts = [line.script_path, *line.sourced] if line is not None else []
         modules = [program.path] if program is not None else []
         return {*self.paths, *scripts, *modules, *(path for document in self.documents for path in document.files)}
-
-    @property
-    def size(self) -> Size | None:
-        """The nodes of the launch and the processes on each: those of its line, else of a config; None if they are unknown."""
-        line = self.launch.line
-        own = self.configs[0].own_size if self.configs else None
-        if own is not None or line is None:
-            return own or next((each.stated_size for each in self.configs if each.stated_size is not None), None)
-        from cfglint.batch.nodes import Size
-
-        return Size(line.gpus_per_node, line.nodes) if line.gpus_per_node is not None and line.nodes is not None else None
-
-    @property
-    def nodes(self) -> int | None:
-        """The nodes of the run; without a launch as few as hold its GPUs, None if these fill no whole nodes."""
-        from cfglint.batch.nodes import GPUS_OF_NODE, fewest_nodes
-
-        size, line = self.size, self.launch.line
-        if size is None and line is not None:
-            return line.nodes or (1 if line.processes == 1 else None)
-        if size is None and self.facts.gpus is not None:
-            size = fewest_nodes(self.facts.gpus, GPUS_OF_NODE)
-        return size.nodes if size is not None else None
 
     @property
     def written_at(self) -> str:

@@ -7,6 +7,7 @@ Source: verl 0.3.0 to 0.7.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz, 
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
+from cfglint.findings.setting import OVERRIDE, WRITTEN
 from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
@@ -163,7 +164,9 @@ def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) ->
         reasons = [f"a global batch of {batch} does not divide among {parallel} data-parallel ranks"]
         return ChosenSizes({}, reasons, below=below or None, above=below + parallel)
     rows, now = batch // parallel, sizes.micro
-    written = {key: count for key, count in ((NODES, size.nodes), (PER_NODE, size.per_node)) if config.setting(key).written}
+    written = {
+        key: count for key, count in ((NODES, size.nodes), (PER_NODE, size.per_node)) if config.setting(key).origin in (OVERRIDE, WRITTEN)
+    }
     if sizes.is_dynamic:
         return ChosenSizes({BATCH: batch, **written}, ["batches are packed by tokens"], data_parallel=parallel)
     if now is None and max_micro is None:

@@ -110,7 +110,8 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
     """Set the sizes without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
     options = line.options
     text, nodes_text = options.text("num_gpus"), options.text("num_nodes")
-    nodes = number(nodes_text, 1, machine, line, "nodes")
+    each = number(text, None, machine, line, "gpus_per_node") if text is not None and text.known else None
+    nodes = number(nodes_text, 1, machine.with_nodes(each), line, "nodes")
     if "hostfile" in options and options.value("hostfile") is None:
         nodes = machine.nodes
     if nodes is not None and nodes < 1:
@@ -187,9 +188,11 @@ class DeepSpeedLauncher(Launcher):
     counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
     added_rank = RANK
 
-    def for_nodes(self, nodes: int) -> str:
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
         """What to add to a line that does not set its number of nodes."""
-        return f"list {nodes} hosts in the file of `--hostfile`"
+        if "include" in line.options:
+            return f"name {nodes} hosts in `--include`"
+        return f"add `--num_nodes {nodes}`" if nodes < (line.nodes or 1) else f"list {nodes} hosts in the file of `--hostfile`"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse sizes and program."""

@@ -91,7 +91,7 @@ class Torchrun(Launcher):
             each = machine.gpus_per_node if per_node is None else each
             if per_node is None:
                 line.unsure("gpus_per_node", options.open)
-        line.sized(each, node_count(line, nodes, machine, options.open))
+        line.sized(each, node_count(line, nodes, machine.with_nodes(each), options.open))
         return True
 
     def has_option(self, name: str) -> bool:
