@@ -120,6 +120,15 @@ class Retarget(Record):
         return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *given))
 
 
+def refuse_other_gpus(run: CheckedRun) -> None:
+    """Raise EditRefused if the given current GPU count is not the one that the launch line or a file of the run sets."""
+    facts, line = run.facts, run.launch.line
+    is_set = (not run.launch.machine) if line is not None else run.given.gpus is None
+    if facts.from_gpus is None or facts.gpus in (None, facts.from_gpus) or not is_set:
+        return
+    raise EditRefused(f"the current number of GPUs is {facts.gpus} ({facts.gpus_source}), not {facts.from_gpus} as given", 0)
+
+
 def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
     """The current GPU count: from --from-gpus, the declaration or a file of the run, else implied by three written sizes."""
     if facts.from_gpus is not None:
@@ -159,6 +168,7 @@ def retarget(
     they do not have to be editable.
     """
     refuse_unreadable(run)
+    refuse_other_gpus(run)
     if edits:
         refuse_lost_arguments(run)
     refuse_unknown_batch(run)
@@ -174,7 +184,7 @@ def retarget(
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
     target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
-        missing = {} if facts.from_gpus else {"from_gpus": "the current GPU count"}
+        missing = {} if current is not None else {"from_gpus": "the current GPU count"}
         raise MissingFactError("current global batch is unknown", **missing, global_batch="a target")
     opened = open_terms(run)
     bound = memory_bound(run, facts.replace(gpus=gpus))
