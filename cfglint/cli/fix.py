@@ -36,7 +36,6 @@ from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import line_of
 from cfglint.run.readers import without_callers
 from cfglint.run.scan_stats import ScanStats
-from cfglint.run.sizes import nodes_of
 from cfglint.source import writing
 from cfglint.source.annotations import Callable, Collection
 from cfglint.source.document import Document
@@ -357,7 +356,7 @@ def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
 def _nodes(work: Work) -> int | None:
     """The nodes of a target, else those of the run."""
     if work.retarget is None:
-        return nodes_of(work.run)
+        return work.run.outcome().entry()["nodes"]
     after = work.retarget.layout.after
     return after.nodes if after is not None else None
 

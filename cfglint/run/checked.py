@@ -216,7 +216,7 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
-            nodes=self._nodes() if self.facts.gpus is not None or launch.line is not None else None,
+            nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
         )
 
     def _nodes(self) -> int | None:

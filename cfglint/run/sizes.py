@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.batch.nodes import GPUS_OF_NODE, Size, fewest_nodes
+from cfglint.batch.nodes import Size
 from cfglint.run.loaded import LoadedRun
 
 
@@ -16,10 +16,8 @@ def size_of(run: LoadedRun) -> Size | None:
 
 
 def nodes_of(run: LoadedRun) -> int | None:
-    """The nodes of a run; without a launch as few as hold its GPUs, None if these fill no whole nodes."""
+    """The nodes of a launch; None if they are unknown."""
     size, line = size_of(run), run.launch.line
     if size is None and line is not None:
         return line.nodes or (1 if line.processes == 1 else None)
-    if size is None and run.facts.gpus is not None:
-        size = fewest_nodes(run.facts.gpus, GPUS_OF_NODE)
     return size.nodes if size is not None else None
