@@ -35,12 +35,13 @@ ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", 
 class RunSummary:
     """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting.
 
-    `what_if` is the run on the `gpus` that are asked about, if its launch sets another number.
+    `what_if` is the run on the `gpus` that are asked about, if its launch sets another number; `refused_gpus` is why there is none.
     """
 
     def __init__(self, run: CheckedRun, gpus: int | None = None) -> None:
         self.run = run
-        self.what_if = on_gpus(run, gpus) if gpus is not None else None
+        self.refused_gpus = ""
+        self.what_if = self._on_gpus(gpus) if gpus is not None else None
         self.items: list[Item] = []
         self.assumed: list[str] = []
         self.marks: dict[str, list[int]] = {}
@@ -160,19 +161,22 @@ class RunSummary:
                 nowhere = setting.written and setting.node is None
                 item.setting = absent.get(name, setting) if nowhere else filled.get((place_of(setting), name), setting)
 
+    def _on_gpus(self, gpus: int) -> CheckedRun | None:
+        """The run on so many GPUs, if its launch sets another number and can be put on these."""
+        run = self.run
+        if run.launch.line is None or run.launch.machine or run.facts.gpus in (None, gpus):
+            return None
+        from cfglint.rewrite.layout import layout_on
+        from cfglint.rewrite.retarget import resized_run
+
+        layout = layout_on(run, gpus)
+        self.refused_gpus = layout.refusal
+        return resized_run(run, gpus, layout, edits=False).run if not layout.refusal else None
+
     @property
     def unknown(self) -> list[Item]:
         """The lines whose value depends on a missing flag."""
         return [item for item in self.items if item.unknown]
-
-
-def on_gpus(run: CheckedRun, gpus: int) -> CheckedRun | None:
-    """The run on so many GPUs, if its launch sets another number and can be put on these."""
-    if run.launch.line is None or run.launch.machine or run.facts.gpus in (None, gpus):
-        return None
-    from cfglint.rewrite.retarget import resized_run
-
-    return resized_run(run, gpus, edits=False).run
 
 
 def what_if(account: RunSummary) -> WhatIfEntry | None:
