@@ -567,6 +567,8 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         override.unknown = word.reasons
         start, end = command.within(word.place)
         override.place = (command, Node(SCALAR, start, end, word.string))
+        if command.text[start:end] == word.string and option.value is not None:
+            command.around[tuple(key.split("."))] = override.place[1]
         command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
         found.append(override)
     if found and "config_file" not in line.options and "num_processes" not in line.options:

@@ -239,3 +239,59 @@ def test_plan_needs_no_place_to_edit_and_proposes_no_interval_of_0(project, caps
     assert (plan["feasible"], plan["chosen"]["accumulation"], plan["steps_per_epoch"]) == (True, 16, 10)
     assert main(["plan", "run.sh", *TARGET]) == 0
     assert "logging_steps 1: 0" not in capsys.readouterr().out
+
+
+CHAINED = """\
+GPUS=${GPUS:-2}
+BATCH=${BATCH:-16}
+PER_GPU=${PER_GPU:-4}
+STEPS=$((BATCH / PER_GPU / GPUS))
+torchrun --nproc_per_node=${GPUS} train.py --output_dir o --per_device_train_batch_size $PER_GPU --gradient_accumulation_steps ${STEPS}
+"""
+
+
+@each_case(
+    ("target", "changed"),
+    [
+        (("--gpus", "8"), {"GPUS:-2": "GPUS:-8", "PER_GPU:-4": "PER_GPU:-2"}),
+        (("--gpus", "8", "--global-batch", "64"), {"GPUS:-2": "GPUS:-8", "BATCH:-16": "BATCH:-64"}),
+        (("--gpus", "2", "--global-batch", "48"), {"BATCH:-16": "BATCH:-48"}),
+        (("--gpus", "1"), {"GPUS:-2": "GPUS:-1"}),
+    ],
+)
+def test_an_accumulation_that_the_script_computes_follows_the_variables(project, target, changed):
+    (project / "run.sh").write_text(CHAINED)
+    wanted = CHAINED
+    for old, new in changed.items():
+        wanted = wanted.replace(old, new)
+    for _ in range(2):
+        assert (main(["fix", "run.sh", *target]), (project / "run.sh").read_text()) == (0, wanted)
+
+
+def test_a_variable_that_sets_more_than_the_batch_is_not_edited(project, capsys):
+    text = CHAINED.replace("--output_dir o", "--output_dir o --save_steps $BATCH")
+    (project / "run.sh").write_text(text)
+    assert main(["fix", "run.sh", "--gpus", "2", "--global-batch", "48"]) == 2
+    assert (project / "run.sh").read_text() == text
+
+
+LAUNCHER_FILE = "distributed_type: DEEPSPEED\nnum_processes: 8\nnum_machines: 1\ndeepspeed_config:\n  zero_stage: 3\n"
+
+
+def test_the_accumulation_of_accelerate_launch_is_one_of_its_places(project):
+    (project / "acc.yaml").write_text(LAUNCHER_FILE)
+    line = f"accelerate launch --config_file acc.yaml --gradient_accumulation_steps 8 {ARGUMENTS}\n"
+    (project / "run.sh").write_text(line)
+    assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "512"]) == 0
+    assert (project / "run.sh").read_text() == line.replace("steps 8", "steps 16")
+    assert (project / "acc.yaml").read_text() == LAUNCHER_FILE
+    assert main(["check", "run.sh"]) == 0
+
+
+def test_advice_that_would_not_reach_the_target_is_not_given(project, capsys):
+    (project / "acc.yaml").write_text(LAUNCHER_FILE)
+    text = f"N=$((4 * 2))\naccelerate launch --config_file acc.yaml --gradient_accumulation_steps $N {ARGUMENTS}\n"
+    (project / "run.sh").write_text(text)
+    assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "512"]) == 2
+    assert (project / "run.sh").read_text() == text
+    assert "by hand" not in capsys.readouterr().err
