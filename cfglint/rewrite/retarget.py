@@ -8,6 +8,7 @@ from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.rewrite.layout import Layout, layout_on
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
 from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_of
 from cfglint.rewrite.value_change import ValueChange
@@ -76,7 +77,7 @@ class Retarget(Record):
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
     batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target. `values` are those of
-    the keys of a framework that chooses its sizes itself.
+    the keys of a framework that chooses its sizes itself. `layout` are the nodes.
     """
 
     run: CheckedRun
@@ -92,6 +93,7 @@ class Retarget(Record):
     unbounded: bool = False
     planned: bool = False
     memory_bound: MicroBatchBound | None = None
+    layout: Layout = Layout(None, None)
 
     @property
     def feasible(self) -> bool:
@@ -177,7 +179,8 @@ def retarget(
     gpus = gpus or current
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
-    resized = resized_run(now or run, gpus, edits)
+    layout = layout_on(run, gpus)
+    resized = resized_run(now or run, gpus, layout, edits)
     let_batch_follow(resized.run)
     after = resized.run.batch
     if before is None or after is None:
@@ -190,8 +193,10 @@ def retarget(
     opened = open_terms(run)
     bound = memory_bound(run, facts.replace(gpus=gpus))
     most = max_micro or (bound.size if bound is not None else None)
-    solution = solver.solve(problem_of(resized.run, before, after, gpus, target, most, opened))
-    found = Retarget(run, gpus, before, solution)
+    problem = problem_of(resized.run, before, after, gpus, target, most, opened)
+    problem.gpus_per_node = layout.each
+    solution = solver.refused_nodes(problem, layout.refusal) if layout.refusal else solver.solve(problem)
+    found = Retarget(run, gpus, before, solution, layout=layout)
     found.memory_bound = bound
     found.unbounded = max_micro is None and bound is None and not positive(before.micro_batch.value)
     if found.feasible:
@@ -211,19 +216,21 @@ def let_batch_follow(run: CheckedRun) -> None:
         command.following = frozenset(key for config in run.configs for role, key in config.batch_keys.items() if role in TRAINER_KEYS)
 
 
-def resized_run(run: CheckedRun, gpus: int, edits: bool) -> Resized:
+def resized_run(run: CheckedRun, gpus: int, layout: Layout, edits: bool) -> Resized:
     """The run on another number of GPUs; without `edits` as if its launch line offered them."""
-    return with_imposed_count(launched_on(run, gpus, edits), gpus)
+    return with_imposed_count(launched_on(run, gpus, layout, edits), gpus)
 
 
-def launched_on(run: CheckedRun, gpus: int, edits: bool) -> Resized:
+def launched_on(run: CheckedRun, gpus: int, layout: Layout, edits: bool) -> Resized:
     """The run with the launch that `resized_run` gives it."""
     try:
-        if run.launch.relaunched is None:
-            return without_line(run, gpus)
+        if layout.refusal:
+            return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
+        if run.launch.relaunched is None or layout.after is None:
+            return without_line(run, gpus, layout.after)
         from cfglint.rewrite.resize import resize
 
-        return resize(run, gpus)
+        return resize(run, layout.after)
     except EditRefused:
         if edits:
             raise

@@ -40,12 +40,12 @@ def fixed(folder, script, *more, name="run.sh"):
             "export CUDA_VISIBLE_DEVICES='0'\ntorchrun --nproc_per_node 1",
             "export CUDA_VISIBLE_DEVICES='0,1,2,3,4,5,6,7'\ntorchrun --nproc_per_node 8",
         ),
-        ("N=3\ntorchrun --nproc_per_node $N --nnodes=2", "N=4\ntorchrun --nproc_per_node $N --nnodes=2"),
+        ("N=3\ntorchrun --nproc_per_node $N --nnodes=1", "N=8\ntorchrun --nproc_per_node $N --nnodes=1"),
         ("deepspeed --include localhost:2,3", "deepspeed --include localhost:0,1,2,3,4,5,6,7"),
-        ("deepspeed --include=a:0,1@b:0,1", "deepspeed --include=a:0,1,2,3@b:0,1,2,3"),
+        ("deepspeed --include=a:0,1@b:0,1", "deepspeed --include=a:0,1,2,3,4,5,6,7"),
         (
             "accelerate launch --multi_gpu --num_processes 4 --num_machines 2",
-            "accelerate launch --multi_gpu --num_processes 8 --num_machines 2",
+            "accelerate launch --multi_gpu --num_processes 8 --num_machines 4",
         ),
         ("CUDA_VISIBLE_DEVICES=0,1,2 accelerate launch --multi_gpu", "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 accelerate launch --multi_gpu"),
         (
@@ -106,13 +106,12 @@ def test_the_variable_with_the_number_of_nodes_changes(project, capsys):
 @each_case(
     ("script", "reason"),
     [
-        ("deepspeed --hostfile hosts", "change the slots in that file"),
+        ("deepspeed --hostfile hosts", "sets the nodes and their slots; add `--num_nodes 1 --num_gpus 8`"),
         (
             "accelerate launch --num_processes $((2*2)) --multi_gpu",
             "`--num_processes` is 4, computed by the script: set it to 8 there by hand",
         ),
         ("srun python", "`srun` starts the processes; set its tasks, and the GPUs of the job, to 8"),
-        ("torchrun --nproc_per_node 4 --nnodes $NODES", "the number of nodes is not known; pass --nodes"),
     ],
 )
 def test_what_cannot_be_made_consistent_is_refused(project, capsys, script, reason):
