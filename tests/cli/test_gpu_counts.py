@@ -82,4 +82,4 @@ def test_runs_that_differ_are_all_explained(project, capsys):
     printed = capsys.readouterr().out
     assert [line for line in printed.splitlines() if line.startswith(("a.sh:", "b.sh:", "c.sh:"))] == ["a.sh:1, c.sh:1", "b.sh:1"]
     assert main(["explain", "sft.yaml", "--format", "json"]) == 0
-    assert [each["resolved"]["global_batch"] for each in json.loads(capsys.readouterr().out)["runs"]] == [256, 128]
+    assert [each["resolved"]["global_batch"] for each in json.loads(capsys.readouterr().out)["runs"]] == [256, 128, 256]
