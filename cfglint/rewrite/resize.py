@@ -21,6 +21,7 @@ from cfglint.source.document import Document
 from cfglint.source.sections import reread_all
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.edits import protect_siblings
+from cfglint.source.shell.placed_text import Text
 
 Relaunch = Callable[[Mapping[str, str], Size], Launched]
 
@@ -64,19 +65,34 @@ def edit_places(resized: Resized, command: CommandDocument, places: list[SizePla
     """Replace the values of a launch that are written in its script; the others may be computed from these."""
     edits: dict[tuple[int, int], Edit] = {}
     for place in places:
-        where = place.text.place
-        if where is None or where[0] != command.path or command.text[where[1] : where[2]] != place.text.string:
+        part, after = written_part(place)
+        where = part.place
+        if where is None or where[0] != command.path or command.text[where[1] : where[2]] != part.string:
             continue
         span = where[1], where[2]
-        if span in edits and edits[span].text != place.after:
-            counts = f"{edits[span].text} and {place.after}"
+        if span in edits and edits[span].text != after:
+            counts = f"{edits[span].text} and {after}"
             raise EditRefused(
                 f"line {command.position(span[0])[0]}: one number is used for several counts, which would be {counts}", span[0]
             )
-        edits[span] = Edit(*span, place.after)
+        edits[span] = Edit(*span, after)
         resized.changed.append(ValueChange(command.path, place.key, plain(place.text.string), plain(place.after)))
     if edits:
         resized.texts[command.path] = edit.edited(command.text, edits.values())
+
+
+def written_part(place: SizePlace) -> tuple[Text, str]:
+    """(the part of a value that has to change, that part afterwards): `0,1` of `localhost:$GPUS` with `GPUS=0,1`; all of it if it is
+    written in one place.
+    """
+    text, start = place.text, 0
+    for part in text.parts if text.place is None else ():
+        end = start + len(part.text or "")
+        before, behind = text.string[:start], text.string[end:]
+        if part.place is not None and part.text and place.after.startswith(before) and place.after.endswith(behind):
+            return Text([part]), place.after[start : len(place.after) - len(behind)]
+        start = end
+    return text, place.after
 
 
 def with_variables(resized: Resized, command: CommandDocument, wanted: Size, after: Launched, relaunched: Relaunch) -> Launched:

@@ -324,3 +324,8 @@ def test_a_computed_count_is_set_by_hand_only_where_that_reaches_the_target(proj
     }.items():
         assert fixed(project, f"{line} {ARGUMENTS}\n") == (2, f"{line} {ARGUMENTS}\n")
         assert said in capsys.readouterr().err
+
+
+def test_a_list_of_devices_is_edited_in_the_variable_that_a_value_ends_with(project):
+    text = f"D=0,1\ndeepspeed --include localhost:$D {ARGUMENTS}\n"
+    assert fixed(project, text) == (0, text.replace("D=0,1", "D=0,1,2,3,4,5,6,7"))
