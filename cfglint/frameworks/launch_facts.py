@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.program import NotRead, ProgramFacts
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
@@ -48,8 +48,9 @@ class Launch(Record):
     `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
-    kind. `entry` are the known properties for reports. `again` is the
-    launch of another version of its script, `relaunched` the run with other contents of some files, on a machine with so many GPUs.
+    kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
+    any, whether the run starts is not known. `again` is the launch of another version of its script, `relaunched` the run with other
+    contents of some files, on a machine with so many GPUs.
     """
 
     command: CommandDocument | None = None
@@ -70,6 +71,7 @@ class Launch(Record):
     project: Project | None = None
     extra_files: tuple[str, ...] = ()
     entry: LaunchEntry | None = None
+    not_read: tuple[NotRead, ...] = ()
     alternative: AlternativeEntry | None = None
     again: Callable[[str], Launch] | None = None
     relaunched: Callable[[Mapping[str, str], int | None], Launched] | None = None

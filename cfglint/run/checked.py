@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, OTHER, STAGES, Diagnostic, Outcome, Place
 from cfglint.findings.rule import BY_CODE
-from cfglint.frameworks import framework
+from cfglint.frameworks import framework, takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rules.engine import inspect, internal_error
@@ -128,7 +128,7 @@ class CheckedRun(LoadedRun):
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
-        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled
+        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.not_read
         return None if is_open else "accept"
 
     @property
@@ -140,6 +140,14 @@ class CheckedRun(LoadedRun):
         from cfglint.launch.unmodelled import unmodelled
 
         return unmodelled(line)
+
+    @property
+    def assumed_program(self) -> str:
+        """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
+        line, launch = self.launch.line, self.launch
+        if line is None or line.program is None or launch.parser is not None or not launch.not_read or not self.configs:
+            return ""
+        return line.program.string.rpartition("/")[2] if takes_arguments(self.configs[0].kind) else ""
 
     @property
     def decided_alone(self) -> set[str]:
@@ -210,6 +218,7 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
+            not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read],
         )
 
 

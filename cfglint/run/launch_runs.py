@@ -11,7 +11,7 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.frameworks.program import ProgramFacts
+from cfglint.frameworks.program import NotRead, ProgramFacts
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
@@ -20,7 +20,7 @@ from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
@@ -206,6 +206,7 @@ class LaunchReader:
                 kinds.append(launch.consumer)
         if launch.is_main:
             open_config(line, launch, command)
+        launch.not_read = unread(launch, line, built.program if built is not None else None)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command, launch)
@@ -510,8 +511,8 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
     line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
-    fields = {*FIELDS, *fields_of_class(program.arguments)}
-    launch.parser = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
+    absent = (NotRead(f"the config of `{program.path}`", line.call.path, line.call.line, "it is not in the project"),)
+    launch.parser = changed(program, not_read=program.not_read + absent)
 
 
 def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
