@@ -6,8 +6,9 @@ from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
-from cfglint.cli.options import UsageError, add_run_options, first_few, load_configuration, one_run
+from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
 from cfglint.cli.single_report import add_report_options, reading_runs, the_report, write_text
+from cfglint.findings.wording import first_few
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError

@@ -7,7 +7,7 @@ import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import warn
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_few
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import INSTALLED, is_version
@@ -16,9 +16,9 @@ from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationE
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import BY_HAND, HERE, is_program, line_of
+from cfglint.run.paths import BY_HAND, HERE, is_program, is_script, line_of
 from cfglint.run.scan_stats import ScanStats
-from cfglint.source.annotations import Callable, Iterable, Iterator, Mapping
+from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
@@ -331,11 +331,10 @@ def own_files(arguments: Namespace, project: Configuration) -> set[str]:
 
 
 def runs_of(
-    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None, in_their_runs: bool = False
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
 ) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the paths of a command line, or for the declared runs when no path is given.
-
-    `texts` are other contents of their files; `in_their_runs`: the runs of the project that read a named file are among them.
+    """(position, run) for the runs that the paths of a command line mean: the declared runs when no path is given, else the runs of the
+    project that read a named file, and those of the files in a folder. `texts` are other contents of their files.
     """
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
@@ -344,11 +343,41 @@ def runs_of(
                 yield index, found
         return
     discovery, paths = discovery_of(arguments, project, stats, texts)
-    discovery.in_their_runs = in_their_runs
     if arguments.run:
         yield 0, discovery.one(paths)
-    else:
-        yield from discovery.each(paths)
+        return
+    discovery.in_their_runs = True
+    held, numbered = held_by_declared_runs(discovery, discovery.numbered(paths), arguments, project, texts)
+    for position, runs, counts in held:
+        stats.add(counts)
+        for run in runs:
+            yield position, run
+    yield from discovery.each_of(numbered)
+
+
+def held_by_declared_runs(
+    discovery: Discovery,
+    numbered: list[tuple[int, str]],
+    arguments: Namespace,
+    project: Configuration,
+    texts: Mapping[str, str] | None = None,
+) -> tuple[list[tuple[int, list[CheckedRun], ScanStats]], list[tuple[int, str]]]:
+    """(position, runs, statistics) of the declared runs that hold files of the command line, and the files that none of them holds."""
+    if not discovery.named or not project.runs or arguments.kind or arguments.section:
+        return [], numbered
+    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.named}
+    found: list[tuple[int, list[CheckedRun], ScanStats]] = []
+    held: set[str] = set()
+    folders: Folders = {}
+    for each in project.runs:
+        stats = ScanStats()
+        runs = declared_runs(each, arguments, project, stats, folders, texts)
+        files = {discovery.source.identity(document.path) for run in runs for document in run.documents}
+        if files & places.keys():
+            held |= files
+            found.append((min(places[path] for path in files & places.keys()), runs, stats))
+    discovery.positions = {path: position for path, position in discovery.positions.items() if path not in held}
+    return found, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 
 
 def declared_runs(
@@ -567,6 +596,9 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
         stats.unrecognized += len(stats.unrecognized_named)
         stats.unrecognized_named.clear()
     for path, names in stats.unrecognized_named[:MOST_UNKNOWN]:
+        if is_script(path):
+            warn(f"{path}: no training launch was found in this file")
+            continue
         from cfglint.run.broken import closest_kind
 
         closest = closest_kind(names)
@@ -575,9 +607,3 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
     if len(stats.unrecognized_named) > MOST_UNKNOWN:
         warn(f"{len(stats.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
     return bool(stats.unreadable or stats.beyond_limits or stats.unchosen or stats.unknown_kind or stats.unrecognized_named)
-
-
-def first_few(names: Iterable[str]) -> str:
-    """The first three names, and whether there are more."""
-    listed = [*names]
-    return ", ".join([*listed[:3], *["..."] * (len(listed) > 3)])

@@ -6,8 +6,9 @@ import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
-from cfglint.cli.options import UsageError, above_zero, add_run_options, first_few, load_configuration, one_run, positive
+from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
 from cfglint.cli.single_report import add_report_options, reading_runs, the_report, write_text
+from cfglint.findings.wording import first_few
 from cfglint.project.settings_file import Configuration
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table

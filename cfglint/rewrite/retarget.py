@@ -118,6 +118,15 @@ class Retarget(Record):
         return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *given))
 
 
+def refuse_other_gpus(run: CheckedRun) -> None:
+    """Raise EditRefused if the given current GPU count is not the one that the launch line or a file of the run sets."""
+    facts, line = run.facts, run.launch.line
+    is_set = (not run.launch.machine) if line is not None else run.given.gpus is None
+    if facts.from_gpus is None or facts.gpus in (None, facts.from_gpus) or not is_set:
+        return
+    raise EditRefused(f"the current number of GPUs is {facts.gpus} ({facts.gpus_source}), not {facts.from_gpus} as given", 0)
+
+
 def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
     """The current GPU count: from --from-gpus, the declaration or a file of the run, else implied by three written sizes."""
     if facts.from_gpus is not None:
@@ -157,6 +166,7 @@ def retarget(
     they do not have to be editable.
     """
     refuse_unreadable(run)
+    refuse_other_gpus(run)
     if edits:
         refuse_lost_arguments(run)
     refuse_unknown_batch(run)

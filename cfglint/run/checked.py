@@ -28,7 +28,13 @@ class CheckedRun(LoadedRun):
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
     asks_other_releases = True
-    is_of_reader = False  # whether it was looked for because it reads a named file
+    incomplete_script = ""  # why further launch lines of its script are not known
+    read_for: str | None = None  # the named file for which it was looked for, because it reads that
+
+    @property
+    def is_of_reader(self) -> bool:
+        """Whether it was looked for because it reads a named file."""
+        return self.read_for is not None
 
     @property
     def diagnostics(self) -> list[Diagnostic]:

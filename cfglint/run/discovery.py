@@ -65,7 +65,7 @@ class Discovery:
         self.paths_are_named = True  # whether the paths come from the command line, and were not found by cfglint
         self.in_their_runs = False  # whether named files are checked in the runs of the project that read them
         self.readers: set[str] = set()  # the files that were not named and may read a named one
-        self.positions: dict[str, int] = {}  # the positions of named files, by identity, if they are checked in their runs
+        self.positions: dict[str, tuple[int, str]] = {}  # position and path of named files, by identity, if they are checked in their runs
         self._tracked: Tracked | None = None  # what git tracks of the files that can matter, for all walks
 
     @property
@@ -94,8 +94,12 @@ class Discovery:
 
     def each(self, paths: list[str]) -> Iterator[tuple[int, CheckedRun]]:
         """Yield (position, run) for every training config in the paths; a file that another one names belongs to that one's run."""
+        return self.each_of(self.numbered(paths))
+
+    def each_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
+        """`each` for the files of the paths."""
         perhaps: list[tuple[int, CheckedRun, str]] = []
-        for index, run, path in self.looked_at(self.numbered(paths)):
+        for index, run, path in self.looked_at(numbered):
             if path is not None:
                 perhaps.append((index, run, path))
                 continue
@@ -111,7 +115,9 @@ class Discovery:
         """(position, file) for the files of the paths, including those in folders."""
         found = list(enumerate(self._expanded(paths)))
         if self.in_their_runs and self.named and not (self.kind or self.section or self.facts.arguments or self.source.texts):
-            self.positions = {self.source.identity(line_of(path)[0]): index for index, path in reversed(found) if path in self.named}
+            self.positions = {
+                self.source.identity(line_of(path)[0]): (index, path) for index, path in reversed(found) if path in self.named
+            }
             found += [(len(found), path) for path in self._readers([path for _, path in found])]
         self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
@@ -157,17 +163,17 @@ class Discovery:
         """`looked_at` for a file that was not named: only its runs that read a named one, at the position of this."""
         counted, self.stats = self.stats, ScanStats()
         try:
-            found = [(self._position(run), run, alone) for _, run, alone in self._guarded(0, path)]
+            found = [(self._named_by(run), run, alone) for _, run, alone in self._guarded(0, path)]
         finally:
             counted.unchecked.update(self.stats.unchecked)
             self.stats = counted
-        kept = [(position, run, alone) for position, run, alone in found if position is not None]
-        for _, run, _ in kept:
-            run.is_of_reader = True
-        return kept
+        kept = [(*named, run, alone) for named, run, alone in found if named is not None]
+        for _, named, run, _ in kept:
+            run.read_for = named
+        return [(position, run, alone) for position, _, run, alone in kept]
 
-    def _position(self, run: CheckedRun) -> int | None:
-        """The position of the first named file that a run reads; None if it reads none of them."""
+    def _named_by(self, run: CheckedRun) -> tuple[int, str] | None:
+        """Position and path of the first named file that a run reads; None if it reads none of them."""
         return min((self.positions[each] for each in self.identities(run.read_paths) if each in self.positions), default=None)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
@@ -248,14 +254,19 @@ class Discovery:
                 self.stats.unreadable.append(path)
             return
         self.stats.foreign.update(self._launches.outside)
-        if only is not None and not found and not is_program(path):
-            raise LaunchChoiceError(path, [])
+        if not found and not is_program(path):
+            if only is not None:
+                raise LaunchChoiceError(path, [])
+            if path in self.named:
+                self._count_unrecognized(path, [])
         for each in found:
             documents, kinds = self.references.followed(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
             self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
             self.taken.update(own_configs(documents))
-            yield self._run(documents, kinds, each.facts)
+            run = self._run(documents, kinds, each.facts)
+            run.incomplete_script = self._launches.unchecked[name] if name in self._launches.incomplete else ""
+            yield run
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code, or that a notebook starts; a program without any is not recognised."""

@@ -62,6 +62,7 @@ class LaunchReader:
             self.evaluations.names = cache(listed_below)
         self.known_lines: dict[tuple[str, str], list[LaunchLine]] = {}
         self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
+        self.incomplete: set[str] = set()  # those of them that have further launch lines
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
@@ -78,10 +79,13 @@ class LaunchReader:
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
         wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
+        left = {each.call.start for each in wanted[MOST:]} - {each.call.start for each in wanted[:MOST]}
         if path in self.evaluations.incomplete:
             self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
         elif len(wanted) > MOST:
             self.unchecked[path] = f"{MOST} of {len(wanted)} launches checked"
+        if path in self.evaluations.incomplete or left:
+            self.incomplete.add(path)
         wanted = wanted[:MOST]
         self.listed[path] = {index for index, line in enumerate(lines) if line in wanted} if only is None else set()
         return [run for line in wanted for run in self.runs_of(line, text, lines)]

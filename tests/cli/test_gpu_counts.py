@@ -61,27 +61,3 @@ def test_several_lines_that_do_not_use_the_number_are_one_note(project, capsys):
     launched(project, "torchrun --nproc_per_node 2", "short.sh")
     note = "2 launch lines start on other numbers of GPUs (short.sh:1: 2, train.sh:1: 8)"
     assert said(capsys, "check", "--gpus", "4").count(note) == 1
-
-
-TARGET = ("--gpus", "4", "--global-batch", "256")
-
-
-@pytest.mark.parametrize("option", ["--diff", "--check"])
-def test_a_target_for_a_file_that_a_line_starts_on_other_gpus(project, capsys, option):
-    launched(project)
-    note = "train.sh:1 starts this file on 8 GPUs: cfglint fix train.sh:1 --gpus 4 --global-batch 256 changes both\n"
-    assert note in said(capsys, "fix", "sft.yaml", *TARGET, option)
-    assert main(["fix", "train.sh", *TARGET]) == 0
-    assert "this file" not in said(capsys, "fix", "sft.yaml", *TARGET, option)
-
-
-@pytest.mark.parametrize(
-    "arguments", [("train.sh", *TARGET), ("sft.yaml", "--gpus", "8", "--global-batch", "256"), ("sft.yaml", "--run", *TARGET)]
-)
-def test_no_note_where_the_line_itself_is_changed_or_agrees(project, capsys, arguments):
-    launched(project)
-    assert "this file" not in said(capsys, "fix", *arguments, "--diff")
-
-
-def test_no_note_about_a_file_that_no_line_starts(project, capsys):
-    assert said(capsys, "fix", "sft.yaml", *TARGET, "--diff").count("\n") == 2

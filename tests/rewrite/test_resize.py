@@ -206,10 +206,10 @@ def test_a_file_of_auto_keys_is_fixed_in_the_run_that_fills_them(project, capsys
     (project / "run.sh").write_text(line.replace("steps 8", "steps 1"))
     assert main(["fix", "ds.json", *TARGET]) == 0
     assert (project / "run.sh").read_text() == line.replace("num_gpus 4", "num_gpus 8")
-    assert "ds.json: its batch sizes are filled by the trainer of run.sh:1, which is edited" in capsys.readouterr().err
+    assert "ds.json: in the run of run.sh:1" in capsys.readouterr().err
     (project / "b.sh").write_text(line)
     assert main(["fix", "ds.json", *TARGET]) == 2
-    assert "b.sh:1, run.sh:1 read this file: run `cfglint fix` on one of them" in capsys.readouterr().err
+    assert "ds.json: b.sh:1, run.sh:1 read it, and b.sh would change as well: run `cfglint fix` on" in capsys.readouterr().err
 
 
 def test_with_a_target_no_rule_is_fixed(project, capsys):
