@@ -200,7 +200,7 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False  # the class checks what it is constructed with, not the attributes that are set afterwards
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
-    undecided = facts.launch.undecided or facts.launch.not_read
+    undecided = facts.launch.undecided or (facts.launch.program is not None and facts.launch.program.not_read)
     return not undecided or rule.certainty == "always" or is_of_engine(rule, config)
 
 

@@ -87,7 +87,9 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
     found: tuple[NotRead, ...] = ()
     if program is not None:
         found = program.not_read
-        if not found and built is None and launch.consumer in ("", LAUNCH):
+        if not found and built is None and launch.is_main and launch.guessed and not program.arguments:
+            found = (NotRead(arguments_of(name), program.path, 0, "the code that parses them is not found"),)
+        elif not found and built is None and launch.consumer in ("", LAUNCH):
             found = (NotRead(f"the training of `{name}`", program.path, 0, "it builds none of the arguments that are modelled"),)
     elif name and not starts_own_program(launch, line):
         of_line = NotRead(arguments_of(name), line.call.path, line.call.line, OUTSIDE if not launch.program_path else UNPARSED)
