@@ -251,7 +251,12 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
     if own_loop_settings(run):
         return
     batch, program = run.batch, run.launch.program
-    if program is not None and program.not_read and batch is not None and not (positive(batch.micro_batch.value) and positive(batch.accumulation.value)):
+    if (
+        program is not None
+        and program.not_read
+        and batch is not None
+        and not (positive(batch.micro_batch.value) and positive(batch.accumulation.value))
+    ):
         raise MissingFactError(f"the batch is not known: {'; '.join(each.text for each in program.not_read)}; set it where it is read")
     if line is None and run.configs and run.documents[0].is_call and "micro_batch" not in run.configs[0].batch_keys:
         written = (

@@ -225,7 +225,9 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
-            not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read],
+            not_read=[
+                {"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read
+            ],
         )
 
 

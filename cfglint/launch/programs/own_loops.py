@@ -48,9 +48,15 @@ def accumulates(program: ProgramFacts) -> bool | None:
 def may_accumulate(loop: ast.For) -> bool:
     """Whether an optimizer steps in some turns of a loop only, or the loop counts micro batches."""
     for node in ast.walk(loop):
-        if isinstance(node, ast.If) and any(isinstance(each, ast.Attribute) and each.attr == STEP for each in ast.walk(node)):
-            return True
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        if "accum" in name.lower() or name == "no_sync":
+        if is_skipped_step(node) or "accum" in name.lower() or name == "no_sync":
             return True
     return False
+
+
+def is_skipped_step(node: ast.AST) -> bool:
+    """Whether an optimizer steps in some turns of a loop only: `if step % 4 == 0: optimizer.step()`."""
+    if not isinstance(node, ast.If) or not any(isinstance(each, ast.Mod) for each in ast.walk(node.test)):
+        return False
+    calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
+    return any(isinstance(each, ast.Attribute) and each.attr == STEP for each in calls)

@@ -61,7 +61,9 @@ def test_an_argument_that_the_accelerator_does_not_get_is_no_batch_and_is_not_ed
 
 NOT_FOUND = f"{TRAINER}from elsewhere import OwnArguments\nargs, = HfArgumentParser(OwnArguments).parse_args_into_dataclasses()\n{TRAINED}"
 COMPUTED = f"{TRAINER}args, = HfArgumentParser(classes()).parse_args_into_dataclasses()\n{TRAINED}"
-SEVERAL = f"{TRAINER}HfArgumentParser(TrainingArguments)\nargs, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n{TRAINED}"
+SEVERAL = (
+    f"{TRAINER}HfArgumentParser(TrainingArguments)\nargs, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n{TRAINED}"
+)
 OWN_PARSER = (
     f"{TRAINER}import sys, tomllib\nclass Own(HfArgumentParser):\n    def parse(self):\n"
     f"        return self.parse_dict(tomllib.load(open(sys.argv[1], 'rb')))\nargs, = Own(TrainingArguments).parse()\n{TRAINED}"
