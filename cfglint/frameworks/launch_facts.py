@@ -76,6 +76,11 @@ class Launch(Record):
     again: Callable[[str], Launch] | None = None
     relaunched: Callable[[Mapping[str, str], int | None], Launched] | None = None
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether a field that is not written has its default, because all that may set it was read, or is assumed."""
+        return not any(each.opens for each in self.not_read)
+
 
 NO_LAUNCH = Launch()
 

@@ -54,13 +54,15 @@ class Field(Record):
 class NotRead(Record):
     """A part of a run that was not read, so that what depends on it is not known: what it is, its place, and why.
 
-    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project.
+    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project. `opens`: it may set any field that is
+    not written, so that no default is known; else the arguments are assumed to be those of a framework.
     """
 
     what: str
     file: str
     line: int
     why: str
+    opens: bool = True
 
     @property
     def text(self) -> str:
@@ -128,10 +130,9 @@ class ProgramFacts(Record):
     the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on.
     `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
-    trainer's arguments in code, `scopes` the code that it may run, `evaluations` what its code does with each launch line (all of
-    `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `imports` what the program imports of the
-    frameworks. `not_read` is what may set further values: without any, the configuration is closed, and a field that was not
-    written has its default.
+    trainer's arguments in code, `further` the number of those beyond a limit, `scopes` the code that it may run, `evaluations` what its
+    code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `imports`
+    what the program imports of the frameworks. `not_read` is what may set further values.
     """
 
     path: str
@@ -150,6 +151,7 @@ class ProgramFacts(Record):
     exact: bool = False
     config_files: tuple[str, ...] = ()
     built: tuple[Any, ...] = ()
+    further: int = 0
     scopes: tuple[Any, ...] = ()
     evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()

@@ -181,7 +181,7 @@ def retarget(
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
     target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
-        missing = {} if facts.from_gpus else {"from_gpus": "the current GPU count"}
+        missing = {} if current is not None else {"from_gpus": "the current GPU count"}
         raise MissingFactError("current global batch is unknown", **missing, global_batch="a target")
     opened = open_terms(run)
     bound = memory_bound(run, facts.replace(gpus=gpus))
@@ -250,14 +250,9 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
     line = run.launch.line
     if own_loop_settings(run):
         return
-    batch, program = run.batch, run.launch.program
-    if (
-        program is not None
-        and program.not_read
-        and batch is not None
-        and not (positive(batch.micro_batch.value) and positive(batch.accumulation.value))
-    ):
-        raise MissingFactError(f"the batch is not known: {'; '.join(each.text for each in program.not_read)}; set it where it is read")
+    batch, not_read = run.batch, [each.text for each in run.launch.not_read if each.opens]
+    if not_read and batch is not None and not (positive(batch.micro_batch.value) and positive(batch.accumulation.value)):
+        raise MissingFactError(f"the batch is not known: {'; '.join(not_read)}; set it where it is read")
     if line is None and run.configs and run.documents[0].is_call and "micro_batch" not in run.configs[0].batch_keys:
         written = (
             [f"`{each.name}` ({each.place})" for each in (run.batch.micro_batch, run.batch.accumulation) if each.written]

@@ -127,7 +127,7 @@ def releases_of(rule: Rule) -> list[tuple[str, Releases]]:
 def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
     program = config.facts.launch.program
-    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed or program.not_read))
+    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed)) or not config.facts.launch.is_closed
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
@@ -200,8 +200,7 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False  # the class checks what it is constructed with, not the attributes that are set afterwards
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
-    undecided = facts.launch.undecided or (facts.launch.program is not None and facts.launch.program.not_read)
-    return not undecided or rule.certainty == "always" or is_of_engine(rule, config)
+    return (facts.launch.is_closed and not facts.launch.undecided) or rule.certainty == "always" or is_of_engine(rule, config)
 
 
 def is_of_engine(rule: Rule, config: Config) -> bool:

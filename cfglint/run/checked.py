@@ -151,8 +151,7 @@ class CheckedRun(LoadedRun):
     def assumed_program(self) -> str:
         """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
         line, launch = self.launch.line, self.launch
-        is_parsed = launch.program is not None and (launch.program.arguments or launch.program.not_read)
-        if line is None or line.program is None or is_parsed or not launch.not_read or not self.configs:
+        if line is None or line.program is None or not launch.not_read or not launch.is_closed or not self.configs:
             return ""
         return line.program.string.rpartition("/")[2] if takes_arguments(self.configs[0].kind) else ""
 

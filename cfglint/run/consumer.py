@@ -8,6 +8,7 @@ from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.frameworks.program import HF_PARSERS, NotRead, ProgramFacts, arguments_of
+from cfglint.launch.arguments import hidden_options
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import unmodelled
@@ -88,15 +89,21 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
     if program is not None:
         found = program.not_read
         if not found and built is None and launch.is_main and launch.guessed and not program.arguments:
-            found = (NotRead(arguments_of(name), program.path, 0, "the code that parses them is not found"),)
+            found = (NotRead(arguments_of(name), program.path, 0, "the code that parses them is not found", opens=False),)
         elif not found and built is None and launch.consumer in ("", LAUNCH):
-            found = (NotRead(f"the training of `{name}`", program.path, 0, "it builds none of the arguments that are modelled"),)
+            found = (
+                NotRead(f"the training of `{name}`", program.path, 0, "it builds none of the arguments that are modelled", opens=False),
+            )
     elif name and not starts_own_program(launch, line):
-        of_line = NotRead(arguments_of(name), line.call.path, line.call.line, OUTSIDE if not launch.program_path else UNPARSED)
+        of_line = NotRead(arguments_of(name), line.call.path, line.call.line, OUTSIDE if not launch.program_path else UNPARSED, opens=False)
         found = (of_line,)
-    if launch.is_open and not found:
-        found += (NotRead("further arguments of the line", line.call.path, line.call.line, "they come from elsewhere"),)
-    return found
+    return (*found, *unread_words(line))
+
+
+def unread_words(line: LaunchLine) -> tuple[NotRead, ...]:
+    """The words of a line that may be any arguments."""
+    reasons = hidden_options(line.arguments)
+    return (NotRead("further arguments of the line", line.call.path, line.call.line, reasons[0]),) if reasons else ()
 
 
 def starts_own_program(launch: Launch, line: LaunchLine) -> bool:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import Setting
-from cfglint.frameworks import fields_of_class
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
-from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
@@ -45,6 +43,8 @@ class TrainerFiles(Config):
         if isinstance(self.root, dict):
             self.values = self._completed(self.root)
         self.arguments = self.parsed_arguments()
+        if not facts.launch.is_closed:
+            self.arguments.leave_open()
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
         self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
@@ -66,9 +66,7 @@ class TrainerFiles(Config):
 
     @property
     def own_defaults(self) -> ConfigTable:
-        """The defaults that the program's own class sets for fields of the framework; values set later by its code are unknown, and so is
-        every field that is not written, if not all that may set it was read.
-        """
+        """The defaults that the program's own class sets for fields of the framework; values set later by its code are unknown."""
         program = self.facts.launch.program
         if program is None:
             return {}
@@ -76,9 +74,6 @@ class TrainerFiles(Config):
 
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
         own.update((name, Unknown((f"{program.path} sets it",))) for name in program.changed)
-        if program.not_read:
-            unread = Unknown((f"not read: {program.not_read[0].text}",))
-            own.update((name, unread) for name in {*FIELDS, *fields_of_class(program.arguments)} if name not in self.values)
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:

@@ -35,7 +35,7 @@ from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, pa
 from cfglint.source.hydra.values import Sweep
 from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
-from cfglint.source.shell.command import CommandDocument, stands_for_more
+from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text
 
 TYPE_CHECKING = False
@@ -146,7 +146,7 @@ class VerlConfig(Config):
             return []
         key, mark, _ = text.partition("=")
         if not word.known and (not mark or UNKNOWN in key):
-            self.is_open = self.is_open or bool(text.strip(UNKNOWN)) or not self.facts.launch.is_open
+            self.is_open = self.is_open or not is_all_of_caller(word)
             return []
         if word.place is None:
             text = text.replace("=~/", "=/home/", 1)  # how a script's $HOME is written

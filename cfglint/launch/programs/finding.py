@@ -10,7 +10,6 @@ from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.project_files import Project
 from cfglint.source.record import Record
 
-
 SETUP = ("setup.py", "pyproject.toml", "setup.cfg")
 MOST_NAMES = 100  # of the names at the top of a project, which may be packages
 

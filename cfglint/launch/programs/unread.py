@@ -37,9 +37,8 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[NotRe
     types = parser.types()
     lost = next((each for each in types if is_outside(parser, each)), None) if types is not None else parser.call
     if lost is not None:
-        return (
-            parser_at(facts, parser, f"`{shown(lost)}` is not found in the project" if types is not None else "its classes are computed"),
-        )
+        why = f"`{shown(lost)}` is not found in the project" if types is not None else "its classes are computed"
+        return (parser_at(facts, parser, why),)
     return ()
 
 
@@ -54,9 +53,8 @@ def is_outside(parser: Construction, node: ast.expr) -> bool:
 def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[NotRead, ...]:
     """What may set further values of what a call builds."""
     if not complete:
-        return (
-            NotRead(f"the code of `{program.path.rpartition('/')[2]}`", program.path, 0, "its evaluation stopped at the limit of steps"),
-        )
+        what = f"the code of `{program.path.rpartition('/')[2]}`"
+        return (NotRead(what, program.path, 0, "its evaluation stopped at the limit of steps"),)
     if not made.every:
         words = [each.value for each in made.node.keywords if each.arg is None] + [
             each.value for each in made.node.args if isinstance(each, ast.Starred)

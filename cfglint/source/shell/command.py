@@ -5,7 +5,8 @@ from __future__ import annotations
 from cfglint.source.annotations import Callable, Collection, ConfigTable
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
-from cfglint.source.shell.placed_text import Place, Text, unknown
+from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown
+from cfglint.source.shell.reasons import ALL_OF_CALLER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ def is_in_page(word: Text) -> bool:
 def stands_for_more(word: Text) -> bool:
     """Whether a word is the `...` of a page, in the place of further arguments."""
     return word.string in ELLIPSES and is_in_page(word)
+
+
+def is_all_of_caller(word: Text) -> bool:
+    """Whether a word is `"$@"` of a script whose call is not known: any number of options with their values."""
+    return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)
 
 
 def takes_text(key: str) -> bool:
