@@ -234,14 +234,15 @@ class Reader:
             return None
         line.srun = wrappers if wrappers and command_name(wrappers[0]) == "srun" else line.srun
         line.folder = call.folder
-        if line.program is not None and line.program is call.cut:
+        if any(line.program is blank for blank in call.blanks):
             line.program = None
         launcher = launcher_of(line)
         if launcher.is_one_process and line.srun and line.processes == 1:
             line.processes = None
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
-        continuations.leave_out_blank(line, arguments)
+        if not launcher.kind or launcher.refused_words:  # else its parser says what it refuses
+            continuations.leave_out_blanks(line, arguments)
         line.given = arguments
         self.name_files(line, arguments, before)
         if line.program is not None and not line.module and line.program.value:
