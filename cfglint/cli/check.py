@@ -105,6 +105,8 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
     from cfglint.cli.help_text import folded_lines
     from cfglint.cli.show import files_shown, settings_shown
 
+    if reports(arguments) != [("text", None)]:
+        raise UsageError(f"--show {','.join(arguments.show)} is text on standard output, without --format and --output")
     lines = settings_shown(arguments, project) if "settings" in arguments.show else []
     if "files" in arguments.show:
         lines += files_shown(arguments, project, stats)

@@ -17,7 +17,7 @@ from cfglint.source.document import pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import SettingEntry, SummaryEntry
+    from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.resolved_batch import Batch
 
@@ -32,10 +32,14 @@ ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", 
 
 
 class RunSummary:
-    """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting."""
+    """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting.
 
-    def __init__(self, run: CheckedRun) -> None:
+    `what_if` is the run on the `gpus` that are asked about, if its launch sets another number.
+    """
+
+    def __init__(self, run: CheckedRun, gpus: int | None = None) -> None:
         self.run = run
+        self.what_if = on_gpus(run, gpus) if gpus is not None else None
         self.items: list[Item] = []
         self.assumed: list[str] = []
         self.marks: dict[str, list[int]] = {}
@@ -55,7 +59,6 @@ class RunSummary:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
         self.memory: RunMemory | None = None
         self.memory_flags: list[str] = []
-        self.is_refused_elsewhere = False  # whether another run that reads the file would not start
         if summaries:
             self._add_memory()
         self._use_filled()
@@ -66,12 +69,16 @@ class RunSummary:
         """What is said of a run without errors instead of the claim that it starts: its trainer or its program is not known."""
         from cfglint.rewrite.retarget import is_filled_elsewhere
 
-        if self.is_refused_elsewhere:
-            return "No errors found in this file, but a run that reads it would not start"
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
         program = unchecked_program(self.run)
         return f"No errors found; the arguments of {program} are not checked, as its parser is not known" if program else ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What two runs that differ in nothing but their places have in common."""
+        values = [(item.group, item.label, str(value_or_auto(item.setting))) for item in self.items if item.label != "output_dir"]
+        return repr((self.run.kinds, self.run.verdict, [each.code for each in self.errors], values))
 
     def _add_memory(self) -> None:
         """The memory of the run where the model's shape is known, and the flags that are missing."""
@@ -155,6 +162,23 @@ class RunSummary:
         return [item for item in self.items if item.unknown]
 
 
+def on_gpus(run: CheckedRun, gpus: int) -> CheckedRun | None:
+    """The run on so many GPUs, if its launch sets another number and can be put on these."""
+    if run.launch.line is None or run.launch.machine or run.facts.gpus in (None, gpus):
+        return None
+    from cfglint.rewrite.retarget import resized_run
+
+    return resized_run(run, gpus, edits=False).run
+
+
+def what_if(account: RunSummary) -> WhatIfEntry | None:
+    """The run on the GPUs that are asked about as plain values."""
+    run = account.what_if
+    if run is None:
+        return None
+    return {"gpus": run.facts.gpus, "verdict": run.verdict, "fails_at": run.fails_at, "resolved": run.resolved}
+
+
 def readable(run: CheckedRun) -> bool:
     """Whether the framework can load the values of the run's files."""
     return bool(run.configs) and not run.configs[0].fatal_problems
@@ -196,6 +220,7 @@ def table(account: RunSummary) -> SummaryEntry:
         "settings": [entry(item) for item in account.items],
         "assumed": account.assumed,
         "memory": account.memory.entry() if account.memory is not None else None,
+        "what_if": what_if(account),
     }
 
 

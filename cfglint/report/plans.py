@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
 from cfglint.report.markdown import code
 from cfglint.report.text import painted
@@ -102,7 +103,7 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
 
     `quoted` escapes a place, which contains the name of a file.
     """
-    lines = [*other_splits(plan_table["plans"]), *remedies(plan_table["plans"])]
+    lines = [*as_written(plan_table), *other_splits(plan_table["plans"]), *remedies(plan_table["plans"])]
     if plan_table["pace"]:
         lines += ["", f"Hours: {plan_table['pace']}."]
     if not plan_table["advice"]:
@@ -117,6 +118,14 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
         advised.setdefault(where, []).append(f"{format_number(each['advised'])} ({each['rule'].partition(',')[0]})")
     lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
     return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in plan_table["advice"]) if "," in rule)]
+
+
+def as_written(plan_table: PlanTable) -> list[str]:
+    """The GPUs and the batch that a launch line gives, if all plans are for other GPUs."""
+    gpus, batch = plan_table["gpus_before"], plan_table["before"]
+    if gpus is None or any(each["gpus"] == gpus for each in plan_table["plans"]):
+        return []
+    return ["", f"As written: {counted(gpus, 'GPU')}{f', global batch {batch}' if batch is not None else ''}."]
 
 
 def other_splits(plans: list[PlanEntry]) -> list[str]:

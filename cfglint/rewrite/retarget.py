@@ -181,7 +181,7 @@ def retarget(
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
     target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
-        missing = {} if facts.from_gpus else {"from_gpus": "the current GPU count"}
+        missing = {} if current is not None else {"from_gpus": "the current GPU count"}
         raise MissingFactError("current global batch is unknown", **missing, global_batch="a target")
     opened = open_terms(run)
     bound = memory_bound(run, facts.replace(gpus=gpus))

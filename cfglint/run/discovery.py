@@ -286,6 +286,7 @@ class Discovery:
                 self.stats.unreadable.append(path)
             return
         self.stats.foreign.update(reader.outside)
+        self.stats.unchecked.update(reader.unchecked)
         chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
         engine = reader.engine_file(name) if not found and only is None else None
         if engine is not None:
@@ -387,10 +388,10 @@ class Discovery:
                     continue
                 yield path
 
-    def around(self, root: str) -> Iterator[str]:
-        """The files of a project that can name another one, up to a limit that is reported."""
+    def around(self, root: str, deep: bool = True) -> Iterator[str]:
+        """The files of a project that can name another one, up to a limit that is reported; `deep`: those in folders below, too."""
         left = MOST_FILES
-        for path in self._below(root, []):
+        for path in self._below(root, [], deep):
             if not left:
                 self.stats.unsearched = MOST_FILES
                 return
@@ -402,12 +403,12 @@ class Discovery:
         """Whether a program is a link out of the project."""
         return path.endswith(PROGRAMS) and os.path.islink(path) and self.references.is_foreign(path, path)
 
-    def _below(self, folder: str, unreadable: list[str]) -> Iterator[str]:
+    def _below(self, folder: str, unreadable: list[str], deep: bool = True) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
         from cfglint.source.folders import Tracked, walk_entries
 
         self._tracked = self._tracked or Tracked((*EXTENSIONS, *SCRIPTS, *PROGRAMS))
-        for entry in walk_entries(folder or os.curdir, self._tracked, unreadable):
+        for entry in walk_entries(folder or os.curdir, self._tracked, unreadable, deep):
             path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
             excluded = is_one_of(path, self.exclude) or (self.own_files and os.path.abspath(path) in self.own_files)
             if not excluded and not (entry.is_symlink() and self.is_looked_at(path) and self._is_foreign_link(path)):

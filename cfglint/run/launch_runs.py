@@ -98,6 +98,7 @@ class LaunchReader:
         program = first.launch.parser
         if first.launch.program is program or program is None or len(program.built) < 2:
             return [first]
+        self.note_further(program)
         from cfglint.launch.programs.runs_of_program import groups
 
         found: list[Launched] = []
@@ -326,7 +327,9 @@ class LaunchReader:
         found = program_at(path, self.project(path))
         program = read_found(found, {})
         if program is None:
+            self.note_too_large(found)
             return []
+        self.note_further(program)
         context = self.context_without_line(path)
         reread = partial(read_found, found)
         parsed = parsed_arguments(program, reread, context)
@@ -341,6 +344,22 @@ class LaunchReader:
                 each.alternative = {"number": number, "of": len(found_here), "built_at": place_of(each.document)}
             calls += found_here
         return [each for each in calls if each.kind != LAUNCH or each.document.loop.loader is not None or path in self.named]
+
+    def note_further(self, program: ProgramFacts) -> None:
+        """Record the calls of a program that become no runs because there are too many."""
+        if program.further:
+            count = len(program.built)
+            self.unchecked[program.path] = f"{count} of {count + program.further} calls that build arguments checked"
+
+    def note_too_large(self, found: Found) -> None:
+        """Record a program that was not read although it can be parsed."""
+        from cfglint.launch.programs.modules import MOST_MODULES, Modules
+        from cfglint.launch.programs.scopes import MOST_SCOPES
+
+        module = Modules([], found.read).module_of(found.path)
+        if module is not None and module.tree.body:
+            limits = f"more than {MOST_SCOPES} functions or {MOST_MODULES} modules of the project"
+            self.unchecked[found.path] = f"not read, because its code uses {limits}"
 
     def engine_file(self, path: str) -> tuple[Document, LaunchFacts] | None:
         """The DeepSpeed file that a program, which no line starts, gives its only engine, with the facts of the run; None without one."""
