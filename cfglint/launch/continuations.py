@@ -46,7 +46,8 @@ def lost_arguments(line: LaunchLine) -> None:
 
 def named(first: str, lost: list[tuple[list[Text], int]]) -> str:
     """The first of the words that are cut off and the number of the other options, with a verb."""
-    count = sum(word.string.startswith("--") or "=" in word.string for words, _ in lost for word in words) - 1
+    arguments = [word.string for words, _ in lost for word in words if word.string.startswith("--") or "=" in word.string]
+    count = len(arguments) - any(each.partition("=")[0] == first for each in arguments[:1])
     return f"`{first}` and {counted(count, 'more argument')} are" if count > 0 else f"`{first}` is"
 
 
