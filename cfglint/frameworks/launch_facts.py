@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from cfglint.batch.nodes import Size
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
@@ -50,7 +51,8 @@ class Launch(Record):
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
     kind. `entry` are the known properties for reports. `again` is the
-    launch of another version of its script, `relaunched` the run with other contents of some files, on a machine with so many GPUs.
+    launch of another version of its script, `relaunched` the run with other contents of some files, on machines of
+    this size.
     """
 
     command: CommandDocument | None = None
@@ -74,7 +76,7 @@ class Launch(Record):
     entry: LaunchEntry | None = None
     alternative: AlternativeEntry | None = None
     again: Callable[[str], Launch] | None = None
-    relaunched: Callable[[Mapping[str, str], int | None], Launched] | None = None
+    relaunched: Callable[[Mapping[str, str], Size | None], Launched] | None = None
 
 
 NO_LAUNCH = Launch()

@@ -223,7 +223,14 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
+            nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
         )
+
+    def _nodes(self) -> int | None:
+        """The nodes of the run."""
+        from cfglint.run.sizes import nodes_of
+
+        return nodes_of(self)
 
 
 class RunAtOtherRelease(CheckedRun):
