@@ -12,6 +12,7 @@ from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
+from cfglint.run.sizes import size_of
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import pointer
 
@@ -32,12 +33,13 @@ LAYOUT = (
 class RunSummary:
     """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting.
 
-    `what_if` is the run on the `gpus` that are asked about, if its launch sets another number.
+    `what_if` is the run on the `gpus` that are asked about, if its launch sets another number; `refused_gpus` is why there is none.
     """
 
     def __init__(self, run: CheckedRun, gpus: int | None = None) -> None:
         self.run = run
-        self.what_if = on_gpus(run, gpus) if gpus is not None else None
+        self.refused_gpus = ""
+        self.what_if = self._on_gpus(gpus) if gpus is not None else None
         self.items: list[Item] = []
         self.assumed: list[str] = []
         self.marks: dict[str, list[int]] = {}
@@ -99,6 +101,9 @@ class RunSummary:
         facts, layout = self.run.facts, batch.layout
         source = facts.gpus_source if layout.gpus == facts.gpus else "the files"
         self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, source, needs=self._gpus)
+        size = size_of(self.run) if self.run.launch.line is not None else None
+        if size is not None and size.nodes > 1 and size.processes == layout.gpus:
+            self._derive(LAUNCH, "nodes", "nodes", size.nodes, f"of {counted(size.per_node, 'GPU')}")
         if layout.gpus is None and batch.problem is None:
             self._add_implied()
         for item in own:
@@ -158,19 +163,22 @@ class RunSummary:
                 nowhere = setting.written and setting.node is None
                 item.setting = absent.get(name, setting) if nowhere else filled.get((place_of(setting), name), setting)
 
+    def _on_gpus(self, gpus: int) -> CheckedRun | None:
+        """The run on so many GPUs, if its launch sets another number and can be put on these."""
+        run = self.run
+        if run.launch.line is None or run.launch.machine or run.facts.gpus in (None, gpus):
+            return None
+        from cfglint.rewrite.layout import layout_on
+        from cfglint.rewrite.retarget import resized_run
+
+        layout = layout_on(run, gpus)
+        self.refused_gpus = layout.refusal
+        return resized_run(run, gpus, layout, edits=False).run if not layout.refusal else None
+
     @property
     def unknown(self) -> list[Item]:
         """The lines whose value depends on a missing flag."""
         return [item for item in self.items if item.unknown]
-
-
-def on_gpus(run: CheckedRun, gpus: int) -> CheckedRun | None:
-    """The run on so many GPUs, if its launch sets another number and can be put on these."""
-    if run.launch.line is None or run.launch.machine or run.facts.gpus in (None, gpus):
-        return None
-    from cfglint.rewrite.retarget import resized_run
-
-    return resized_run(run, gpus, edits=False).run
 
 
 def what_if(account: RunSummary) -> WhatIfEntry | None:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         target: dict[str, str]
         target_from: dict[str, str]
         gpus: int | None
+        nodes: int | None
         verdict: Verdict | None
         fails_at: Stage | None
         resolved: dict[str, int | None]
@@ -158,6 +159,7 @@ if TYPE_CHECKING:
         """A target global batch on one GPU count."""
 
         gpus: int | None
+        nodes: int | None
         global_batch: int
         feasible: bool
         chosen: ChosenSplit | None
@@ -235,6 +237,7 @@ if TYPE_CHECKING:
         files: list[str]
         kinds: list[str]
         gpus: int | None
+        nodes: int | None
         changed: list[ValueChangeEntry]
         skipped: list[SkippedEntry]
         removed_comments: list[RemovedComment]

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from cfglint.batch.nodes import Size
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
@@ -48,9 +49,15 @@ class Launch(Record):
     `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
+<<<<<<< HEAD
     kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
     any, whether the run starts is not known. `again` is the launch of another version of its script, `relaunched` the run with other
     contents of some files, on a machine with so many GPUs.
+=======
+    kind. `entry` are the known properties for reports. `again` is the
+    launch of another version of its script, `relaunched` the run with other contents of some files, on machines of
+    this size.
+>>>>>>> main
     """
 
     command: CommandDocument | None = None
@@ -74,7 +81,7 @@ class Launch(Record):
     not_read: tuple[NotRead, ...] = ()
     alternative: AlternativeEntry | None = None
     again: Callable[[str], Launch] | None = None
-    relaunched: Callable[[Mapping[str, str], int | None], Launched] | None = None
+    relaunched: Callable[[Mapping[str, str], Size | None], Launched] | None = None
 
     @property
     def is_closed(self) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 HEADS = {  # the columns, with their heads of two lines on a terminal
     "GPUs": ("", "GPUs"),
+    "nodes": ("", "nodes"),
     "micro": ("", "micro"),
     "accumulation": ("accumu-", "lation"),
     "data-parallel": ("data", "parallel"),
@@ -28,7 +29,7 @@ HEADS = {  # the columns, with their heads of two lines on a terminal
     "note": ("", "note"),
 }
 COLUMNS = (*HEADS,)
-CHOSEN = 1  # the column that is empty if no plan was found
+CHOSEN = 2  # the column that is empty if no plan was found
 WIDTH = 80  # columns without a terminal
 MOST_SPLITS = 8  # maximum number of other splits listed per GPU count
 NARROWEST = 24  # minimum columns of a note that stands beside its line
@@ -56,6 +57,7 @@ def row(plan: PlanEntry) -> list[str]:
     split = (chosen["micro_batch"], chosen["accumulation"], chosen["data_parallel"]) if chosen else (None, None, None)
     cells = [
         plan["gpus"],
+        plan["nodes"],
         *split,
         plan["global_batch"],
         plan["steps_per_epoch"],

@@ -181,6 +181,7 @@ def entry(each: Plan) -> PlanEntry:
     chosen = solution.chosen
     return {
         "gpus": each.gpus,
+        "nodes": each.retarget.layout.after.nodes if each.retarget.layout.after is not None else None,
         "global_batch": solution.problem.global_batch,
         "feasible": solution.feasible,
         "chosen": {

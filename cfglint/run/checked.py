@@ -92,7 +92,12 @@ class CheckedRun(LoadedRun):
             follows = uses if number else compares
             is_exempt = not refused or (number and self.configs[number].kind == LAUNCH)
             kept += of_config if is_exempt else [each for each in of_config if not follows(each, causes)]
-        return kept
+        line = self.launch.line
+        if line is None or not (line.call.lost or line.call.blanks):
+            return kept
+        from cfglint.run.cut_lines import without_consequences
+
+        return without_consequences(line, kept)
 
     @property
     def alternative(self) -> AlternativeEntry | None:
@@ -139,13 +144,15 @@ class CheckedRun(LoadedRun):
 
     @property
     def unmodelled(self) -> str:
-        """The framework of a launch line whose program is not modelled, so that only its launcher is checked; else empty."""
-        line = self.launch.line
-        if line is None or not self.configs or self.configs[0].kind != LAUNCH:
+        """The framework of a launch line whose program is not modelled, so that only its launcher is checked, or the name of the program;
+        else empty.
+        """
+        launch, line = self.launch, self.launch.line
+        if line is None or not self.configs or launch.is_main or takes_arguments(launch.consumer):
             return ""
-        from cfglint.launch.unmodelled import unmodelled
+        from cfglint.launch.unmodelled import unmodelled, unread_program
 
-        return unmodelled(line)
+        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and not launch.hidden else "")
 
     @property
     def assumed_program(self) -> str:
@@ -224,10 +231,20 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
+<<<<<<< HEAD
             not_read=[
                 {"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read
             ],
+=======
+            nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
+>>>>>>> main
         )
+
+    def _nodes(self) -> int | None:
+        """The nodes of the run."""
+        from cfglint.run.sizes import nodes_of
+
+        return nodes_of(self)
 
 
 class RunAtOtherRelease(CheckedRun):

@@ -14,7 +14,7 @@ from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.frameworks.program import NotRead, ProgramFacts
 from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
-from cfglint.launch.continuations import refused_joined_words
+from cfglint.launch.continuations import refused_blanks, refused_joined_words
 from cfglint.launch.findings import missing_file, refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
@@ -37,6 +37,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.batch.nodes import Size
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
@@ -152,27 +153,28 @@ class LaunchReader:
         return self.run(now[lines.index(line)], text, now, which=which).launch
 
     def relaunched(
-        self, texts: Mapping[str, str], gpus: int | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
+        self, texts: Mapping[str, str], size: Size | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
     ) -> Launched:
-        """The run of a line with other contents for some files, on a machine with so many GPUs. Raises EditRefused if the script then
+        """The run of a line with other contents for some files, on machines of this size. Raises EditRefused if the script then
         starts something else.
         """
         if line.call.path in texts and line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
-        reader = self.reader_of(texts, gpus, line.script_path)
+        reader = self.reader_of(texts, size, line.script_path)
         text = reader.source.content(line.script_path) or text if texts else text
         now = reader.lines(line.script_path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
         return reader.run(now[lines.index(line)], text, now, which=which)
 
-    def reader_of(self, texts: Mapping[str, str], gpus: int | None, script: str) -> LaunchReader:
-        """The reader for other contents and another machine, which many launches of a script share."""
-        key = (gpus, *sorted(texts.items()))
+    def reader_of(self, texts: Mapping[str, str], size: Size | None, script: str) -> LaunchReader:
+        """The reader for other contents and other machines, which many launches of a script share."""
+        gpus, nodes = (size.processes, size.nodes) if size is not None else (None, self.facts.nodes)
+        key = (gpus, nodes, *sorted(texts.items()))
         if key not in self.readers:
             source = EditedSource(self.source, texts) if texts else self.source
             others = any(path != script for path in texts)  # the script may read these
-            reader = LaunchReader(source, self.facts.replace(gpus=gpus), self.named, None if others else self.evaluations)
+            reader = LaunchReader(source, self.facts.replace(gpus=gpus, nodes=nodes), self.named, None if others else self.evaluations)
             reader.listed = self.listed
             self.readers[key] = reader
             if len(self.readers) > MOST_READERS:
@@ -215,6 +217,7 @@ class LaunchReader:
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command, launch)
+        refused_blanks(line, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
@@ -236,7 +239,7 @@ class LaunchReader:
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
         if line.launcher != BY_HAND:
-            launch.relaunched = lambda texts, gpus: self.relaunched(texts, gpus, line, text, lines, which)
+            launch.relaunched = lambda texts, size: self.relaunched(texts, size, line, text, lines, which)
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
         command.siblings = [call for _, call in others]
         listed = self.listed.get(line.script_path, ())
@@ -565,6 +568,8 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         override.unknown = word.reasons
         start, end = command.within(word.place)
         override.place = (command, Node(SCALAR, start, end, word.string))
+        if command.text[start:end] == word.string and option.value is not None:
+            command.around[tuple(key.split("."))] = override.place[1]
         command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
         found.append(override)
     if found and "config_file" not in line.options and "num_processes" not in line.options:

@@ -50,8 +50,8 @@ def test_the_keys_of_the_contract(folder, capsys):
     status, told = planned(capsys, "--gpus", "8,24", "--from-gpus", "8", "--num-examples", "128770", "--time-per-step", "2.1")
     same, unreachable = told["plans"]
     assert status == 0
-    assert list(same)[:9] == [
-        *("gpus", "global_batch", "feasible", "chosen", "options", "steps_per_epoch", "total_steps", "hours", "alternatives"),
+    assert list(same)[:10] == [
+        *("gpus", "nodes", "global_batch", "feasible", "chosen", "options", "steps_per_epoch", "total_steps", "hours", "alternatives"),
     ]
     assert same["chosen"] == {"feasible": True, "micro_batch": 4, "accumulation": 8, "data_parallel": 8, "global_batch": 256}
     assert (same["steps_per_epoch"], same["total_steps"]) == (504, 1512)
@@ -136,13 +136,13 @@ def test_markdown_and_csv(folder, capsys):
     arguments = ["plan", "train.yaml", "--gpus", "8,24", "--from-gpus", "8"]
     assert main([*arguments, "--format", "markdown"]) == 0
     head, rule, first, second, *notes = capsys.readouterr().out.splitlines()
-    assert head.count("|") == rule.count("|") == first.count("|") == second.count("|") == 12
+    assert head.count("|") == rule.count("|") == first.count("|") == second.count("|") == 13
     assert notes[-1] == "- 8: 1 x 32, 2 x 16"
     assert main([*arguments, "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [(row["GPUs"], row["micro"], row["accumulation"], row["global"]) for row in rows] == [
-        ("8", "4", "8", "256"),
-        ("24", "", "", "256"),
+    assert [(row["GPUs"], row["nodes"], row["micro"], row["accumulation"], row["global"]) for row in rows] == [
+        ("8", "1", "4", "8", "256"),
+        ("24", "3", "", "", "256"),
     ]
 
 
