@@ -182,11 +182,8 @@ class Outcome(Record):
     launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
     alternative: AlternativeEntry | None = None
     machine: bool = True
-<<<<<<< HEAD
     not_read: list[NotReadEntry] = []
-=======
     nodes: int | None = None
->>>>>>> main
     context: ReportContext | None = None
 
     @property

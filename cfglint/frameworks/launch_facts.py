@@ -49,15 +49,9 @@ class Launch(Record):
     `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
-<<<<<<< HEAD
     kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
     any, whether the run starts is not known. `again` is the launch of another version of its script, `relaunched` the run with other
-    contents of some files, on a machine with so many GPUs.
-=======
-    kind. `entry` are the known properties for reports. `again` is the
-    launch of another version of its script, `relaunched` the run with other contents of some files, on machines of
-    this size.
->>>>>>> main
+    contents of some files, on machines of this size.
     """
 
     command: CommandDocument | None = None

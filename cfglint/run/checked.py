@@ -152,7 +152,7 @@ class CheckedRun(LoadedRun):
             return ""
         from cfglint.launch.unmodelled import unmodelled, unread_program
 
-        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and not launch.hidden else "")
+        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and launch.is_closed else "")
 
     @property
     def assumed_program(self) -> str:
@@ -231,13 +231,10 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
-<<<<<<< HEAD
             not_read=[
                 {"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read
             ],
-=======
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
->>>>>>> main
         )
 
     def _nodes(self) -> int | None:

@@ -6,14 +6,9 @@ from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, tak
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.launch_facts import Launch
-<<<<<<< HEAD
-from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile
 from cfglint.frameworks.program import HF_PARSERS, NotRead, ProgramFacts, arguments_of
 from cfglint.launch.arguments import hidden_options
-=======
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-from cfglint.frameworks.program import HF_PARSERS
->>>>>>> main
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import unmodelled
@@ -41,15 +36,11 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if is_trainer(fed):  # it opens the files that its arguments name
         launch.consumer, launch.is_main = fed, True
         return
-<<<<<<< HEAD
-    own_parser = has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line)) or parses_own_arguments(launch.parser)
-=======
     if lacks_config(launch, line):
         launch.consumer = LAUNCH
-        launch.hidden += tuple(reason for file in line.files if is_unread(file) for reason in why_unread(file))
+        launch.not_read = tuple(unread_file(file, line) for file in line.files if is_unread(file))
         return
-    own_parser = has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line))
->>>>>>> main
+    own_parser = has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line)) or parses_own_arguments(launch.parser)
     consumer = program_kind(launch)
     if consumer and not is_built:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
@@ -98,9 +89,9 @@ def parses_own_arguments(program: ProgramFacts | None) -> bool:
 def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tuple[NotRead, ...]:
     """What of the program of a line and of its arguments is not read; `built` are the facts about the call that builds them."""
     program, name = built or launch.parser, line.program.string if line.program is not None else ""
-    found: tuple[NotRead, ...] = ()
+    found = launch.not_read
     if program is not None:
-        found = program.not_read
+        found += program.not_read
         if not found and built is None and launch.is_main and launch.guessed and not program.arguments:
             found = (NotRead(arguments_of(name), program.path, 0, "the code that parses them is not found", opens=False),)
         elif not found and built is None and launch.consumer in ("", LAUNCH):
@@ -181,9 +172,10 @@ def is_unread(file: NamedFile) -> bool:
     return file.path is None and file.role == "positional"
 
 
-def why_unread(file: NamedFile) -> tuple[str, ...]:
-    """Why a config was not read."""
-    return (f"the config `{file.word.string}` was not found",) if file.word.known else file.word.reasons
+def unread_file(file: NamedFile, line: LaunchLine) -> NotRead:
+    """A config that was not read, and why."""
+    what, why = (f"the config `{file.word.string}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0])
+    return NotRead(what, line.call.path, line.call.line, why)
 
 
 def lacks_config(launch: Launch, line: LaunchLine) -> bool:
