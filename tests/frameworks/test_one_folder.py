@@ -33,6 +33,8 @@ NAMED_IN = {
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/huggingface/rules/program_code.py": "programs in examples",
     "frameworks/program.py": "the names of parsers in a program's source",
+    "frameworks/swift/_tables.py": "generated",
+    "frameworks/swift/__init__.py": "the package whose release decides about some checks of ms-swift",
     "generators/axolotl.py": "its generator",
     "generators/huggingface.py": "a note to the user",
     "generators/llamafactory.py": "its generator",
