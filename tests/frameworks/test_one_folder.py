@@ -32,6 +32,7 @@ NAMED_IN = {
     "frameworks/_releases.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/huggingface/rules/program_code.py": "programs in examples",
+    "frameworks/launch/rules/program.py": "a launch line in an example",
     "frameworks/program.py": "the names of parsers in a program's source",
     "frameworks/swift/_tables.py": "generated",
     "frameworks/swift/__init__.py": "the package whose release decides about some checks of ms-swift",

@@ -23,7 +23,14 @@ def test_a_program_without_a_field_for_adapters_is_not_taken_to_use_them(checked
     assert found(checked_project({"train.py": SYNCHRONIZED, "run.sh": "python train.py --sync_ref_model\n"}, "trl==1.16.0")) == []
 
 
-RECIPE = "model_name_or_path: org/m\noutput_dir: out\nper_device_train_batch_size: 2\ngradient_accumulation_steps: 2\nmax_seq_length: 4096\npacking: false\nlearning_rate: 1.0e-4\n"
+RECIPE = """\
+model_name_or_path: org/m
+output_dir: out
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 2
+max_seq_length: 4096
+packing: false
+"""
 OWN_FIELD = """\
 from dataclasses import dataclass
 from trl import ModelConfig, SFTConfig, SFTTrainer, TrlParser
