@@ -6,7 +6,7 @@ Source: LLaMA-Factory ff6d4d12e src/llamafactory/launcher.py; llamafactory 0.9.5
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-from cfglint.launch.launcher import SIZE_VARIABLE, Launcher, OfVariables
+from cfglint.launch.launcher import SIZE_VARIABLE, Launcher, OfVariables, names_config
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, literal
@@ -14,7 +14,6 @@ from cfglint.source.shell.placed_text import Text, literal
 ON = ("true", "y", "1")
 TRAIN = "train"
 OTHERS = ("api", "chat", "eval", "export", "webchat")  # whose parsers have no arguments of the Trainer
-FILES = (".yaml", ".yml", ".json")
 FEW = 5  # refused keys that a message names
 
 
@@ -30,6 +29,7 @@ class LlamaFactoryLauncher(OfVariables):
     opens_files = True
     takes_arguments = True
     takes_assignments = True
+    refused_words = "ValueError: Some specified arguments are not used by the HfArgumentParser: {}"  # its hparams/parser.py (_parse_args)
     own_fields = ("overwrite_output_dir",)  # LLaMA-Factory 0.9.5 hparams/training_args.py; transformers has removed its own
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
@@ -42,7 +42,7 @@ class LlamaFactoryLauncher(OfVariables):
         line.module = True
         line.program = literal("llamafactory")
         line.arguments = words[1:]
-        if line.arguments and line.arguments[0].string.endswith(FILES):
+        if line.arguments and names_config(line.arguments[0]):
             line.files.append(NamedFile(line.arguments[0], "positional", "llamafactory"))
         forced = is_switched_on(environment.get("FORCE_TORCHRUN"))
         if is_switched_on(environment.get("USE_RAY")) or is_switched_on(environment.get("USE_KT")):
@@ -55,7 +55,7 @@ class LlamaFactoryLauncher(OfVariables):
             seen = visible_count(line, around.machine)
             if not forced and seen == 1:
                 each = 1
-        nodes = number(environment.get("NNODES"), 1, around.machine, line, "nodes")
+        nodes = number(environment.get("NNODES"), 1, around.machine.with_nodes(each), line, "nodes")
         line.inner = "torchrun"
         line.sized(each, nodes)
         return True
@@ -70,7 +70,7 @@ class OtherCommand(Launcher):
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Whether the file or the options of the line have keys that only the training has."""
         command, *given = words
-        named = given[0] if given and given[0].string.endswith(FILES) else None
+        named = given[0] if given and names_config(given[0]) else None
         values = around.values(named.string) if named is not None and named.known else None
         options = [word.string.partition("=")[0].lstrip("-").replace("-", "_") for word in given if word.string.startswith("--")]
         refused = [key for key in (values or {}) if is_of_training(key)] if named is not None else [*filter(is_of_training, options)]
