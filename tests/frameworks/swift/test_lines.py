@@ -217,8 +217,7 @@ SIZE = "ValueError: generation_batch_size (6) must be divisible by num_generatio
         (4, "3.5.1", "0.18.1", "error", EFFECTIVE),
         (4, "3.5.1", "0.19.1", "error", EFFECTIVE),
         (4, "3.8.0", "0.20.0", "error", SIZE),
-        (4, "3.5.1", "", "warning", EFFECTIVE),  # some accepted releases refuse it
-        (8, "3.5.1", "", "error", EFFECTIVE),  # all accepted releases refuse it
+        (4, "3.5.1", "", "error", EFFECTIVE),  # the newest that it accepts
         (3, "3.5.1", "", "", ""),
     ],
 )
