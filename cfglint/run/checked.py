@@ -95,7 +95,8 @@ class CheckedRun(LoadedRun):
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages, of which only the places of the findings matter."""
-        return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **target}))
+        outside = {package: release for package, release in self.target.items() if package in self.given.outside}
+        return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **outside, **target}))
 
     def with_facts(self, facts: LaunchFacts) -> CheckedRun:
         """The same files with other facts."""
