@@ -173,7 +173,8 @@ class CheckedRun(LoadedRun):
     @property
     def outside(self) -> dict[str, str]:
         """The packages of the run whose requested release is not modelled, with that release; empty for the fork of a single file."""
-        found = {config.package: config.facts.outside[config.package] for config in self.configs if config.package in config.facts.outside}
+        asked = [(package, config.facts.outside) for config in self.configs for package in (config.package, *config.framework.packages())]
+        found = {package: outside[package] for package, outside in asked if package in outside}
         forks: list[str] = self.attempt("looking for a fork", lambda: [each.package for each in self.configs if each.is_for_fork], [])
         return {**found, **dict.fromkeys(forks, "")}
 
