@@ -3,7 +3,7 @@
     python tools/list_requirements.py PACKAGE... [--index https://pypi.org/simple]
 
 Of each wheel only the metadata is read, and the table, `cfglint/frameworks/_requirements.py`, keeps what it has of other packages.
-A release without a wheel is left out: the requirements of a source distribution are known after it was built.
+Of a release without a wheel no requirement is known: a source distribution may compute them while it is built.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def at(version: Release, others: Mapping[str, tuple[tuple[Release, str], ...]]) 
 
 
 def of_index(package: str, index: str) -> dict[Release, Wanted]:
-    """The requirements of the modelled releases of a package that have a wheel."""
+    """The requirements of the modelled releases of a package, none where there is no wheel."""
     answer = list_releases.from_index(package, index) or {"files": []}
     wheels = {str(list_releases.version_of(each["filename"])): each for each in answer["files"] if each["filename"].endswith(".whl")}
-    found = {}
-    for name in modelled_releases(package):
-        if name in wheels:
+    found: dict[Release, Wanted] = {release(name): {} for name in modelled_releases(package)}
+    for name in wheels:
+        if release(name) in found:
             address = urllib.parse.urljoin(f"{index}/{package}/", wheels[name]["url"])
             with zipfile.ZipFile(rebuild_tables.RemoteFile(address)) as archive:
                 inside = next(each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
+from cfglint.frameworks.forks import FORKS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
     Folders = dict[str, dict[str, list[Statement]]]
 
+PACKAGES = (*NEWEST, *FORKS)
 OWN_NAME = ""  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
@@ -116,6 +118,14 @@ class Repositories:
                 facts = with_statements(facts, package, found)
         return facts
 
+    def forks(self, path: str) -> tuple[str, ...]:
+        """The distributions that replace packages and that the files around a config name."""
+        return tuple(each for each in FORKS if self.in_folder_of(repository(path), each))
+
+    def in_folder_of(self, folders: list[str], distribution: str) -> list[Statement]:
+        """What the nearest folder that names a distribution states of it."""
+        return next((found for folder in folders if (found := self.in_folder(folder).get(distribution))), [])
+
     def look(self, folders: list[str], package: str, name: str = "", script: str = "", program: str = "") -> list[Statement]:
         """The statements that decide about a package: one, several that disagree, or none.
 
@@ -123,6 +133,11 @@ class Repositories:
         """
         if self.is_copy_of(folders, package):
             return [self.own_copy(folders, package)]
+        for fork in (each for each, original in FORKS.items() if original == package and self.in_folder_of(folders, each)):
+            stated = self.look(folders, fork, name, script, program) or self.in_folder_of(folders, fork)[:1]
+            return [
+                changed(each, elsewhere=f"{fork} {each.release}".strip(), release=each.release.partition(".post")[0]) for each in stated
+            ]
         chain = [self.in_folder(folder).get(package, []) for folder in folders]
         if script:
             of_script_itself = [each for _, each in of_script(script, name, (package,))]
@@ -194,10 +209,10 @@ class Repositories:
         form = form_of(name)
         if form is None or not text:
             return
-        yield from form(text, name, NEWEST)
+        yield from form(text, name, PACKAGES)
         for included in self.included(folder, name, text):
             form = of_environment if included.endswith(YAML) else of_requirements
-            yield from form(self._disk.text(os.path.join(folder, included)), included, NEWEST)
+            yield from form(self._disk.text(os.path.join(folder, included)), included, PACKAGES)
 
     def included(self, folder: str, name: str, text: str) -> list[str]:
         """The requirements files that a file includes, and those that they include, or the environments that commands create from files.
