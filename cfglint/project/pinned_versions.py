@@ -15,6 +15,7 @@ import os
 from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.frameworks.forks import FORKS
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.requirements import OTHERS
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
@@ -116,6 +117,14 @@ class Repositories:
                 self._decisive[folder, package] = found
             if found:
                 facts = with_statements(facts, package, found)
+        required = {other for package in wanted for other in OTHERS.get(package, ())}
+        for other in sorted(required - set(wanted) - facts.target.keys()):
+            exact = [each for each in self.look(self._upwards[folder], other, name, script, program) if each.release and not each.elsewhere]
+            if len(exact) == 1:
+                facts = facts.replace(pinned={**facts.pinned, other: (exact[0].release, exact[0].file)})
+        for package in wanted:
+            if package in facts.bounds:
+                facts = installable(facts, package)
         return facts
 
     def forks(self, path: str) -> tuple[str, ...]:
@@ -329,6 +338,22 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
     if not release:
         return facts
     return facts.replace(target={**facts.target, package: release}, target_from={**facts.target_from, package: said})
+
+
+def installable(facts: LaunchFacts, package: str) -> LaunchFacts:
+    """The facts with the newest release that bounds allow and that can be installed with what is stated of other packages."""
+    from cfglint.frameworks import modelled_releases
+    from cfglint.frameworks.requirements import known_others, newest_with
+    from cfglint.frameworks.version_bounds import allowed
+
+    specs, every = facts.bounds[package], modelled_releases(package)
+    releases = [each for each in every if any(each in allowed(spec, every) for spec in specs)]
+    others = known_others(facts, package)
+    found = newest_with(package, releases, {each: release for each, release in others.items() if each not in facts.bounds})
+    if not found or found == releases[-1]:
+        return facts
+    bounds = {**facts.bounds, package: tuple(f"{spec},<={found}" for spec in specs)}
+    return facts.replace(target={**facts.target, package: found}, bounds=bounds)
 
 
 def nearest(package: str, chain: list[list[Statement]], script: str, every: bool = False) -> list[Statement]:

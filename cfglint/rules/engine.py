@@ -81,7 +81,7 @@ def packages_asked(own: Framework) -> list[str]:
 
 def load_shared() -> None:
     """Import the modules of the rules for all kinds, which registers them."""
-    from cfglint.rules import batch, files, scalars, syntax  # noqa: F401
+    from cfglint.rules import batch, files, releases, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config, only: str = "") -> list[Diagnostic]:
