@@ -12,12 +12,13 @@ from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
+from cfglint.run.sizes import size_of
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import SettingEntry, SummaryEntry
+    from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.resolved_batch import Batch
 
@@ -32,10 +33,15 @@ ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", 
 
 
 class RunSummary:
-    """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting."""
+    """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting.
 
-    def __init__(self, run: CheckedRun) -> None:
+    `what_if` is the run on the `gpus` that are asked about, if its launch sets another number; `refused_gpus` is why there is none.
+    """
+
+    def __init__(self, run: CheckedRun, gpus: int | None = None) -> None:
         self.run = run
+        self.refused_gpus = ""
+        self.what_if = self._on_gpus(gpus) if gpus is not None else None
         self.items: list[Item] = []
         self.assumed: list[str] = []
         self.marks: dict[str, list[int]] = {}
@@ -55,7 +61,6 @@ class RunSummary:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
         self.memory: RunMemory | None = None
         self.memory_flags: list[str] = []
-        self.is_refused_elsewhere = False  # whether another run that reads the file would not start
         if summaries:
             self._add_memory()
         self._use_filled()
@@ -66,12 +71,16 @@ class RunSummary:
         """What is said of a run without errors instead of the claim that it starts: its trainer or its program is not known."""
         from cfglint.rewrite.retarget import is_filled_elsewhere
 
-        if self.is_refused_elsewhere:
-            return "No errors found in this file, but a run that reads it would not start"
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
         program = unchecked_program(self.run)
         return f"No errors found; the arguments of {program} are not checked, as its parser is not known" if program else ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What two runs that differ in nothing but their places have in common."""
+        values = [(item.group, item.label, str(value_or_auto(item.setting))) for item in self.items if item.label != "output_dir"]
+        return repr((self.run.kinds, self.run.verdict, [each.code for each in self.errors], values))
 
     def _add_memory(self) -> None:
         """The memory of the run where the model's shape is known, and the flags that are missing."""
@@ -90,6 +99,9 @@ class RunSummary:
         facts, layout = self.run.facts, batch.layout
         source = facts.gpus_source if layout.gpus == facts.gpus else "the files"
         self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, source, needs=self._gpus)
+        size = size_of(self.run) if self.run.launch.line is not None else None
+        if size is not None and size.nodes > 1 and size.processes == layout.gpus:
+            self._derive(LAUNCH, "nodes", "nodes", size.nodes, f"of {counted(size.per_node, 'GPU')}")
         if layout.gpus is None and batch.problem is None:
             self._add_implied()
         for item in own:
@@ -149,10 +161,30 @@ class RunSummary:
                 nowhere = setting.written and setting.node is None
                 item.setting = absent.get(name, setting) if nowhere else filled.get((place_of(setting), name), setting)
 
+    def _on_gpus(self, gpus: int) -> CheckedRun | None:
+        """The run on so many GPUs, if its launch sets another number and can be put on these."""
+        run = self.run
+        if run.launch.line is None or run.launch.machine or run.facts.gpus in (None, gpus):
+            return None
+        from cfglint.rewrite.layout import layout_on
+        from cfglint.rewrite.retarget import resized_run
+
+        layout = layout_on(run, gpus)
+        self.refused_gpus = layout.refusal
+        return resized_run(run, gpus, layout, edits=False).run if not layout.refusal else None
+
     @property
     def unknown(self) -> list[Item]:
         """The lines whose value depends on a missing flag."""
         return [item for item in self.items if item.unknown]
+
+
+def what_if(account: RunSummary) -> WhatIfEntry | None:
+    """The run on the GPUs that are asked about as plain values."""
+    run = account.what_if
+    if run is None:
+        return None
+    return {"gpus": run.facts.gpus, "verdict": run.verdict, "fails_at": run.fails_at, "resolved": run.resolved}
 
 
 def readable(run: CheckedRun) -> bool:
@@ -196,6 +228,7 @@ def table(account: RunSummary) -> SummaryEntry:
         "settings": [entry(item) for item in account.items],
         "assumed": account.assumed,
         "memory": account.memory.entry() if account.memory is not None else None,
+        "what_if": what_if(account),
     }
 
 

@@ -182,6 +182,7 @@ class Outcome(Record):
     launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
     alternative: AlternativeEntry | None = None
     machine: bool = True
+    nodes: int | None = None
     context: ReportContext | None = None
 
     @property
@@ -215,6 +216,7 @@ class Outcome(Record):
             "target": self.target,
             "target_from": self.target_from,
             "gpus": self.gpus,
+            "nodes": self.nodes if self.nodes is not None or self.launch is not None else fewest(self.gpus),
             "verdict": self.verdict,
             "fails_at": self.fails_at,
             "resolved": self.resolved,
@@ -222,6 +224,14 @@ class Outcome(Record):
         if self.launch is not None:
             entry["launch"] = self.launch
         return entry
+
+
+def fewest(gpus: int | None) -> int | None:
+    """The nodes that hold the GPUs of a run without a launch; None if they fill no whole nodes."""
+    from cfglint.batch.nodes import GPUS_OF_NODE, fewest_nodes
+
+    size = fewest_nodes(gpus, GPUS_OF_NODE) if gpus is not None and gpus > 0 else None
+    return size.nodes if size is not None else None
 
 
 def drop_repeated_findings(found: list[Outcome]) -> None:

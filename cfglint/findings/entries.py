@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         target: dict[str, str]
         target_from: dict[str, str]
         gpus: int | None
+        nodes: int | None
         verdict: Verdict | None
         fails_at: Stage | None
         resolved: dict[str, int | None]
@@ -108,12 +109,21 @@ if TYPE_CHECKING:
         line: str
         moments: list[tuple[str, dict[str, float]]]
 
+    class WhatIfEntry(TypedDict):
+        """A run on the GPUs that are asked about, where its launch sets another number."""
+
+        gpus: int | None
+        verdict: Verdict | None
+        fails_at: Stage | None
+        resolved: dict[str, int | None]
+
     class SummaryEntry(RunEntry):
         """The output of `explain` for a run."""
 
         settings: list[SettingEntry]
         assumed: list[str]
         memory: MemoryEntry | None
+        what_if: WhatIfEntry | None
 
     class SplitEntry(TypedDict):
         """A micro batch and an accumulation that reach the target."""
@@ -139,6 +149,7 @@ if TYPE_CHECKING:
         """A target global batch on one GPU count."""
 
         gpus: int | None
+        nodes: int | None
         global_batch: int
         feasible: bool
         chosen: ChosenSplit | None
@@ -153,6 +164,7 @@ if TYPE_CHECKING:
         memory: MemoryEntry | None
         warnings: list[str]
         reasons: list[str]
+        run: str
 
     class AdviceEntry(TypedDict):
         """A setting that was tuned for another global batch size, and the value that a published rule suggests."""
@@ -164,8 +176,9 @@ if TYPE_CHECKING:
         rule: str
 
     class PlanTable(TypedDict):
-        """The plans of a run; `pace` is the basis of the hours."""
+        """The plans of a run; `pace` is the basis of the hours, `gpus_before` the GPUs that its launch line sets."""
 
+        gpus_before: int | None
         before: int | None
         after: int | None
         pace: str
@@ -214,6 +227,7 @@ if TYPE_CHECKING:
         files: list[str]
         kinds: list[str]
         gpus: int | None
+        nodes: int | None
         changed: list[ValueChangeEntry]
         skipped: list[SkippedEntry]
         removed_comments: list[RemovedComment]
@@ -407,6 +421,12 @@ if TYPE_CHECKING:
         """The output of `explain --format json` for a run."""
 
         cfglint: str
+
+    class ExplainedRunsOutput(TypedDict):
+        """The output of `explain --format json` for several runs."""
+
+        cfglint: str
+        runs: list[SummaryEntry]
 
     class LogOutput(TypedDict):
         """The output of `log --format json`."""

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from cfglint.batch.nodes import Size
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.history import History, Row, Span
@@ -101,9 +102,14 @@ class Config:
         return True
 
     @property
-    def own_gpus(self) -> int | None:
-        """The GPUs that the config itself sets, whatever the launch offers; None if it does not set them."""
+    def own_size(self) -> Size | None:
+        """The GPUs of each node, and the nodes, that the config itself sets, whatever the launch offers; None if it does not set them."""
         return None
+
+    @property
+    def stated_size(self) -> Size | None:
+        """The size of the launch that the config states; None if it states none."""
+        return self.own_size
 
     @property
     def release(self) -> str:

@@ -106,9 +106,9 @@ class ProgramFacts(Record):
     the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on.
     `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
-    trainer's arguments in code, `scopes` the code that it may run, `evaluations` what its code does with each launch line (all of
-    `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `imports` what the program imports of the
-    frameworks.
+    trainer's arguments in code, `further` the number of those beyond a limit, `scopes` the code that it may run, `evaluations` what its
+    code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `imports`
+    what the program imports of the frameworks.
     """
 
     path: str
@@ -127,6 +127,7 @@ class ProgramFacts(Record):
     exact: bool = False
     config_files: tuple[str, ...] = ()
     built: tuple[Any, ...] = ()
+    further: int = 0
     scopes: tuple[Any, ...] = ()
     evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from cfglint.batch.nodes import Size
 from cfglint.frameworks.launch_line import LaunchLine, Option
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
@@ -13,18 +14,6 @@ from cfglint.source.shell.placed_text import Text
 
 PYTHON = "python"
 SIZE_VARIABLE = "NPROC_PER_NODE"
-
-
-class Size(Record):
-    """The size of a launch: processes of each node, and nodes."""
-
-    per_node: int
-    nodes: int
-
-    @property
-    def processes(self) -> int:
-        """The processes on all nodes."""
-        return self.per_node * self.nodes
 
 
 class SizePlace(Record):
@@ -64,6 +53,7 @@ class Launcher:
     added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
     devices_option = ""  # the option with the list of devices
     nodes_variable = ""  # the variable with the number of nodes
+    nodes_option = "--nnodes"  # the option with the number of nodes
     batch_source = ""  # the files from which it takes the batch, in words
     accumulation_option = ""  # an option that also sets the gradient accumulation
 
@@ -94,6 +84,10 @@ class Launcher:
         """Further values of a line that set the number of processes."""
         return iter(())
 
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
+        """What to add to a line that does not set its number of nodes."""
+        return f"add `{self.nodes_option} {nodes}` and the address of the first node"
+
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if line.srun:
@@ -106,6 +100,10 @@ class OfVariables(Launcher):
 
     always_trains = True
     nodes_variable = "NNODES"
+
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
+        """What to add to a line that does not set its number of nodes."""
+        return f"put `{self.nodes_variable}={nodes}` and the address of the first node before the command"
 
     def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
         """The variable of the processes of a node."""

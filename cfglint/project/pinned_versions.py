@@ -237,7 +237,7 @@ class Repositories:
         if name == "pyproject.toml":
             from cfglint.project.statements.tables import requirement_files
 
-            return [each for each in requirement_files(text, name)[:MOST_INCLUDED] if is_inside(each)]
+            return [each for each in requirement_files(text, name)[:MOST_INCLUDED] if may_include(folder, each)]
         if not is_requirements(name):
             return []
         from cfglint.project.statements.lines import included
@@ -248,7 +248,7 @@ class Repositories:
             above, content = texts.pop(0)
             for each in included(content):
                 path = os.path.normpath(os.path.join(os.path.dirname(above), each)).replace(os.sep, "/")
-                if path not in found and path != name and is_inside(path):
+                if path not in found and path != name and may_include(folder, path):
                     found.append(path)
                     texts.append((path, self._disk.text(os.path.join(folder, path))))
         return found
@@ -530,9 +530,12 @@ def of_requirements(text: str, name: str, packages: Collection[str]) -> Iterator
     return of_text(text, name, packages, is_option(name))
 
 
-def is_inside(path: str) -> bool:
-    """Whether a path that a file names stays in or below its folder, or the folders next to it."""
-    return not os.path.isabs(path) and path.count("..") <= 1 and "://" not in path
+def may_include(folder: str, path: str) -> bool:
+    """Whether a path that a file in a folder names is in or below that folder, or in the folder above, and inside the project."""
+    from cfglint.source.root import leads_out
+
+    near = not os.path.isabs(path) and path.count("..") <= 1 and "://" not in path
+    return near and not leads_out(os.path.join(folder, path), os.path.join(folder, path.rpartition("/")[2]))
 
 
 def is_requirements(name: str) -> bool:

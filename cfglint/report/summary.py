@@ -8,12 +8,15 @@ import textwrap
 from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
 from cfglint.explanation.summary import RunSummary, origin, value_or_auto
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.setting import DERIVED, NOT_KNOWN, Setting
+from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
+from cfglint.rewrite.layout import layout_on
 from cfglint.run.checked import CheckedRun
+from cfglint.run.sizes import size_of
 from cfglint.source.shell.reasons import UNSET, Reason
 
 TYPE_CHECKING = False
@@ -52,6 +55,10 @@ def lines(account: RunSummary) -> list[Paragraph]:
     run = account.run
     names = short_names([document.path for document in run.documents])
     lines = [*verdict(account), *of_what(run)]
+    if account.what_if is not None:
+        lines += paragraph("", on_other_gpus(run, account.what_if))
+    elif account.refused_gpus:
+        lines += paragraph("", f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); {account.refused_gpus}.")
     for group in GROUPS:
         items = [item for item in account.items if item.group == group]
         if items and group != FILLED:
@@ -80,6 +87,20 @@ def of_what(run: CheckedRun) -> list[Paragraph]:
     targets = ", ".join(f"{package} {version} ({sources[package]})" for package, version in run.target.items())
     files = paragraph("", ", ".join(document.path for document in run.documents))
     return [*files, *paragraph("", f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}")]
+
+
+def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:
+    """The answer for the GPUs that are asked about, where the launch sets another number: `as written: 64 GPUs (run.sh:1); on 8: ...`."""
+    numbers = other.resolved
+    terms = [numbers[name] for name in ("micro_batch", "accumulation", "data_parallel")]
+    product = f" = {' x '.join(map(str, terms))}" if None not in terms else ""
+    known = numbers["global_batch"] is not None
+    batch = f"global batch {numbers['global_batch']:,}{product}" if known else "the global batch is not known"
+    errors = [each for each in other.diagnostics if each.severity == ERROR] if other.verdict == "reject" else []
+    refused = f"; it would not start: {errors[0].code} {errors[0].message}" if errors else ""
+    nodes = layout_on(run, other.facts.gpus).after if other.facts.gpus is not None else None
+    several = f" ({nodes})" if nodes is not None and nodes != size_of(run) else ""
+    return f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); on {other.facts.gpus}{several}: {batch}{refused}."
 
 
 def verdict(account: RunSummary) -> list[Paragraph]:

@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
+from cfglint.findings.wording import counted
 from cfglint.frameworks.launch_facts import Launched
 from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.launcher import Size, SizePlace, launcher_of
-from cfglint.launch.resizing import size_places
-from cfglint.rewrite.resized import Resized, device_changes, keep_targeted, on, take, without_line
+from cfglint.launch.launcher import SizePlace, launcher_of
+from cfglint.launch.resizing import size_places, tasks_of
+from cfglint.rewrite.layout import size_before
+from cfglint.rewrite.resized import Resized, count_changes, device_changes, keep_targeted, on, take, without_line
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
-from cfglint.source.change import REPLACE, Change, Edit, EditRefused
+from cfglint.source.change import Change, Edit, EditRefused
 from cfglint.source.document import Document
 from cfglint.source.sections import reread_all
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.edits import protect_siblings
-from cfglint.source.spelling import spell
 
 
-def resize(run: CheckedRun, gpus: int) -> Resized:
-    """The run on so many GPUs; raises EditRefused, with what to change by hand, if its files cannot be made consistent."""
-    relaunched, command = run.launch.relaunched, run.launch.command
+def resize(run: CheckedRun, wanted: Size) -> Resized:
+    """The run on so many nodes and GPUs; raises EditRefused, with what to change by hand, if its files cannot be made consistent."""
+    relaunched, command, gpus = run.launch.relaunched, run.launch.command, wanted.processes
     if relaunched is None or command is None:
-        return without_line(run, gpus)
+        return without_line(run, gpus, wanted)
     resized = Resized(run)
-    now = relaunched({}, gpus)
+    now = relaunched({}, wanted)
     line = line_of(now)
-    one_process = launcher_of(line).is_one_process
-    unedited = [now.documents[0], *run.documents[1:]], run.facts.replace(gpus=gpus, launch=now.launch)
     keep_targeted(run.launch, now.launch)
-    if now.facts.gpus == gpus and line.nodes is None and run.facts.nodes is None and not one_process:
-        return on(resized, *unedited)  # the number is given from outside
-    wanted = wanted_size(run, line, gpus)
-    before = Size(line.gpus_per_node or 0, line.nodes or 1) if line.gpus_per_node is not None else None
+    before = size_before(run) or Size(line.gpus_per_node or 0, line.nodes or 0)
     places = size_places(line, wanted, before)
     changes = [(document, file_changes(document, line, wanted)) for document in files_of_launcher(run, line)]
-    if now.facts.gpus == gpus and not places and not any(made for _, made in changes):
-        return on(resized, *unedited)
+    if now.facts.gpus == gpus and not places and not any(made for _, made in changes):  # the number is given from outside
+        return on(resized, [now.documents[0], *run.documents[1:]], run.facts.replace(gpus=gpus, launch=now.launch))
     for document, made in changes:
         take(resized, document, made)
     edit_places(resized, command, places)
-    after = relaunched(resized.texts, gpus)
-    refuse_inconsistent(line, after, wanted, gpus)
+    after = relaunched(resized.texts, wanted)
+    refuse_inconsistent(line, after, wanted)
     take_arguments(resized, run, now.documents[0], after.documents[0])
     keep_targeted(run.launch, after.launch)
     if after.launch.command is not None:
@@ -57,22 +54,6 @@ def line_of(launched: Launched) -> LaunchLine:
     """The launch line of a run that a line starts."""
     assert launched.launch.line is not None
     return launched.launch.line
-
-
-def wanted_size(run: CheckedRun, line: LaunchLine, gpus: int) -> Size:
-    """The processes of each node and the nodes: the current ones, unless --nodes gives another number."""
-    launcher = launcher_of(line)
-    nodes = run.facts.nodes or line.nodes or (1 if launcher.is_one_process and not line.srun else None)
-    if nodes is None and line.srun and launcher.is_one_process:
-        raise EditRefused(launcher.why_fixed(line, Size(gpus, 1)), line.call.start)
-    if nodes is None:
-        raise EditRefused("the number of nodes is not known; pass --nodes", line.call.start)
-    if gpus % nodes:
-        raise EditRefused(
-            f"{gpus} GPUs cannot be divided among the {nodes} nodes of this launch; pass --nodes to change their number",
-            line.call.start,
-        )
-    return Size(gpus // nodes, nodes)
 
 
 def edit_places(resized: Resized, command: CommandDocument, places: list[SizePlace]) -> None:
@@ -109,25 +90,34 @@ def files_of_launcher(run: CheckedRun, line: LaunchLine) -> list[Document]:
 def file_changes(document: Document, line: LaunchLine, wanted: Size) -> list[Change]:
     """The changes of a launcher's file: `num_processes` and `num_machines` where no flag overrides them, and `gpu_ids`."""
     given = line.options.given
-    counts = {"num_processes": wanted.processes, "num_machines": wanted.nodes}
     changes: list[Change] = []
-    for key, count in counts.items():
-        node = document.find((key,))[1]
-        overridden = key in given and not given[key].in_file
-        if node is not None and not overridden and node.raw.isdigit() and int(node.raw) != count:
-            changes.append(Change(REPLACE, (key,), text=spell(count, document, node)))
+    for key, count in (("num_processes", wanted.processes), ("num_machines", wanted.nodes)):
+        if key not in given or given[key].in_file:
+            changes += count_changes(document, key, count)
     return changes + ([] if "gpu_ids" in given else device_changes(document, wanted.per_node))
 
 
-def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, gpus: int) -> None:
-    """Raise EditRefused if the edited launch has another number of processes, or if something still contradicts it."""
-    left = size_places(line_of(after), wanted, wanted)
+def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size) -> None:
+    """Raise EditRefused if the edited launch has another number of nodes or processes, or if something still contradicts it."""
+    line = line_of(after)
+    left = size_places(line, wanted, wanted)
     if left:
         place = left[0].text.place
         where = "computed by the script" if place is None else f"set in {place[0]}"
         raise EditRefused(f"`{left[0].key}` is {left[0].text.string}, {where}: set it to {left[0].after} there by hand", before.call.start)
-    if after.facts.gpus != gpus:
-        raise EditRefused(launcher_of(line_of(after)).why_fixed(line_of(after), wanted), before.call.start)
+    if line.srun and launcher_of(line).is_one_process and tasks_of(line) == wanted:
+        return
+    if line.nodes is not None and line.nodes != wanted.nodes:
+        raise EditRefused(other_nodes(line, wanted), before.call.start)
+    if after.facts.gpus != wanted.processes:
+        raise EditRefused(launcher_of(line).why_fixed(line, wanted), before.call.start)
+
+
+def other_nodes(line: LaunchLine, wanted: Size) -> str:
+    """Why a line whose number of nodes is not written does not get another one."""
+    add = launcher_of(line).for_nodes(line, wanted.nodes)
+    instead = f", or pass --nodes {line.nodes}" if line.nodes == 1 else ""
+    return f"{wanted.processes} GPUs are {wanted}, but this line starts on {counted(line.nodes or 1, 'node')}: {add}{instead}"
 
 
 def take_arguments(resized: Resized, run: CheckedRun, before: Document, after: Document) -> None:

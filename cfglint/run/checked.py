@@ -28,7 +28,13 @@ class CheckedRun(LoadedRun):
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
     asks_other_releases = True
-    is_of_reader = False  # whether it was looked for because it reads a named file
+    incomplete_script = ""  # why further launch lines of its script are not known
+    read_for: str | None = None  # the named file for which it was looked for, because it reads that
+
+    @property
+    def is_of_reader(self) -> bool:
+        """Whether it was looked for because it reads a named file."""
+        return self.read_for is not None
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -129,7 +135,7 @@ class CheckedRun(LoadedRun):
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
-        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled
+        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.hidden
         return None if is_open else "accept"
 
     @property
@@ -212,7 +218,14 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
+            nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
         )
+
+    def _nodes(self) -> int | None:
+        """The nodes of the run."""
+        from cfglint.run.sizes import nodes_of
+
+        return nodes_of(self)
 
 
 class RunAtOtherRelease(CheckedRun):

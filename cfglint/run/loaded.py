@@ -61,8 +61,8 @@ class LoadedRun:
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts, self.documents[0].path)))
             config = consumer.config(self.documents, self.kinds, self.facts)
             self.configs = [config, *self.nested_configs(config)]
-            if config.own_gpus is not None:
-                self.facts = self.facts.replace(gpus=config.own_gpus)
+            if config.own_size is not None:
+                self.facts = self.facts.replace(gpus=config.own_size.processes)
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
 

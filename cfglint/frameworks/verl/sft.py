@@ -6,6 +6,8 @@ Source: verl 0.3.0 to 0.7.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz, 
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
+from cfglint.findings.setting import OVERRIDE, WRITTEN
 from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
@@ -16,7 +18,7 @@ from cfglint.frameworks.verl.batch import derived
 from cfglint.frameworks.verl.checks import INIT, STEP
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import primary_of
-from cfglint.frameworks.verl.sizes import BATCH
+from cfglint.frameworks.verl.sizes import BATCH, NODES, PER_NODE
 from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.source.annotations import Iterator, Sequence
 from cfglint.source.document import Document
@@ -95,7 +97,7 @@ class SftConfig(VerlConfig):
     }
 
     @property
-    def own_gpus(self) -> int | None:
+    def own_size(self) -> Size | None:
         """None: the launcher starts the processes."""
         return None
 
@@ -150,9 +152,9 @@ def account(config: VerlConfig) -> Summary:
     return summary
 
 
-def choose(config: VerlConfig, gpus: int, _nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes:
+def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) -> ChosenSizes:
     """The values for a global batch on so many GPUs: complete rows on each rank, and the largest micro batch that divides them."""
-    sizes = sizes_of(config)
+    sizes, gpus = sizes_of(config), size.processes
     each = sizes.sequence_parallel or 1
     if gpus % each:
         return ChosenSizes({}, [f"{gpus} GPUs do not divide among groups of {each} (sequence parallel size)"])
@@ -162,13 +164,16 @@ def choose(config: VerlConfig, gpus: int, _nodes: int | None, batch: int, max_mi
         reasons = [f"a global batch of {batch} does not divide among {parallel} data-parallel ranks"]
         return ChosenSizes({}, reasons, below=below or None, above=below + parallel)
     rows, now = batch // parallel, sizes.micro
+    written = {
+        key: count for key, count in ((NODES, size.nodes), (PER_NODE, size.per_node)) if config.setting(key).origin in (OVERRIDE, WRITTEN)
+    }
     if sizes.is_dynamic:
-        return ChosenSizes({BATCH: batch}, ["batches are packed by tokens"], data_parallel=parallel)
+        return ChosenSizes({BATCH: batch, **written}, ["batches are packed by tokens"], data_parallel=parallel)
     if now is None and max_micro is None:
         return ChosenSizes({}, [], missing="the current micro batch is unknown: pass --max-micro-batch")
     micro = max(size for size in range(1, min(max_micro or now or 1, rows) + 1) if rows % size == 0)
     kept = ["micro batch unchanged"] if micro == now else []
-    return ChosenSizes({BATCH: batch, MICRO: micro}, kept, micro, rows // micro, parallel)
+    return ChosenSizes({BATCH: batch, MICRO: micro, **written}, kept, micro, rows // micro, parallel)
 
 
 def checks(sizes: SftSizes) -> Iterator[Refusal]:

@@ -49,7 +49,7 @@ class LlamaFactoryLauncher(OfVariables):
             seen = visible_count(line, around.machine)
             if not forced and seen == 1:
                 each = 1
-        nodes = number(environment.get("NNODES"), 1, around.machine, line, "nodes")
+        nodes = number(environment.get("NNODES"), 1, around.machine.with_nodes(each), line, "nodes")
         line.inner = "torchrun"
         line.sized(each, nodes)
         return True

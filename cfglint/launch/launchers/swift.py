@@ -42,7 +42,7 @@ class SwiftLauncher(OfVariables):
         if SIZE_VARIABLE in environment or self.nodes_variable in environment or self.always_several:
             line.inner = "torchrun"
             each = number(environment.get(SIZE_VARIABLE), 1, around.machine, line, "gpus_per_node")
-            line.sized(each, number(environment.get(self.nodes_variable), 1, around.machine, line, "nodes"))
+            line.sized(each, number(environment.get(self.nodes_variable), 1, around.machine.with_nodes(each), line, "nodes"))
         else:
             line.gpus_per_node, line.nodes, line.processes = visible(line, around.machine), 1, 1
         return True

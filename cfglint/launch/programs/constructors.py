@@ -29,7 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
+MOST = 24  # calls of one program that become runs
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 MODULES = frozenset(("model", "module", "parent", "tokenizer"))  # variables whose attributes a program replaces by name
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
@@ -142,8 +142,7 @@ def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
 
 def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
     """The calls of `deepspeed.initialize` in a program that pass a mapping."""
-    found = [EngineConfig("deepspeed.initialize", call, scope, value) for scope in scopes for call, value in engine_values(scope)]
-    return found if len(found) <= MOST else []
+    return [EngineConfig("deepspeed.initialize", call, scope, value) for scope in scopes for call, value in engine_values(scope)]
 
 
 def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:
@@ -156,10 +155,9 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
     found: list[Constructor] = []
     for scope in scopes:
         for call in scope.calls():
-            if dotted(call.func)[-1:] and len(found) <= MOST:
+            if dotted(call.func)[-1:]:
                 found.extend(constructor(scope, call))
-    kept = [each for each in found if not each.is_discarded] or found
-    return kept if len(kept) <= MOST else []
+    return [each for each in found if not each.is_discarded] or found
 
 
 def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:

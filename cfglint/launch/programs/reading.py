@@ -55,7 +55,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         calls = calls or [
             each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(facts.evaluations.under(bare).call(each))
         ]
-    facts.built = tuple(calls or (accelerators(scopes) if not facts.arguments else ()))
+    calls = calls or ([*accelerators(scopes)] if not facts.arguments else [])
+    facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
 
 
@@ -70,7 +71,7 @@ def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[BuiltCall]:
     for made in evaluated.made.values():
         scope = scope_around(made.node, made.module, modules)
         found.extend(constructor(scope, made.node))
-    return found if len(found) <= MOST else []
+    return found
 
 
 def parser_of_line(made: list[Construction]) -> Construction | None:

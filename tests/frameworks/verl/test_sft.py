@@ -79,7 +79,7 @@ def test_what_is_refused(checked, line, release, code):
     ("target", "status", "processes", "batch", "micro"),
     [
         (("--global-batch", "128"), 0, 8, 128, 4),
-        (("--gpus", "16"), 0, 16, 256, 4),
+        (("--gpus", "16", "--nodes", "1"), 0, 16, 256, 4),
         # the largest micro batch that divides the rows of a rank
         (("--gpus", "4", "--global-batch", "100"), 0, 4, 100, 1),
         (("--global-batch", "256", "--max-micro-batch", "2"), 0, 8, 256, 2),
