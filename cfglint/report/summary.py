@@ -136,6 +136,10 @@ def why_unknown(run: CheckedRun) -> str:
     """The reason why the verdict of a run is null."""
     if run.beyond_limits:
         return f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
+    if run.unmodelled:
+        return f": {run.unmodelled} is not modelled"
+    if run.launch.hidden:
+        return f": arguments of the line are not known ({'; '.join(run.launch.hidden)})"
     asked = [f"{package} {version}" for package, version in run.outside.items() if version]
     if run.undecided_releases:
         return f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"

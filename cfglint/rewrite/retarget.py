@@ -277,6 +277,8 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
         raise MissingFactError(
             f"the program has a training loop of its own, which is not edited: set {' and '.join(written) or 'its batch size'}"
         )
+    if run.unmodelled:
+        raise MissingFactError(f"`{run.unmodelled}` is not modelled, so how it sets its batch is not known")
     if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, OTHER, STAGES, Diagnostic, Outcome, Place
 from cfglint.findings.rule import BY_CODE
-from cfglint.frameworks import framework
+from cfglint.frameworks import framework, takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rules.engine import inspect, internal_error
@@ -92,7 +92,12 @@ class CheckedRun(LoadedRun):
             follows = uses if number else compares
             is_exempt = not refused or (number and self.configs[number].kind == LAUNCH)
             kept += of_config if is_exempt else [each for each in of_config if not follows(each, causes)]
-        return kept
+        line = self.launch.line
+        if line is None or not (line.call.lost or line.call.blanks):
+            return kept
+        from cfglint.run.cut_lines import without_consequences
+
+        return without_consequences(line, kept)
 
     @property
     def alternative(self) -> AlternativeEntry | None:
@@ -140,13 +145,15 @@ class CheckedRun(LoadedRun):
 
     @property
     def unmodelled(self) -> str:
-        """The framework of a launch line whose program is not modelled, so that only its launcher is checked; else empty."""
-        line = self.launch.line
-        if line is None or not self.configs or self.configs[0].kind != LAUNCH:
+        """The framework of a launch line whose program is not modelled, so that only its launcher is checked, or the name of the program;
+        else empty.
+        """
+        launch, line = self.launch, self.launch.line
+        if line is None or not self.configs or launch.is_main or takes_arguments(launch.consumer):
             return ""
-        from cfglint.launch.unmodelled import unmodelled
+        from cfglint.launch.unmodelled import unmodelled, unread_program
 
-        return unmodelled(line)
+        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and not launch.hidden else "")
 
     @property
     def decided_alone(self) -> set[str]:

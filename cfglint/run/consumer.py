@@ -6,7 +6,8 @@ from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, tak
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile
+from cfglint.frameworks.program import HF_PARSERS
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import unmodelled
@@ -31,6 +32,10 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     fed = fed_by(launch)
     if is_trainer(fed):  # it opens the files that its arguments name
         launch.consumer, launch.is_main = fed, True
+        return
+    if lacks_config(launch, line):
+        launch.consumer = LAUNCH
+        launch.hidden += tuple(reason for file in line.files if is_unread(file) for reason in why_unread(file))
         return
     own_parser = has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line))
     consumer = program_kind(launch)
@@ -117,6 +122,24 @@ def has_own_arguments(launch: Launch, command: Document) -> bool:
 def names_unread_file(line: LaunchLine) -> bool:
     """Whether the first argument is a config that the project does not contain, so that a trainer may take it and the other files."""
     return any(file.role == "positional" and file.path is None for file in line.files)
+
+
+def is_unread(file: NamedFile) -> bool:
+    """Whether the file is the config of a line, which is unknown or which the project does not contain."""
+    return file.path is None and file.role == "positional"
+
+
+def why_unread(file: NamedFile) -> tuple[str, ...]:
+    """Why a config was not read."""
+    return (f"the config `{file.word.string}` was not found",) if file.word.known else file.word.reasons
+
+
+def lacks_config(launch: Launch, line: LaunchLine) -> bool:
+    """Whether the config of a line was not read from which its launcher, or a parser of dataclasses, takes the arguments: they may be
+    parsed in another way then.
+    """
+    parses = launcher_of(line).kind or (launch.parser is not None and launch.parser.parser in HF_PARSERS)
+    return bool(parses) and any(is_unread(file) for file in line.files)
 
 
 def is_strict(launch: Launch) -> bool:

@@ -14,7 +14,7 @@ from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.frameworks.program import ProgramFacts
 from cfglint.launch.arguments import hidden_options, known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
-from cfglint.launch.continuations import refused_joined_words
+from cfglint.launch.continuations import refused_blanks, refused_joined_words
 from cfglint.launch.findings import missing_file, refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
@@ -216,6 +216,7 @@ class LaunchReader:
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command, launch)
+        refused_blanks(line, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program

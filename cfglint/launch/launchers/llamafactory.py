@@ -6,7 +6,7 @@ Source: LLaMA-Factory ff6d4d12e src/llamafactory/launcher.py.
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables
+from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables, names_config
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, literal
@@ -26,6 +26,7 @@ class LlamaFactoryLauncher(OfVariables):
     opens_files = True
     takes_arguments = True
     takes_assignments = True
+    refused_words = "ValueError: Some specified arguments are not used by the HfArgumentParser: {}"  # its hparams/parser.py (_parse_args)
     own_fields = ("overwrite_output_dir",)  # LLaMA-Factory 0.9.5 hparams/training_args.py; transformers has removed its own
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
@@ -36,7 +37,7 @@ class LlamaFactoryLauncher(OfVariables):
         line.module = True
         line.program = literal("llamafactory")
         line.arguments = words[1:]
-        if line.arguments and line.arguments[0].string.endswith((".yaml", ".yml", ".json")):
+        if line.arguments and names_config(line.arguments[0]):
             line.files.append(NamedFile(line.arguments[0], "positional", "llamafactory"))
         forced = is_switched_on(environment.get("FORCE_TORCHRUN"))
         if is_switched_on(environment.get("USE_RAY")) or is_switched_on(environment.get("USE_KT")):
