@@ -231,9 +231,8 @@ class Repositories:
         if form_of(name) in (of_page, of_script):
             from cfglint.project.statements.lines import environment_files
 
-            return [each for each in environment_files(text) if is_inside(each) and not is_environment(each.rpartition("/")[2])][
-                :MOST_INCLUDED
-            ]
+            named = [each for each in environment_files(text) if not is_environment(each.rpartition("/")[2])]
+            return [each for each in named[:MOST_INCLUDED] if may_include(folder, each)]
         if name == "pyproject.toml":
             from cfglint.project.statements.tables import requirement_files
 
