@@ -81,6 +81,7 @@ class Constructor(BuiltCall):
             exact=exact,
             own_trainer=program.own_trainer or is_patched,
             not_read=not_read,
+            taken=tuple(sorted(unsloth.TAKEN)) if is_patched else (),
         )
 
     def _changed(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:
