@@ -11,6 +11,7 @@ from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
 from cfglint.frameworks.remedies import remove, rename
+from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
 
@@ -107,6 +108,8 @@ def _ratio(config: TrainerConfig, value: object) -> Fix | None:
     written, ratio = "warmup_steps" in config.values, ratio_of(value)
     if written and isinstance(count, (int, float)) and count > 0:
         return remove(setting, "remove warmup_ratio", safe=True)
+    if isinstance(value, Unknown) and not written:
+        return rename(setting, "warmup_steps", "rename to warmup_steps, which takes a fraction as well", safe=False)
     if value is None or ratio == 0:
         return remove(setting, "remove warmup_ratio", safe=True)
     if ratio is None or not 0 < ratio < 1:
