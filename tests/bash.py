@@ -16,9 +16,10 @@ from cfglint.source.shell.script import Script
 CALL, END = "\2", "\1"  # before each call, and behind a script
 TOGETHER = 50  # lines of a script: each script costs a process
 SHOWN = 12  # lines of a failure
-PROGRAM = r"""
+RUN = r"""run() { printf '\002'; [ $# -eq 0 ] || printf '<%s>' "$@"; }"""
+PROGRAM = rf"""
 exec 2>/dev/null
-run() { printf '\002'; [ $# -eq 0 ] || printf '<%s>' "$@"; }
+{RUN}
 while IFS= read -r -d '' script; do (HOME='~'; eval "$script") </dev/null; printf '\001'; done
 """
 
@@ -39,6 +40,13 @@ def of_bash(scripts: list[str], folder: object) -> list[list[str]]:
     command = [bash(), "--norc", "-c", PROGRAM, "/start/run.sh"]
     done = subprocess.run(command, cwd=str(folder), input=text.encode(), capture_output=True, check=True)
     return [each.split(CALL)[1:] for each in done.stdout.decode().split(END)[:-1]]
+
+
+def of_calls(script: str, calls: list[list[str]], folder: object) -> list[str]:
+    """What the calls of `run` in a script show when it is called with each of these arguments."""
+    text = f"exec 2>/dev/null\n{RUN}\n{script}\n"
+    commands = ([bash(), "--norc", "-c", text, "/start/run.sh", *arguments] for arguments in calls)
+    return [subprocess.run(each, cwd=str(folder), capture_output=True, check=False, timeout=20).stdout.decode() for each in commands]
 
 
 def ours(script: str) -> list[str]:

@@ -12,7 +12,6 @@ from cfglint.cli.options import (
     add_run_options,
     add_skip_option,
     baseline_of,
-    first_few,
     load_configuration,
     positive,
     report_unchecked,
@@ -23,7 +22,7 @@ from cfglint.cli.options import (
 from cfglint.cli.output import check_outputs, reports, write
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, Diagnostic, Outcome, rank
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_few
 from cfglint.project.selection import suppress
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS, render
@@ -106,6 +105,8 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
     from cfglint.cli.help_text import folded_lines
     from cfglint.cli.show import files_shown, settings_shown
 
+    if reports(arguments) != [("text", None)]:
+        raise UsageError(f"--show {','.join(arguments.show)} is text on standard output, without --format and --output")
     lines = settings_shown(arguments, project) if "settings" in arguments.show else []
     if "files" in arguments.show:
         lines += files_shown(arguments, project, stats)

@@ -6,8 +6,7 @@ import os
 import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
-from cfglint.cli.console import bug_report, fail, in_build_log, warn, warn_of
-from cfglint.cli.gpu_counts import started_on_others
+from cfglint.cli.console import bug_report, fail, in_build_log, warn
 from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import (
     UsageError,
@@ -15,8 +14,6 @@ from cfglint.cli.options import (
     add_run_options,
     add_skip_option,
     baseline_of,
-    discovery_of,
-    first_few,
     load_configuration,
     positive,
     report_unchecked,
@@ -25,18 +22,19 @@ from cfglint.cli.options import (
     skipped_files,
 )
 from cfglint.cli.progress import counted_on_terminal
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_few
 from cfglint.project.settings_file import Configuration
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
-from cfglint.rewrite.joint_targets import Aimed, Target, reach, rebased
-from cfglint.rewrite.retarget import Retarget, is_filled_elsewhere
+from cfglint.rewrite.joint_targets import MOST_PLACES, Aimed, Reading, Target, reach, rebased
+from cfglint.rewrite.retarget import Retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.rewrite.write_texts import edited
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import line_of
+from cfglint.run.readers import without_callers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.annotations import Callable, Collection
@@ -94,7 +92,6 @@ class Work(Record):
     repeated: bool = False  # whether the report of another run of the same launch line says all of it
     lines: list[str] = []  # how the target is reached, here and in the other runs of `places`
     places: dict[str, None] = {}
-    filled_by: list[str] = []  # the runs of the project that fill in the batch sizes of its one file
     withheld: str | None = None  # why edits are left out that another run of the same files does not allow
 
     @property
@@ -116,13 +113,11 @@ def run(arguments: Namespace) -> int:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
         has_target = bool(target_gpus or arguments.global_batch)
-        found = runs_of(arguments, project, stats, in_their_runs=not has_target)
-        works = [Work(each) for _, each in counted_on_terminal(found, "runs checked")]
+        found = [each for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
         if has_target:
-            works = _followed(works, arguments, project, stats)
-            _hit_target(works, arguments, project, target_gpus)
-            _name_sharing_runs(works, arguments, project)
+            works = _hit_target(found, arguments, project, target_gpus)
         else:
+            works = [Work(each) for each in found]
             texts: dict[str, str] = {}
             scope = FixScope(arguments.paths, selection, baseline_of(arguments, project))
             for work in works:
@@ -171,13 +166,13 @@ def _name_skipped_once(works: list[Work]) -> None:
 
 def _report_alike_once(works: list[Work]) -> None:
     """Report once what several runs have in common: a target that they reach alike, with their places; the problem of a loop."""
-    said: set[tuple[str, str]] = set()
+    said: set[str] = set()
     alike: dict[tuple[str, ...], Work] = {}
     for work in works:
         about = work.problem or work.withheld
         if about:
-            work.repeated = (work.run.written_at, about) in said and not work.changed
-            said.add((work.run.written_at, about))
+            work.repeated = about in said and not work.changed
+            said.add(about)
         elif work.retarget is not None:
             lines = fixes.target_lines(work.retarget)
             first = alike.setdefault(tuple(line for line in lines if not line.startswith(fixes.DETAIL)), work)
@@ -195,55 +190,44 @@ def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> i
     return _status(works, stats, arguments)
 
 
-def _followed(works: list[Work], arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Work]:
-    """The runs with those that fill in the batch sizes of a named file in its place, if the project has one."""
-    named = set(arguments.paths)
-    followed = False
-    for work in works:
-        path = work.run.documents[0].path
-        if arguments.run or arguments.kind or path not in named or not is_filled_elsewhere(work.run):
-            continue
-        found = discovery_of(arguments, project, ScanStats())[0].runs_reading(path)
-        if len(found) == 1:
-            place = found[0].written_at
-            warn(f"{path}: its batch sizes are filled by the trainer of {place}, which is edited")
-            arguments.paths = [place if each == path else each for each in arguments.paths]
-            followed = True
-        elif found:
-            work.filled_by = [each.written_at for each in found]
-    if not followed:
-        return works
-    stats.__init__()  # type: ignore[misc]
-    return [Work(each) for _, each in runs_of(arguments, project, stats)]
-
-
-def _hit_target(works: list[Work], arguments: Namespace, project: Configuration, gpus: int | None) -> None:
+def _hit_target(found: list[CheckedRun], arguments: Namespace, project: Configuration, gpus: int | None) -> list[Work]:
     """Change what the target needs in the files of all runs."""
 
     def recheck(texts: dict[str, str]) -> list[CheckedRun]:
         arguments.gpus = gpus
         try:
-            return [each for _, each in runs_of(arguments, project, ScanStats(), texts)]
+            return without_callers([each for _, each in runs_of(arguments, project, ScanStats(), texts)])
         finally:
             arguments.gpus = None
 
+    runs = without_callers(found)
+    works = [Work(each) for each in runs]
     target = Target(gpus, arguments.global_batch, arguments.max_micro_batch, lasting=not arguments.diff)
-    aims = reach([work.run for work in works], target, recheck)
-    for work, aim in zip(works, aims, strict=True):
+    for work, aim in zip(works, reach(runs, target, recheck, _reading(arguments, project, runs), arguments.paths), strict=True):
         _attempt(work, lambda work, aim=aim: _take(work, aim))  # type: ignore[misc]
-    if gpus and works and not works[0].problem and not works[0].infeasible:
-        warn_of(started_on_others(works[0].run, gpus, arguments, project))
+        if work.run.read_for is not None and work.texts:
+            warn(f"{work.run.read_for}: in the run of {work.run.written_at}")
+        for path, places in aim.read_by.items():
+            warn(f"{path} is read by other runs, too: {first_few(places, MOST_PLACES)}")
+    return works
 
 
-def _name_sharing_runs(works: list[Work], arguments: Namespace, project: Configuration) -> None:
-    """Report the other runs of the project that read an edited module or config file of a program."""
-    known = {os.path.normpath(work.run.written_at) for work in works}
-    shared = {each.path for work in works for each in work.run.values_elsewhere if each.path in work.texts}
-    for path in sorted(shared):
-        places = (each.written_at for each in discovery_of(arguments, project, ScanStats())[0].runs_reading(path))
-        others = [place for place in places if os.path.normpath(place) not in known]
-        if others:
-            warn(f"{path} is read by other runs, too: {', '.join(others[:MOST_FILLERS])}{', ...' if len(others) > MOST_FILLERS else ''}")
+def _reading(arguments: Namespace, project: Configuration, runs: list[CheckedRun]) -> Reading | None:
+    """What finds the further runs of the project that read some files, with new contents, as `check` does without options; None if an
+    option decides how files are read.
+    """
+    if arguments.kind or arguments.section or arguments.args or STANDARD_INPUT in arguments.paths:
+        return None
+    known = {os.path.normpath(run.written_at) for run in runs}
+    plain = Namespace()
+    vars(plain).update(vars(arguments), run=False)
+
+    def reading(paths: Collection[str], texts: dict[str, str]) -> list[CheckedRun]:
+        plain.paths = [*paths]
+        found = runs_of(plain, project, ScanStats(), texts)
+        return [each for _, each in found if os.path.normpath(each.written_at) not in known]
+
+    return reading
 
 
 def _take(work: Work, aim: Aimed) -> None:
@@ -253,18 +237,7 @@ def _take(work: Work, aim: Aimed) -> None:
     work.retarget, work.problem, work.withheld, work.texts = aim.found, aim.problem, aim.withheld, aim.texts
     work.changed = aim.found.changed if aim.found is not None and aim.texts else []
     if aim.found is not None and aim.found.needs and not work.problem:
-        work.problem = f"{aim.place}: {_needed(aim.found)}{_fillers(work)}"
-
-
-MOST_FILLERS = 6
-
-
-def _fillers(work: Work) -> str:
-    """The runs of which one has to be named, because each of them fills in the batch sizes."""
-    if not work.filled_by:
-        return ""
-    more = f" and {len(work.filled_by) - MOST_FILLERS} others" if len(work.filled_by) > MOST_FILLERS else ""
-    return f"; {', '.join(work.filled_by[:MOST_FILLERS])}{more} read this file: run `cfglint fix` on one of them"
+        work.problem = f"{aim.place}: {_needed(aim.found)}"
 
 
 def _needed(found: Retarget) -> str:
@@ -373,11 +346,19 @@ def _write_run(work: Work) -> None:
 
 
 def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
-    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
+    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem or work.run.incomplete_script for work in works):
         return 2
     if any(work.infeasible or work.withheld for work in works):
         return 1
     return 1 if arguments.check and any(work.texts for work in works) else 0
+
+
+def _nodes(work: Work) -> int | None:
+    """The nodes of a target, else those of the run."""
+    if work.retarget is None:
+        return work.run.outcome().entry()["nodes"]
+    after = work.retarget.layout.after
+    return after.nodes if after is not None else None
 
 
 def _entry(work: Work) -> FixRunEntry:
@@ -385,6 +366,7 @@ def _entry(work: Work) -> FixRunEntry:
         "files": [document.path for document in work.run.documents],
         "kinds": work.run.kinds,
         "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
+        "nodes": _nodes(work),
         "changed": [fixes.change_entry(each) for each in work.changed],
         "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
         "removed_comments": [{"file": file, "comment": comment} for file, comment in work.comments],

@@ -7,7 +7,7 @@ import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import warn
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_few
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import INSTALLED, is_version
@@ -16,12 +16,11 @@ from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationE
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import BY_HAND, HERE, is_program, line_of
+from cfglint.run.paths import BY_HAND, HERE, is_program, is_script
 from cfglint.run.scan_stats import ScanStats
-from cfglint.source.annotations import Callable, Iterable, Iterator, Mapping
+from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.root import resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -248,10 +247,10 @@ def launch_line(line: str) -> list[Override]:
 
 
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
-    """The facts of undeclared runs, from the flags and the project's configuration."""
+    """The facts of undeclared runs, from the flags and the project's configuration, then from a log (`logged`)."""
     gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
     given = targets(arguments)
-    return LaunchFacts(
+    facts = LaunchFacts(
         gpus=gpus,
         gpus_source=gpus_source,
         num_examples=arguments.num_examples,
@@ -272,6 +271,12 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         seq_length=getattr(arguments, "seq_length", None),
         installed=INSTALLED in arguments.target or project.installed,
     )
+    for name, value in (getattr(arguments, "logged", None) or {}).items():
+        if getattr(facts, name) is None:
+            setattr(facts, name, value)
+            facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
+            facts.examples_source = "the log" if name == "num_examples" else facts.examples_source
+    return facts
 
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
@@ -331,11 +336,10 @@ def own_files(arguments: Namespace, project: Configuration) -> set[str]:
 
 
 def runs_of(
-    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None, in_their_runs: bool = False
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
 ) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the paths of a command line, or for the declared runs when no path is given.
-
-    `texts` are other contents of their files; `in_their_runs`: the runs of the project that read a named file are among them.
+    """(position, run) for the runs that the paths of a command line mean: the declared runs when no path is given, else the runs of the
+    project that read a named file, and those of the files in a folder. `texts` are other contents of their files.
     """
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
@@ -344,11 +348,41 @@ def runs_of(
                 yield index, found
         return
     discovery, paths = discovery_of(arguments, project, stats, texts)
-    discovery.in_their_runs = in_their_runs
     if arguments.run:
         yield 0, discovery.one(paths)
-    else:
-        yield from discovery.each(paths)
+        return
+    discovery.in_their_runs = True
+    held, numbered = held_by_declared_runs(discovery, discovery.numbered(paths), arguments, project, texts)
+    for position, runs, counts in held:
+        stats.add(counts)
+        for run in runs:
+            yield position, run
+    yield from discovery.each_of(numbered)
+
+
+def held_by_declared_runs(
+    discovery: Discovery,
+    numbered: list[tuple[int, str]],
+    arguments: Namespace,
+    project: Configuration,
+    texts: Mapping[str, str] | None = None,
+) -> tuple[list[tuple[int, list[CheckedRun], ScanStats]], list[tuple[int, str]]]:
+    """(position, runs, statistics) of the declared runs that hold files of the command line, and the files that none of them holds."""
+    if not discovery.named or not project.runs or arguments.kind or arguments.section:
+        return [], numbered
+    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.named}
+    found: list[tuple[int, list[CheckedRun], ScanStats]] = []
+    held: set[str] = set()
+    folders: Folders = {}
+    for each in project.runs:
+        stats = ScanStats()
+        runs = declared_runs(each, arguments, project, stats, folders, texts)
+        files = {discovery.source.identity(document.path) for run in runs for document in run.documents}
+        if files & places.keys():
+            held |= files
+            found.append((min(places[path] for path in files & places.keys()), runs, stats))
+    discovery.positions = {path: position for path, position in discovery.positions.items() if path not in held}
+    return found, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 
 
 def declared_runs(
@@ -394,58 +428,6 @@ def discovery_of(
 def section_of(arguments: Namespace) -> tuple[str, ...]:
     """The path of the mapping in a file that is the config; empty for all of it."""
     return tuple(arguments.section.split(".")) if arguments.section else ()
-
-
-def one_run(arguments: Namespace, project: Configuration, complete: bool, known: dict[str, int] | None = None) -> CheckedRun:
-    """Load the paths as one run. `known` are facts from other sources, used where no flag is given; UsageError names what is missing."""
-    if not arguments.paths and not arguments.args:
-        arguments.paths = only_run(arguments, project)
-    declared = run_of(arguments, project)
-    facts = facts_of(arguments, project, complete) if declared is None else facts_of_declared(declared, arguments, project)
-    for name, value in (known or {}).items():
-        if getattr(facts, name) is None:
-            setattr(facts, name, value)
-            facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
-            facts.examples_source = "the log" if name == "num_examples" else facts.examples_source
-    paths, piped = with_stdin(arguments)
-    for path in paths:
-        name = line_of(path)[0]
-        if path != BY_HAND and path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
-            raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; pass the files of one run")
-    if declared is not None:
-        discovery, paths = Discovery(facts, declared.kind), declared.files
-    else:
-        discovery = Discovery(facts, arguments.kind, section_of(arguments), FileSource(piped))
-    run = discovery.one(paths)
-    entry = run.alternative
-    if entry is not None and discovery.others_of_line == entry["of"] - 1:
-        where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"
-        warn(f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}")
-    elif discovery.others_of_line:
-        warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; {LISTED}")
-    return run
-
-
-def only_run(arguments: Namespace, project: Configuration) -> list[str]:
-    """The paths of the only run of the project, for a command line without any; UsageError names the runs if there are several."""
-    if len(project.runs) == 1:
-        return project.runs[0].files
-    from cfglint.run.scan_stats import ScanStats
-
-    places = dict.fromkeys(run.written_at for _, run in runs_of(arguments, project, ScanStats()))
-    if len(places) != 1:
-        which = f"PATH is missing; the runs here are {first_few(places)}" if places else "PATH is missing, and there is no run here"
-        raise UsageError(f"{which}: pass the files of one run, or --args")
-    return [*places]
-
-
-def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
-    """The only declared run that lists all of the paths; None if flags or standard input determine the kind of the files."""
-    if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
-        return None
-    wanted = set(map(resolved, arguments.paths))
-    holding = [each for each in project.runs if wanted <= set(map(resolved, each.files))]
-    return holding[0] if len(holding) == 1 else None
 
 
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
@@ -507,6 +489,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
     parts += [f"{release}{instead}" for release, instead in stats.outside.items()]
     for name, number in sorted(stats.unmodelled.items()):
         parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
+    if stats.not_read:
+        parts.append(f"not read: {first_few([*stats.not_read])}")
     if stats.templates:
         parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:
@@ -565,6 +549,9 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
         stats.unrecognized += len(stats.unrecognized_named)
         stats.unrecognized_named.clear()
     for path, names in stats.unrecognized_named[:MOST_UNKNOWN]:
+        if is_script(path):
+            warn(f"{path}: no training launch was found in this file")
+            continue
         from cfglint.run.broken import closest_kind
 
         closest = closest_kind(names)
@@ -573,9 +560,3 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
     if len(stats.unrecognized_named) > MOST_UNKNOWN:
         warn(f"{len(stats.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
     return bool(stats.unreadable or stats.beyond_limits or stats.unchosen or stats.unknown_kind or stats.unrecognized_named)
-
-
-def first_few(names: Iterable[str]) -> str:
-    """The first three names, and whether there are more."""
-    listed = [*names]
-    return ", ".join([*listed[:3], *["..."] * (len(listed) > 3)])

@@ -12,13 +12,13 @@ from cfglint.cli.options import (
     UsageError,
     facts_of,
     facts_of_declared,
-    first_few,
     load_configuration,
     own_files,
     selection_of,
 )
 from cfglint.cli.output import check_outputs
 from cfglint.cli.progress import counted_on_terminal
+from cfglint.findings.wording import first_few
 from cfglint.review.base import NoBaseError, base_of
 from cfglint.review.branch import COMMITTED, STATES, WORKING, Branch
 from cfglint.review.left_out import first_names, left_out

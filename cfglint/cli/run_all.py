@@ -6,7 +6,7 @@ import os
 import sys
 
 from cfglint.cli.argument_parser import Namespace
-from cfglint.cli.options import UsageError, declared_runs, discovery_of
+from cfglint.cli.options import UsageError, declared_runs, discovery_of, held_by_declared_runs
 from cfglint.findings.diagnostic import Outcome, drop_repeated_findings
 from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
@@ -122,22 +122,11 @@ def outcomes_of_declared_runs(
 ) -> tuple[PartialOutcomes, list[tuple[int, str]]]:
     """The declared runs that hold files of the command line, and the files that none of them holds."""
     part = PartialOutcomes()
-    if not discovery.named or not project.runs or arguments.kind or arguments.section:
-        return part, numbered
-    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.named}
-    held: set[str] = set()
-    folders: Folders = {}
-    for each in project.runs:
-        stats = ScanStats()
-        found = declared_runs(each, arguments, project, stats, folders)
-        files = {discovery.source.identity(document.path) for run in found for document in run.documents}
-        if files & places.keys():
-            held |= files
-            position = min(places[path] for path in files & places.keys())
-            part.found += [(position, outcome_of(run, arguments)) for run in found]
-            part.stats.add(stats)
-    discovery.positions = {path: position for path, position in discovery.positions.items() if path not in held}
-    return part, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
+    held, left = held_by_declared_runs(discovery, numbered, arguments, project)
+    for position, runs, stats in held:
+        part.found += [(position, outcome_of(run, arguments)) for run in runs]
+        part.stats.add(stats)
+    return part, left
 
 
 def check_unreferenced(parts: list[PartialOutcomes], discovery: Discovery) -> None:

@@ -13,6 +13,7 @@ from cfglint.cli.single_report import write_text
 from cfglint.findings.diagnostic import INTERNAL, Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
+from cfglint.report.escapes import shown, visible
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable
@@ -71,7 +72,7 @@ def as_text(found: list[Outcome]) -> str:
     for each in found:
         caller = each.launch["called_from"] if each.launch else None
         callers.setdefault((*described(each), caller is not None), []).extend([caller] if caller else [])
-    lines = {key: f"  called from   {', '.join(places)}\n" if places else "" for key, places in callers.items()}
+    lines = {key: shown(f"  called from   {', '.join(places)}") + "\n" if places else "" for key, places in callers.items()}
     texts = [f"{head}{lines[head, rest, called]}{rest}" for head, rest, called in callers]
     return "".join(folded_lines("".join(texts).splitlines(keepends=True), INDENT))
 
@@ -107,7 +108,7 @@ def described(outcome: Outcome) -> tuple[str, str]:
         if numbers.get(name) is not None:
             lines.append(f"  {label:<13} {numbers[name]:,}")
     lines += [f"  unknown       {line}" for line in unknown(outcome)]
-    return f"{head}\n", "\n".join(lines) + "\n\n"
+    return f"{shown(head)}\n", "\n".join(map(shown, lines)) + "\n\n"
 
 
 def alternative(entry: AlternativeEntry) -> str:
@@ -215,7 +216,8 @@ def promises(runs: list[Outcome]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Quote a string for TOML."""
+    """Quote a string for TOML, with escapes for what would be invisible on a terminal or a command in a CI log."""
     import json
 
-    return json.dumps(text, ensure_ascii=False)
+    spelled = json.dumps(text, ensure_ascii=False).replace("##", "#\\u0023")
+    return "".join(char if visible(char) else f"\\U{ord(char):08x}" for char in spelled)

@@ -43,6 +43,12 @@ def counted(number: object, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
+def first_few(names: Iterable[str], most: int = 3) -> str:
+    """The first names, and whether there are more."""
+    listed = [*names]
+    return ", ".join([*listed[:most], *["..."] * (len(listed) > most)])
+
+
 def with_look_alikes_named(message: str) -> str:
     """A message in which letters that look like those of ASCII are named behind the key that has them: `U+0430 CYRILLIC SMALL LETTER A`."""
     if message.isascii():

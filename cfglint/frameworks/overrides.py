@@ -88,8 +88,11 @@ def loaded_by_omegaconf(text: str) -> ConfigValue:
     from yaml import YAMLError
 
     from cfglint.source.document import ALIAS
+    from cfglint.source.omegaconf import MOST_PARSED, is_deep
     from cfglint.source.parse import parse
 
+    if ("${" in text and len(text) > MOST_PARSED) or is_deep(text):
+        return text
     document = parse(SET, text, "yaml")
     if document.problems or any(node.kind == ALIAS for _, _, node in document.walk()):
         return text

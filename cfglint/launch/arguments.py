@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import Argument
-from cfglint.source.annotations import Iterable
-from cfglint.source.shell.command import stands_for_more
-from cfglint.source.shell.expansion import ALL_OF_CALLER
-from cfglint.source.shell.placed_text import UNKNOWN, Text, around_mark
+from cfglint.source.annotations import Iterable, Sequence
+from cfglint.source.shell.command import is_all_of_caller, stands_for_more
+from cfglint.source.shell.placed_text import UNKNOWN, Text, around_mark, differs, of_any_number, unknown
+from cfglint.source.shell.reasons import is_of_caller
 
 
 def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:
-    """Parse words into (options with the words after each, words before the first option, and those that stand for further options).
+    """Parse words into (options with the words after each, words before the first option).
 
-    `assignments`: words such as `seed=1` are options too, as in OmegaConf's command line after a LLaMA-Factory file.
+    `assignments`: words such as `seed=1` are options too, as in OmegaConf's command line after a LLaMA-Factory file. What a word that
+    stands for further options may set again is unknown: the last one counts.
     """
+    words = [*words]
     found: list[Argument] = []
     before: list[Text] = []
-    for word in words:
+    further = further_options(words)
+    for place, word in enumerate(words):
         text = word.string
         name, mark, _ = text.partition("=")
         if text.startswith("--") and len(text) > 2 and " " not in name:  # as argparse parses it
             found.append(argument(name[2:].replace("-", "_"), word))
         elif assignments and mark and name.replace(".", "_").isidentifier():
             found.append(argument(name, word))
-        elif found and found[-1].texts and (is_all_of_caller(word) or stands_for_more(word)):
-            continue
+        elif place in further:
+            if found and not found[-1].texts:
+                found[-1].texts.append(word)
+            if not may_be_missing(word):
+                for each in found:
+                    each.texts = [unknown(*word.reasons)]
         elif found:
             found[-1].texts.append(word)
         else:
@@ -38,7 +45,7 @@ def override_arguments(words: Iterable[Text]) -> list[Argument]:
     for word in words:
         name = word.string.partition("=")[0]
         key = name.lstrip("+~-") if not name.startswith("--") else name[2:].replace("-", "_")
-        if key and UNKNOWN not in key:
+        if key.strip() and UNKNOWN not in key:
             found.append(argument(key, word))
     return found
 
@@ -49,11 +56,40 @@ def argument(name: str, word: Text) -> Argument:
     return Argument(name, own, [value] if own is not word else [])
 
 
-def is_all_of_caller(word: Text) -> bool:
-    """Whether a word is `"$@"` of a script whose call is not known: any number of options with their values."""
-    return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)
+def may_be_missing(word: Text) -> bool:
+    """Whether a word is none in a call of the script without arguments, or in the example of a page."""
+    return stands_for_more(word) or all(map(is_of_caller, word.reasons))
 
 
-def may_have_more(words: Iterable[Text]) -> bool:
-    """Whether a line may have further options: some of its words come from the caller of the script, or a page leaves them out."""
-    return any(is_all_of_caller(word) or stands_for_more(word) for word in words)
+def further_options(words: Sequence[Text]) -> list[int]:
+    """The positions of the words that may stand for further options: `"$@"`, the `...` of a page, an array or an expansion that is not
+    known; an expansion right behind an option is its value.
+    """
+    found: list[int] = []
+    takes_value = False
+    for place, word in enumerate(words):
+        if stands_for_more(word) or is_all_of_caller(word) or (of_any_number(word) and (differs(word) or not takes_value)):
+            found.append(place)
+        takes_value = word.string.startswith("-") and "=" not in word.string
+    return found
+
+
+def may_have_more(words: Sequence[Text]) -> bool:
+    """Whether a line may have further options."""
+    return bool(further_options(words))
+
+
+def hidden_options(words: Sequence[Text]) -> tuple[str, ...]:
+    """Why some options of a line are unknown: a word of it is not known that has further ones in any call."""
+    reasons = (reason for place in further_options(words) if not may_be_missing(words[place]) for reason in words[place].reasons)
+    return tuple(dict.fromkeys(reasons))
+
+
+def known_words(words: Sequence[Text]) -> list[Text]:
+    """The words that no other one changes: without those that stand for further options, and without what these may set again.
+
+    `"$@"` sets nothing in a call of the script without arguments, which is the usual one.
+    """
+    further = further_options(words)
+    first = max((place + 1 for place in further if not (is_all_of_caller(words[place]) or stands_for_more(words[place]))), default=0)
+    return [word for place, word in enumerate(words) if place >= first and place not in further]

@@ -88,11 +88,10 @@ class Baseline:
 
 
 def refuse_overwriting(path: str) -> None:
-    """Raise FileProblem for a path outside the project, and for an existing file that is not a baseline: its content would be lost."""
-    from cfglint.source.root import is_inside, root_of
+    """Raise FileProblem for an existing file that is not a baseline, whose content would be lost, and for a link out of the project."""
+    from cfglint.source.writing import refuse_outside
 
-    if not is_inside(path, root_of(path)):
-        raise FileProblem(path, "is outside the project, so no baseline is written there", "unwritable")
+    refuse_outside(path)
     if os.path.exists(path):
         try:
             read(path)

@@ -33,7 +33,8 @@ def complete(facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFa
 def environments(path: str) -> Iterator[str]:
     """The environments of a file's project: the active one, that of conda, then the `.venv` of the nearest folder."""
     yield from (os.environ[name] for name in VARIABLES if os.environ.get(name))
-    yield from (os.path.join(folder, OWN) for folder in repository(path))
+    own = (os.path.join(folder, OWN) for folder in repository(path))
+    yield from (each for each in own if not leads_out(each, path))
 
 
 def distributions(environment: str) -> dict[str, str]:

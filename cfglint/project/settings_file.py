@@ -215,7 +215,7 @@ def policy_files(table: ConfigTable, where: str) -> dict[str, str]:
 
 
 def find(folder: str) -> str | None:
-    """The nearest cfglint.toml or pyproject.toml with `[tool.cfglint`, from a folder upwards."""
+    """The nearest cfglint.toml or pyproject.toml with `[tool.cfglint`, from a folder up to the top of its work tree."""
     folder = os.path.abspath(folder)
     while True:
         for name in ("cfglint.toml", "pyproject.toml"):
@@ -223,7 +223,7 @@ def find(folder: str) -> str | None:
             if os.path.isfile(path) and (name == "cfglint.toml" or b"[tool.cfglint" in peek(path)):
                 return path
         above = os.path.dirname(folder)
-        if above == folder:
+        if above == folder or os.path.exists(os.path.join(folder, ".git")):
             return None
         folder = above
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from os.path import abspath
+
 from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic
 from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
+from cfglint.findings.wording import first_few
 from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.resized import keep_targeted
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Callable
+from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
@@ -16,6 +19,8 @@ from cfglint.source.sections import reread_all, reread_with
 
 Recheck = Callable[[dict[str, str]], list[CheckedRun]]  # the same runs on the target's GPUs, with other contents of their files
 
+MOST_PLACES = 6  # runs or files that are named
+Reading = Callable[[Collection[str], dict[str, str]], list[CheckedRun]]  # the runs that read some files, with new contents of files
 OF_SIZES = (BATCH, LAUNCH, ARGUMENT, LAUNCHER_CONFIG)  # subjects of rules about GPU counts and batch sizes
 
 
@@ -41,6 +46,7 @@ class Aimed(Record):
     problem: str | None = None
     withheld: str | None = None
     bug: Exception | None = None
+    read_by: dict[str, list[str]] = {}  # the further runs of the project that read its edited files
 
     @property
     def place(self) -> str:
@@ -55,8 +61,13 @@ class Aimed(Record):
         return self.found is not None and (not self.found.feasible or bool(self.found.needs))
 
 
-def reach(runs: list[CheckedRun], target: Target, recheck: Recheck) -> list[Aimed]:
-    """Retarget the runs one after the other, each with the edits of those before it; then check what came of it."""
+def reach(
+    runs: list[CheckedRun], target: Target, recheck: Recheck, reading: Reading | None = None, named: Collection[str] = ()
+) -> list[Aimed]:
+    """Retarget the runs one after the other, each with the edits of those before it; then check what came of it.
+
+    `reading` gives the further runs of the project that read some files; `named` are the files that the user named.
+    """
     aims = [Aimed(run) for run in runs]
     texts: dict[str, str] = {}
     join_calls(aims)
@@ -64,12 +75,43 @@ def reach(runs: list[CheckedRun], target: Target, recheck: Recheck) -> list[Aime
         try_one(aim, target, texts)
         texts.update(aim.texts)
     groups = sharing(aims, texts)
+    refuse_own_edits(aims, named)
     for group in groups:
         withhold(group)
-    kept = {path: text for aim in aims for path, text in aim.texts.items()}
-    if kept:
-        verify(aims, groups, recheck, kept)
+    if edits_of(aims):
+        verify(aims, groups, recheck, edits_of(aims))
+    if edits_of(aims) and reading is not None:
+        verify_others(groups, reading, edits_of(aims))
     return aims
+
+
+def edits_of(aims: list[Aimed]) -> dict[str, str]:
+    """The new contents of all files."""
+    return {path: text for aim in aims for path, text in aim.texts.items()}
+
+
+def refuse_own_edits(aims: list[Aimed], named: Collection[str]) -> None:
+    """Leave out the edits of runs that read one named file and would each change a file that the others do not read: which of them is
+    meant is not known.
+    """
+    for path in dict.fromkeys(aim.run.read_for for aim in aims if aim.run.read_for is not None):
+        readers = [aim for aim in aims if aim.run.read_for == path]
+        places = [*dict.fromkeys(aim.place for aim in readers)]
+        shared = set.intersection(*(absolute(aim.run.read_paths) for aim in readers)) | absolute(named)
+        own = [*dict.fromkeys(each for aim in readers for each in aim.texts if abspath(each) not in shared)]
+        if len(places) < 2 or not own:
+            continue
+        for aim in readers:
+            aim.texts = {}
+            aim.problem = aim.problem or (
+                f"{path}: {first_few(places, MOST_PLACES)} read it, and {first_few(own, MOST_PLACES)} would change as well: "
+                "run `cfglint fix` on the one that is meant"
+            )
+
+
+def absolute(paths: Iterable[str]) -> set[str]:
+    """Paths, however they are spelled."""
+    return set(map(abspath, paths))
 
 
 def join_calls(aims: list[Aimed]) -> None:
@@ -84,6 +126,10 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
     unread = next((document for document in aim.run.documents if document.problems), None)
     if unread is not None:
         aim.problem = f"{unread.path}: does not parse, so it was not changed; `cfglint check` reports why"
+        return
+    if aim.run.incomplete_script:
+        script = aim.run.documents[0].path
+        aim.problem = f"{script}: not changed: {aim.run.incomplete_script}; name the lines to change ({script}:LINE)"
         return
     if aim.run.launch.command is not None:
         aim.run.launch.command.targeted = True
@@ -167,6 +213,29 @@ def verify(aims: list[Aimed], groups: list[list[Aimed]], recheck: Recheck, texts
             first.problem = f"{first.place}: not changed: {wrong}"
             first.texts = {}
             withhold(group)
+
+
+def verify_others(groups: list[list[Aimed]], reading: Reading, texts: dict[str, str]) -> None:
+    """Leave out edits with which a further run of the project that reads the file would not start any more; name such runs."""
+    before, after = reading(texts, {}), reading(texts, texts)
+    for place, run in enumerate(after):
+        known = {each.identity for each in before[place].diagnostics} if len(before) == len(after) else set()
+        new = next((each for each in run.diagnostics if each.severity == ERROR and each.identity not in known), None)
+        line = run.launch.line
+        for path in texts:
+            editing = [aim for group in groups for aim in group if path in aim.texts]
+            if abspath(path) not in absolute(run.read_paths) or not editing:
+                continue
+            if new is None:
+                if line is None or line.script_path != path:
+                    editing[-1].read_by.setdefault(path, []).append(run.written_at)
+                continue
+            first = editing[0]
+            first.problem = (
+                f"{first.place}: not changed: {run.written_at} reads {path}, too, and `check` would report {new.code}: {new.message}"
+            )
+            first.texts = {}
+            withhold(next(group for group in groups if first in group))
 
 
 def contradiction(before: CheckedRun, after: CheckedRun, aim: Aimed) -> str | None:

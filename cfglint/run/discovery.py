@@ -7,6 +7,7 @@ import os
 from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.frameworks.forks import ADDED, named_in
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
@@ -53,7 +54,7 @@ class Discovery:
         self.scripts = False  # whether launch lines or programs may read the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
-        self._groups: ConfigGroups | None = None
+        self._groups: dict[str, ConfigGroups] = {}  # by the top of their project
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
         self._repositories: Repositories | None = None
         self.exclude: list[str] = []  # patterns of excluded absolute paths
@@ -65,7 +66,7 @@ class Discovery:
         self.paths_are_named = True  # whether the paths come from the command line, and were not found by cfglint
         self.in_their_runs = False  # whether named files are checked in the runs of the project that read them
         self.readers: set[str] = set()  # the files that were not named and may read a named one
-        self.positions: dict[str, int] = {}  # the positions of named files, by identity, if they are checked in their runs
+        self.positions: dict[str, tuple[int, str]] = {}  # position and path of named files, by identity, if they are checked in their runs
         self._tracked: Tracked | None = None  # what git tracks of the files that can matter, for all walks
 
     @property
@@ -94,8 +95,12 @@ class Discovery:
 
     def each(self, paths: list[str]) -> Iterator[tuple[int, CheckedRun]]:
         """Yield (position, run) for every training config in the paths; a file that another one names belongs to that one's run."""
+        return self.each_of(self.numbered(paths))
+
+    def each_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
+        """`each` for the files of the paths."""
         perhaps: list[tuple[int, CheckedRun, str]] = []
-        for index, run, path in self.looked_at(self.numbered(paths)):
+        for index, run, path in self.looked_at(numbered):
             if path is not None:
                 perhaps.append((index, run, path))
                 continue
@@ -111,7 +116,9 @@ class Discovery:
         """(position, file) for the files of the paths, including those in folders."""
         found = list(enumerate(self._expanded(paths)))
         if self.in_their_runs and self.named and not (self.kind or self.section or self.facts.arguments or self.source.texts):
-            self.positions = {self.source.identity(line_of(path)[0]): index for index, path in reversed(found) if path in self.named}
+            self.positions = {
+                self.source.identity(line_of(path)[0]): (index, path) for index, path in reversed(found) if path in self.named
+            }
             found += [(len(found), path) for path in self._readers([path for _, path in found])]
         self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
@@ -157,17 +164,17 @@ class Discovery:
         """`looked_at` for a file that was not named: only its runs that read a named one, at the position of this."""
         counted, self.stats = self.stats, ScanStats()
         try:
-            found = [(self._position(run), run, alone) for _, run, alone in self._guarded(0, path)]
+            found = [(self._named_by(run), run, alone) for _, run, alone in self._guarded(0, path)]
         finally:
             counted.unchecked.update(self.stats.unchecked)
             self.stats = counted
-        kept = [(position, run, alone) for position, run, alone in found if position is not None]
-        for _, run, _ in kept:
-            run.is_of_reader = True
-        return kept
+        kept = [(*named, run, alone) for named, run, alone in found if named is not None]
+        for _, named, run, _ in kept:
+            run.read_for = named
+        return [(position, run, alone) for position, _, run, alone in kept]
 
-    def _position(self, run: CheckedRun) -> int | None:
-        """The position of the first named file that a run reads; None if it reads none of them."""
+    def _named_by(self, run: CheckedRun) -> tuple[int, str] | None:
+        """Position and path of the first named file that a run reads; None if it reads none of them."""
         return min((self.positions[each] for each in self.identities(run.read_paths) if each in self.positions), default=None)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
@@ -214,9 +221,12 @@ class Discovery:
 
         if groups_of(path, text):
             return True
-        if self._groups is None:
-            self._groups = ConfigGroups(self.source.names_in, self.source.content)
-        return path not in self.named and self._groups.has_option(path.replace(os.sep, "/"))
+        if path in self.named:
+            return False
+        root = self.source.root(path)
+        if root not in self._groups:
+            self._groups[root] = ConfigGroups(self.source.project(path, root, self.named))
+        return self._groups[root].has_option(path.replace(os.sep, "/"))
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
         """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised
@@ -245,14 +255,19 @@ class Discovery:
                 self.stats.unreadable.append(path)
             return
         self.stats.foreign.update(self._launches.outside)
-        if only is not None and not found and not is_program(path):
-            raise LaunchChoiceError(path, [])
+        if not found and not is_program(path):
+            if only is not None:
+                raise LaunchChoiceError(path, [])
+            if path in self.named:
+                self._count_unrecognized(path, [])
         for each in found:
             documents, kinds = self.references.followed(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
             self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
             self.taken.update(own_configs(documents))
-            yield self._run(documents, kinds, each.facts)
+            run = self._run(documents, kinds, each.facts)
+            run.incomplete_script = self._launches.unchecked[name] if name in self._launches.incomplete else ""
+            yield run
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code, or that a notebook starts; a program without any is not recognised."""
@@ -272,6 +287,7 @@ class Discovery:
                 self.stats.unreadable.append(path)
             return
         self.stats.foreign.update(reader.outside)
+        self.stats.unchecked.update(reader.unchecked)
         chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
         engine = reader.engine_file(name) if not found and only is None else None
         if engine is not None:
@@ -373,10 +389,10 @@ class Discovery:
                     continue
                 yield path
 
-    def around(self, root: str) -> Iterator[str]:
-        """The files of a project that can name another one, up to a limit that is reported."""
+    def around(self, root: str, deep: bool = True) -> Iterator[str]:
+        """The files of a project that can name another one, up to a limit that is reported; `deep`: those in folders below, too."""
         left = MOST_FILES
-        for path in self._below(root, []):
+        for path in self._below(root, [], deep):
             if not left:
                 self.stats.unsearched = MOST_FILES
                 return
@@ -388,12 +404,12 @@ class Discovery:
         """Whether a program is a link out of the project."""
         return path.endswith(PROGRAMS) and os.path.islink(path) and self.references.is_foreign(path, path)
 
-    def _below(self, folder: str, unreadable: list[str]) -> Iterator[str]:
+    def _below(self, folder: str, unreadable: list[str], deep: bool = True) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
         from cfglint.source.folders import Tracked, walk_entries
 
         self._tracked = self._tracked or Tracked((*EXTENSIONS, *SCRIPTS, *PROGRAMS))
-        for entry in walk_entries(folder or os.curdir, self._tracked, unreadable):
+        for entry in walk_entries(folder or os.curdir, self._tracked, unreadable, deep):
             path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
             excluded = is_one_of(path, self.exclude) or (self.own_files and os.path.abspath(path) in self.own_files)
             if not excluded and not (entry.is_symlink() and self.is_looked_at(path) and self._is_foreign_link(path)):
@@ -582,18 +598,26 @@ class Discovery:
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
+        texts = [each.text for each in documents]
+        if any(key in text for key in ADDED for text in texts):
+            facts = facts.replace(forks=(*self.repositories.forks(document.path), *(each for text in texts for each in named_in(text))))
         if all(package in facts.target for package in packages):
             return facts
         if facts.installed:
             from cfglint.project.installed import complete
 
             facts = complete(facts, document.path, packages)
+        script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
+        return self.repositories.complete(facts, document.path, packages, script)
+
+    @property
+    def repositories(self) -> Repositories:
+        """The releases that the repositories around the files state."""
         if self._repositories is None:
             from cfglint.project.pinned_versions import Repositories
 
             self._repositories = Repositories(self.folders, self.source.disk)
-        script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
-        return self._repositories.complete(facts, document.path, packages, script)
+        return self._repositories
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:

@@ -11,16 +11,16 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.frameworks.program import ProgramFacts
-from cfglint.launch.arguments import may_have_more
+from cfglint.frameworks.program import NotRead, ProgramFacts
+from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
-from cfglint.launch.continuations import refused_joined_words
+from cfglint.launch.continuations import refused_blanks, refused_joined_words
 from cfglint.launch.findings import missing_file, refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
@@ -37,6 +37,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.batch.nodes import Size
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
@@ -62,6 +63,7 @@ class LaunchReader:
             self.evaluations.names = cache(listed_below)
         self.known_lines: dict[tuple[str, str], list[LaunchLine]] = {}
         self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
+        self.incomplete: set[str] = set()  # those of them that have further launch lines
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
@@ -78,10 +80,13 @@ class LaunchReader:
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
         wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
+        left = {each.call.start for each in wanted[MOST:]} - {each.call.start for each in wanted[:MOST]}
         if path in self.evaluations.incomplete:
             self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
         elif len(wanted) > MOST:
             self.unchecked[path] = f"{MOST} of {len(wanted)} launches checked"
+        if path in self.evaluations.incomplete or left:
+            self.incomplete.add(path)
         wanted = wanted[:MOST]
         self.listed[path] = {index for index, line in enumerate(lines) if line in wanted} if only is None else set()
         return [run for line in wanted for run in self.runs_of(line, text, lines)]
@@ -94,6 +99,7 @@ class LaunchReader:
         program = first.launch.parser
         if first.launch.program is program or program is None or len(program.built) < 2:
             return [first]
+        self.note_further(program)
         from cfglint.launch.programs.runs_of_program import groups
 
         found: list[Launched] = []
@@ -119,13 +125,7 @@ class LaunchReader:
 
     def project(self, path: str) -> Project:
         """The files around a script."""
-        project = Project(
-            self.root(path),
-            self.source.is_file,
-            self.source.content,
-            partial(self.source.leads_out, origin=path, named=self.named),
-            self.source.names_in,
-        )
+        project = self.source.project(path, self.root(path), self.named)
         project.outside = self.outside
         return project
 
@@ -153,27 +153,28 @@ class LaunchReader:
         return self.run(now[lines.index(line)], text, now, which=which).launch
 
     def relaunched(
-        self, texts: Mapping[str, str], gpus: int | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
+        self, texts: Mapping[str, str], size: Size | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
     ) -> Launched:
-        """The run of a line with other contents for some files, on a machine with so many GPUs. Raises EditRefused if the script then
+        """The run of a line with other contents for some files, on machines of this size. Raises EditRefused if the script then
         starts something else.
         """
         if line.call.path in texts and line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
-        reader = self.reader_of(texts, gpus, line.script_path)
+        reader = self.reader_of(texts, size, line.script_path)
         text = reader.source.content(line.script_path) or text if texts else text
         now = reader.lines(line.script_path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
         return reader.run(now[lines.index(line)], text, now, which=which)
 
-    def reader_of(self, texts: Mapping[str, str], gpus: int | None, script: str) -> LaunchReader:
-        """The reader for other contents and another machine, which many launches of a script share."""
-        key = (gpus, *sorted(texts.items()))
+    def reader_of(self, texts: Mapping[str, str], size: Size | None, script: str) -> LaunchReader:
+        """The reader for other contents and other machines, which many launches of a script share."""
+        gpus, nodes = (size.processes, size.nodes) if size is not None else (None, self.facts.nodes)
+        key = (gpus, nodes, *sorted(texts.items()))
         if key not in self.readers:
             source = EditedSource(self.source, texts) if texts else self.source
             others = any(path != script for path in texts)  # the script may read these
-            reader = LaunchReader(source, self.facts.replace(gpus=gpus), self.named, None if others else self.evaluations)
+            reader = LaunchReader(source, self.facts.replace(gpus=gpus, nodes=nodes), self.named, None if others else self.evaluations)
             reader.listed = self.listed
             self.readers[key] = reader
             if len(self.readers) > MOST_READERS:
@@ -212,9 +213,11 @@ class LaunchReader:
                 kinds.append(launch.consumer)
         if launch.is_main:
             open_config(line, launch, command)
+        launch.not_read = unread(launch, line, built.program if built is not None else None)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command, launch)
+        refused_blanks(line, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
@@ -236,7 +239,7 @@ class LaunchReader:
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
         if line.launcher != BY_HAND:
-            launch.relaunched = lambda texts, gpus: self.relaunched(texts, gpus, line, text, lines, which)
+            launch.relaunched = lambda texts, size: self.relaunched(texts, size, line, text, lines, which)
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
         command.siblings = [call for _, call in others]
         listed = self.listed.get(line.script_path, ())
@@ -288,10 +291,11 @@ class LaunchReader:
         project = self.project(line.call.path)
         folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
         environment = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
-        words = tuple(None if word.value is None else word.value for word in line.arguments)
+        known = known_words(line.arguments)
+        words = tuple(None if word.value is None else word.value for word in known)
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
-        spelled = tuple(word.string for word in line.arguments)
+        spelled = tuple(word.string for word in known)
         return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
@@ -325,7 +329,9 @@ class LaunchReader:
         found = program_at(path, self.project(path))
         program = read_found(found, {})
         if program is None:
+            self.note_too_large(found)
             return []
+        self.note_further(program)
         context = self.context_without_line(path)
         reread = partial(read_found, found)
         parsed = parsed_arguments(program, reread, context)
@@ -340,6 +346,22 @@ class LaunchReader:
                 each.alternative = {"number": number, "of": len(found_here), "built_at": place_of(each.document)}
             calls += found_here
         return [each for each in calls if each.kind != LAUNCH or each.document.loop.loader is not None or path in self.named]
+
+    def note_further(self, program: ProgramFacts) -> None:
+        """Record the calls of a program that become no runs because there are too many."""
+        if program.further:
+            count = len(program.built)
+            self.unchecked[program.path] = f"{count} of {count + program.further} calls that build arguments checked"
+
+    def note_too_large(self, found: Found) -> None:
+        """Record a program that was not read although it can be parsed."""
+        from cfglint.launch.programs.modules import MOST_MODULES, Modules
+        from cfglint.launch.programs.scopes import MOST_SCOPES
+
+        module = Modules([], found.read).module_of(found.path)
+        if module is not None and module.tree.body:
+            limits = f"more than {MOST_SCOPES} functions or {MOST_MODULES} modules of the project"
+            self.unchecked[found.path] = f"not read, because its code uses {limits}"
 
     def engine_file(self, path: str) -> tuple[Document, LaunchFacts] | None:
         """The DeepSpeed file that a program, which no line starts, gives its only engine, with the facts of the run; None without one."""
@@ -516,8 +538,8 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
     line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
-    fields = {*FIELDS, *fields_of_class(program.arguments)}
-    launch.parser = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
+    absent = (NotRead(f"the config of `{program.path}`", line.call.path, line.call.line, "it is not in the project"),)
+    launch.parser = changed(program, not_read=program.not_read + absent)
 
 
 def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
@@ -546,6 +568,8 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         override.unknown = word.reasons
         start, end = command.within(word.place)
         override.place = (command, Node(SCALAR, start, end, word.string))
+        if command.text[start:end] == word.string and option.value is not None:
+            command.around[tuple(key.split("."))] = override.place[1]
         command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
         found.append(override)
     if found and "config_file" not in line.options and "num_processes" not in line.options:

@@ -11,7 +11,7 @@ import re
 from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Iterable
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Path, pointer
 from cfglint.source.parse import parse
 from cfglint.source.sections import reread
@@ -29,14 +29,13 @@ BARE_NAME = r"(?!(?:TRUE|FALSE|NULL|NONE|INFINITY)\b)[A-Z](?:[A-Z0-9]*|[A-Za-z0-
 BARE = re.compile(BARE_NAME + "_?,?")
 # A placeholder without quotes as a value of JSON; strings and comments are skipped.
 UNQUOTED = re.compile(
-    r'"(?:[^"\\]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?\*/'
+    r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)'
     r"|[:,\[]\s*(?P<token>\{\{[^{}\n]*\}\}|\$\{[^{}\n]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__"
     r"|<[A-Za-z][\w .:-]*>|(?=\w{4})" + BARE_NAME + r")(?=\s*(?:[,}\]]|$))",
     re.DOTALL,
 )
 BARE_LEAST = 4  # characters
-INTERPOLATION = re.compile(r"\$\{[^}]*\}")
-STATEMENT = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+CLOSINGS = {"{%": "%}", "{{": "}}"}  # of the marks of a template language
 FILES = ("dir", "path", "file", "deepspeed", "folder")  # last words of keys whose strings are paths
 WORLDS = 5
 FILLINGS: dict[str, Fillings] = {
@@ -85,7 +84,13 @@ def masked(document: Document) -> tuple[Document, set[int]]:
 
 def is_candidate(document: Document, node: Node) -> bool:
     """Whether a scalar has the form of a placeholder, or contains an interpolation."""
-    return is_bare(document, node) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None or INTERPOLATION.search(node.raw) is not None
+    return is_bare(document, node) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None or has_interpolation(node.raw)
+
+
+def has_interpolation(text: str) -> bool:
+    """Whether a string contains `${...}`."""
+    begin = text.find("${")
+    return begin >= 0 and "}" in text[begin:]
 
 
 def is_bare(document: Document, node: Node) -> bool:
@@ -116,13 +121,13 @@ def refers_to_key(document: Document, raw: str, path: Path, seen: tuple[Path, ..
     if node is None or target in (path, *seen):
         return False
     node = node.resolved()
-    is_reference = node.kind == SCALAR and INTERPOLATION.search(node.raw) is not None
+    is_reference = node.kind == SCALAR and has_interpolation(node.raw)
     return not is_reference or refers_to_key(document, node.raw, target, (*seen, path))
 
 
 def is_whole(node: Node) -> bool:
     """Whether a node is nothing but a placeholder; others contain one, as the path `${HOME}/ds.json` does."""
-    return node.kind != SCALAR or INTERPOLATION.search(node.raw) is None or PLACEHOLDER.fullmatch(node.raw.strip()) is not None
+    return node.kind != SCALAR or not has_interpolation(node.raw) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None
 
 
 def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | None:
@@ -207,25 +212,43 @@ def is_unreadable_template(document: Document) -> bool:
     if first is None:
         return False
     text = document.text
-    marks = [mark for mark in STATEMENT.finditer(text) if not is_quoted(text, mark.start())]
+    every = [*marks_of(text)]
+    marks = [(start, end) for start, end, is_quoted in every if not is_quoted]
     if not marks:
         return False
-    if any(text.count("\n", 0, mark.start()) <= text.count("\n", 0, first) <= text.count("\n", 0, mark.end()) for mark in marks):
+    begin, finish = text.rfind("\n", 0, first) + 1, text.find("\n", first) % (len(text) + 1)
+    if any(start <= finish and end >= begin for start, end in marks):
         return True
-    without = STATEMENT.sub("", text)
+    kept = zip([0, *(end for _, end, _ in every)], [*(start for start, _, _ in every), len(text)], strict=True)
+    without = "".join(text[start:end] for start, end in kept)
     return not any(problem.kind == "syntax" for problem in parse(document.path, without, document.syntax).problems)
 
 
-def is_quoted(text: str, place: int) -> bool:
-    """Whether a place is within a quoted string that begins on its line."""
-    line = text[text.rfind("\n", 0, place) + 1 : place]
-    quote = ""
-    for before, char in zip(f" {line}", line, strict=False):
-        if char == quote and before != "\\":
-            quote = ""
-        elif not quote and char in "\"'":
-            quote = char
-    return bool(quote)
+def marks_of(text: str) -> Iterator[tuple[int, int, bool]]:
+    """(start, end, whether it is within a quoted string that begins on its line) of each `{% ... %}` and `{{ ... }}`.
+
+    Every character is looked at once, whatever the marks: there may be a million without an end.
+    """
+    position, scanned, quote = 0, 0, ""
+    following = {mark: text.find(mark) for mark in CLOSINGS}
+    while any(place >= 0 for place in following.values()):
+        start, mark = min((place, mark) for mark, place in following.items() if place >= 0)
+        end = text.find(CLOSINGS[mark], start + 2)
+        if end < 0:
+            following[mark] = -1
+            continue
+        line = text.rfind("\n", scanned, start) + 1
+        if line:
+            scanned, quote = line, ""
+        for place in range(scanned, start):
+            char = text[place]
+            if char == quote and text[place - 1] != "\\":
+                quote = ""
+            elif not quote and char in "\"'":
+                quote = char
+        yield start, end + 2, bool(quote)
+        scanned, position = start, end + 2
+        following.update({each: text.find(each, position) for each, place in following.items() if 0 <= place < position})
 
 
 class Filling(CheckedRun):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.run.discovery import Discovery
 from cfglint.run.readers import Readers
 from cfglint.source.file_source import FileSource
 
 
 class Neighbours(Readers):
-    """Searches the projects of the open files; their files are listed again when any file may have come or gone."""
+    """Searches the projects of the open files; their files are listed again when any file may have come or gone.
+
+    A folder that is no work tree and has no configuration may be a home with many projects below it: of such a root, only the folders
+    around an open file are searched, without what is below them.
+    """
 
     def __init__(self, source: FileSource) -> None:
         super().__init__(source)
@@ -17,8 +23,20 @@ class Neighbours(Readers):
     def naming(self, paths: list[str], discovery: Discovery, configuration: str) -> list[str]:
         """The files that may read one of some files, directly or by another file."""
         around: list[str] = []
-        for root in dict.fromkeys(map(discovery.root_of, paths)):
-            if (configuration, root) not in self.listed:
-                self.listed[configuration, root] = [*discovery.around(root)]
-            around += self.listed[configuration, root]
+        for folder, deep in dict.fromkeys(each for path in paths for each in folders_around(path, discovery.root_of(path), configuration)):
+            if (configuration, folder) not in self.listed:
+                self.listed[configuration, folder] = [*discovery.around(folder, deep)]
+            around += self.listed[configuration, folder]
         return self.of(paths, around)
+
+
+def folders_around(path: str, root: str, configuration: str) -> list[tuple[str, bool]]:
+    """The folders in which files may read an open one, each with whether everything below it belongs to the same project."""
+    if configuration or os.path.exists(os.path.join(root, ".git")):
+        return [(root, True)]
+    folder = os.path.dirname(path)
+    found = [(folder, False)]
+    while folder not in (root, "", os.path.dirname(folder)):
+        folder = os.path.dirname(folder)
+        found.append((folder, False))
+    return found

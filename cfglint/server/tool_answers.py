@@ -9,11 +9,17 @@ import os
 import subprocess
 import sys
 
+from cfglint.run.paths import line_of
 from cfglint.source.annotations import Sequence
+from cfglint.source.root import is_inside, resolved
 
 MOST_CHARACTERS = 12_000  # of an answer, some 3,000 tokens
 LONGEST = 120  # seconds for one answer
 ENVIRONMENT = {"COLUMNS": "140", "NO_COLOR": "1"}
+# The process is isolated (`-I`): neither the working directory, which is the project's, nor a variable adds a folder of modules. That of
+# cfglint itself comes last, for an installation that an isolated process does not search.
+PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from cfglint.cli import program; program()"
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOT_DONE = 2  # the exit status of a command that could not do its job
 
 
@@ -40,10 +46,11 @@ def answer(command: str, paths: Sequence[str] = (), **options: str | float | boo
 
     Raises NotAnswered if the command could not do its job.
     """
+    refuse_outside(paths)
     behind = ["--", *paths] if paths else []
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "cfglint", command, *flags(**options), *behind],
+            [sys.executable, "-I", "-c", PROGRAM, OWN_FOLDER, command, *flags(**options), *behind],
             capture_output=True,
             text=True,
             errors="replace",
@@ -59,6 +66,15 @@ def answer(command: str, paths: Sequence[str] = (), **options: str | float | boo
         raise NotAnswered(shortened(summary, MOST_CHARACTERS))
     text = shortened(done.stdout.strip(), MOST_CHARACTERS - min(len(summary), MOST_CHARACTERS // 2))
     return "\n".join(filter(None, [text, shortened(summary, MOST_CHARACTERS // 2)])) or "no output"
+
+
+def refuse_outside(paths: Sequence[str]) -> None:
+    """Raise NotAnswered for a path outside the folder in which the server runs: a file in it may ask a language model to name any path."""
+    root = resolved(os.curdir)
+    for path in paths:
+        name, _ = line_of(path)
+        if resolved(name) != root and not is_inside(name, root):
+            raise NotAnswered(f"{path}: is not in {root}, in which this server runs; start a server there, or use `cfglint` itself")
 
 
 def shortened(text: str, most: int) -> str:

@@ -12,6 +12,7 @@ from cfglint.source.parse import parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.source.document import Syntax
+    from cfglint.source.project_files import Project
 
 
 class DiskFolders:
@@ -69,6 +70,14 @@ class FileSource:
         from cfglint.source.root import repository
 
         return os.path.relpath(repository(path)[-1])
+
+    def project(self, path: str, root: str, named: Container[str] = ()) -> Project:
+        """The files around a file, in its project with this top."""
+        from functools import partial
+
+        from cfglint.source.project_files import Project
+
+        return Project(root, self.is_file, self.content, partial(self.leads_out, origin=path, named=named), self.names_in)
 
     def names_in(self, folder: str) -> list[str]:
         """The names in a folder, without those of passed files; empty if it cannot be read."""

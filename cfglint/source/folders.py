@@ -26,7 +26,9 @@ def walk(folder: str) -> Iterator[str]:
     return (entry.path for entry in walk_entries(folder))
 
 
-def walk_entries(folder: str, tracked: Tracked | None = None, unreadable: list[str] | None = None) -> Iterator[os.DirEntry[str]]:
+def walk_entries(
+    folder: str, tracked: Tracked | None = None, unreadable: list[str] | None = None, deep: bool = True
+) -> Iterator[os.DirEntry[str]]:
     """The files below a folder in a fixed order, without those that `.gitignore` files exclude and without `.git`.
 
     Links to files are included, links to folders are not followed. Folders that cannot be read are skipped, and added to
@@ -39,7 +41,8 @@ def walk_entries(folder: str, tracked: Tracked | None = None, unreadable: list[s
         if entry is None:
             open_folders.pop()
         elif entry.is_dir(follow_symlinks=False):
-            open_folders.append(looked_at.entries(entry.path, rules))
+            if deep:
+                open_folders.append(looked_at.entries(entry.path, rules))
         elif is_regular(entry):
             yield entry
 

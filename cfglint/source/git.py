@@ -71,6 +71,9 @@ class GitRepository:
             raise GitProblem("unexpected output of git; check with `git --version` that it is git")
         self.algorithm = algorithm
         self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may contain line breaks
+        expected = [own_top(folder), *([resolved(folder)] if "GIT_DIR" in os.environ else [])]
+        if "GIT_WORK_TREE" not in os.environ and resolved(self.top) not in expected:
+            raise GitProblem(f"`core.worktree` in the repository's configuration names another folder, {self.top}; it is not read")
         self.shallow = shallow == "true"
         self.is_at_top = self.top == os.getcwd()  # paths are the same for git and for the user
 
@@ -200,6 +203,16 @@ class GitRepository:
         if asked.returncode:
             raise GitProblem(f"git {arguments[0]}: {complaint(asked.stderr)}")
         return (os.fsdecode(record) for record in asked.stdout.split(b"\0") if record)
+
+
+def own_top(folder: str) -> str:
+    """The nearest folder from here upwards with a repository, which git takes for its work tree without another setting."""
+    top = resolved(folder)
+    while not (os.path.isfile(os.path.join(top, ".git")) or os.path.exists(os.path.join(top, ".git", "HEAD"))):
+        if os.path.dirname(top) == top:
+            return ""
+        top = os.path.dirname(top)
+    return top
 
 
 def complaint(stderr: bytes) -> str:

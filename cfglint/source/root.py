@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+CLOSED = ".git"  # a folder (of a work tree or submodule: a file) that belongs to no project, whoever names what is in it
+
 _roots: dict[str, str] = {}
 
 
@@ -40,15 +42,17 @@ def resolved(path: str) -> str:
 
 
 def is_inside(path: str, root: str) -> bool:
-    """Whether a path is inside a folder after links are resolved."""
-    return resolved(path).startswith(root.rstrip(os.sep) + os.sep)
+    """Whether a path is inside a folder, and not in its `.git`, after links are resolved."""
+    real, inside = resolved(path), root.rstrip(os.sep) + os.sep
+    return real.startswith(inside) and CLOSED not in real[len(inside) :].lower().split(os.sep)
 
 
 def leads_out(path: str, origin: str) -> bool:
     """Whether a path is outside the project of the file that names it, after links are resolved.
 
     Every file that is opened because another one names it, or because it lies beside another one, is checked with this function:
-    only what the user names on the command line may be anywhere.
+    only what the user names on the command line may be anywhere. What is no regular file, such as a pipe or a device, is refused
+    when it is opened (`files.open_regular`), whoever names it.
     """
     return not is_inside(path, root_of(origin))
 

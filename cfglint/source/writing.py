@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from cfglint.source.annotations import Callable, Iterable, Iterator, Sequence
 from cfglint.source.files import FileProblem, Identity, read_bytes
+from cfglint.source.root import is_inside, root_of
 
 PREFIX, SUFFIX = ".cfglint-", ".tmp"
 OPEN_FILES = "/proc/self/fd"
@@ -44,22 +45,39 @@ def write(path: str, identity: Identity, text: str) -> str | None:
 def write_report(path: str, data: bytes) -> None:
     """Write a report, replacing an existing file; raises FileProblem, and then the existing file does not change.
 
-    A path that is not a regular file, such as a pipe or /dev/stdout, is written to; so is a file that cannot be
-    replaced because its folder is not writable or it is a mount point.
+    A path that is not a regular file, such as /dev/stdout or a pipe that is read, is written to; so is a file that cannot be
+    replaced because its folder is not writable or it is a mount point. A link out of the project is not followed.
     """
+    is_device = path.startswith("/dev/")
+    if not is_device:
+        refuse_outside(path)
     report = Write(path, data)
     try:
-        if not path.startswith("/dev/") and not path.endswith(os.sep) and report.is_regular():
+        if not is_device and not path.endswith(os.sep) and report.is_regular():
             try:
                 write_all([report])
                 return
             except FileProblem as error:
                 if report.status is None or not isinstance(error.__cause__, OSError) or not rename_is_barred(error.__cause__):
                     raise
-        with open(path, "wb") as file:
+        with open(path, "wb", opener=open_without_waiting) as file:
             file.write(data)
     except OSError as error:
         raise FileProblem(path, reason(error), "unwritable") from error
+
+
+def refuse_outside(path: str) -> None:
+    """Raise FileProblem for a path that a link, which may be of the project, leads out of the project."""
+    if not is_inside(path, root_of(path)):
+        raise FileProblem(path, "leads out of the project, or into its `.git`; nothing is written there", "unwritable")
+
+
+def open_without_waiting(path: str, flags: int) -> int:
+    """Open a file for writing; a pipe that nobody reads is refused."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+    if hasattr(os, "set_blocking"):
+        os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def write_all(writes: Sequence[Write]) -> None:
@@ -252,6 +270,10 @@ class New(Write):
 
 def reason(error: OSError) -> str:
     """A system error in words."""
+    import errno
+
+    if error.errno == errno.ENXIO:
+        return "is a pipe that no process reads"
     return (error.strerror or str(error)).lower()
 
 

@@ -188,7 +188,7 @@ class TestJson:
         assert status == 1
         assert list(found) == ["cfglint", "runs", "diagnostics"]
         (run,) = found["runs"]
-        assert list(run) == ["files", "kinds", "target", "target_from", "gpus", "verdict", "fails_at", "resolved"]
+        assert list(run) == ["files", "kinds", "target", "target_from", "gpus", "nodes", "verdict", "fails_at", "resolved"]
         assert run["files"] == ["ds_config.json"]
         assert run["kinds"] == ["deepspeed"]
         assert run["target"] == {"deepspeed": NEWEST}
@@ -612,3 +612,23 @@ def test_many_findings_are_counted_on_request(files, flags, offered, tmp_path, m
         )
     main(["check", *flags, "."])
     assert capsys.readouterr().err.endswith("; `--show statistics` counts them by rule\n") == offered
+
+
+@pytest.mark.parametrize("name", ["a\n::error::x.yaml", "\x1b[31mred.yaml", "##[group]x.yaml", "b\u202ec.yaml"])
+@pytest.mark.parametrize("command", ["check . --show runs", "check . --show files", "check .", "init --declare"])
+def test_names_of_files_are_escaped(tmp_path, monkeypatch, capsys, name, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text("output_dir: out\nper_device_train_batch_size: -4\nlearning_rate: 1.0e-5\n")
+    main(command.split())
+    ended = capsys.readouterr()
+    printed = ended.out + ended.err
+    assert ".yaml" in printed
+    assert not [line for line in printed.split("\n") if line.startswith("::") or "##[" in line or not line.isprintable()]
+
+
+def test_a_list_of_files_has_one_form(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for shown in ("files", "settings"):
+        assert main(["check", ".", "--show", shown, "--format", "json"]) == 2
+        assert f"--show {shown} is text on standard output" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cfglint.cli import main
@@ -40,7 +42,7 @@ def said(capsys, *arguments):
 
 
 @pytest.mark.parametrize(
-    "command", [("check", "train.sh"), ("check", "sft.yaml"), ("explain", "train.sh"), ("log", "train.log", "train.sh")]
+    "command", [("check", "train.sh"), ("check", "sft.yaml"), ("log", "train.log", "train.sh"), ("log", "train.log", "sft.yaml")]
 )
 def test_gpus_that_a_launch_line_does_not_use(project, capsys, command):
     launched(project)
@@ -63,25 +65,21 @@ def test_several_lines_that_do_not_use_the_number_are_one_note(project, capsys):
     assert said(capsys, "check", "--gpus", "4").count(note) == 1
 
 
-TARGET = ("--gpus", "4", "--global-batch", "256")
-
-
-@pytest.mark.parametrize("option", ["--diff", "--check"])
-def test_a_target_for_a_file_that_a_line_starts_on_other_gpus(project, capsys, option):
+@pytest.mark.parametrize("path", ["train.sh", "sft.yaml", "sft.py", "."])
+def test_the_run_on_the_gpus_that_its_line_does_not_use_is_explained_as_well(project, capsys, path):
     launched(project)
-    note = "train.sh:1 starts this file on 8 GPUs: cfglint fix train.sh:1 --gpus 4 --global-batch 256 changes both\n"
-    assert note in said(capsys, "fix", "sft.yaml", *TARGET, option)
-    assert main(["fix", "train.sh", *TARGET]) == 0
-    assert "this file" not in said(capsys, "fix", "sft.yaml", *TARGET, option)
+    assert main(["explain", path, "--gpus", "4"]) == 0
+    assert "train.sh:1); on 4 (1 node of 4): global batch 128" in capsys.readouterr().out
+    main(["explain", path, "--gpus", "4", "--format", "json"])
+    entry = json.loads(capsys.readouterr().out)
+    assert (entry["gpus"], entry["what_if"]["gpus"], entry["what_if"]["resolved"]["global_batch"]) == (8, 4, 128)
 
 
-@pytest.mark.parametrize(
-    "arguments", [("train.sh", *TARGET), ("sft.yaml", "--gpus", "8", "--global-batch", "256"), ("sft.yaml", "--run", *TARGET)]
-)
-def test_no_note_where_the_line_itself_is_changed_or_agrees(project, capsys, arguments):
-    launched(project)
-    assert "this file" not in said(capsys, "fix", *arguments, "--diff")
-
-
-def test_no_note_about_a_file_that_no_line_starts(project, capsys):
-    assert said(capsys, "fix", "sft.yaml", *TARGET, "--diff").count("\n") == 2
+def test_runs_that_differ_are_all_explained(project, capsys):
+    for name, count in {"a.sh": 8, "b.sh": 4, "c.sh": 8}.items():
+        launched(project, f"torchrun --nproc_per_node {count}", name)
+    assert main(["explain", "sft.yaml"]) == 0
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if line.startswith(("a.sh:", "b.sh:", "c.sh:"))] == ["a.sh:1, c.sh:1", "b.sh:1"]
+    assert main(["explain", "sft.yaml", "--format", "json"]) == 0
+    assert [each["resolved"]["global_batch"] for each in json.loads(capsys.readouterr().out)["runs"]] == [256, 128, 256]

@@ -146,6 +146,15 @@ BEYOND = {  # what takes more than its share for each character, where it is not
     "constants.json": (DEEPSPEED + '"x": [' + "NaN," * 120_000 + ",]}", "SRC002"),
     "comments-on-a-line.json": (DEEPSPEED + "/**/" * 100_000 + "# cfglint: ignore[X]\n}", "SUP001"),
     "returns.yaml": (TRAINER.replace("\n", "\r") + "# c\r" * 150_000, NOTHING),
+    "statements.yaml": (TRAINER + "run_name: " + "{%" * 200_000 + "\n", "SRC002"),
+    "closed-statements.yaml": (TRAINER + "run_name: '" + "{%%}" * 50_000 + "\n", "SRC002"),
+    "interpolations.yaml": (TRAINER + 'run_name: "' + "${" * 200_000 + '"\n', NOTHING),
+    "nested-interpolations.yaml": (
+        "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ntemplate: a\ndataset: x\noutput_dir: " + "${" * 5000 + "}" * 5000 + "\n",
+        "SRC004",
+    ),
+    "open-comments.json": (DEEPSPEED + '"x": $Y, ' + "/*" * 200_000, "SRC002"),
+    "open-string.json": (DEEPSPEED + '"x": $Y, "' + '\\"' * 200_000, "SRC002"),
     "long-numbers.yaml": (TRAINER + "max_steps: 1" + ":1" * 300_000 + "\n", "SRC004"),
 }
 

@@ -36,6 +36,7 @@ HUGE = {
     "lines.sh": LINE + " --a 1" * 150_000,
     "prefixes.sh": "".join(f"X{number}=$X{number - 1}a " for number in range(1, 20_000)) + LINE,
     "separators.sh": "IFS=,\nX=" + "a," * 200_000 + f"\nmapfile -t A <<< $X\nfor x in $X; do {LINE} --run_name $x; done",
+    "hosts.sh": f"deepspeed --include {'@'.join(f'w{number}:0-9999' for number in range(9000))} train.py --output_dir o",
     "branches.sh": "if x; then A=1; fi\n" * 20_000 + LINE,
 }
 
@@ -66,3 +67,20 @@ def test_the_launches_beside_what_is_hostile_are_read(folder, limited):
     done = limited(["runs", write(folder, "eval.sh", SCRIPTS["eval.sh"]), "--format", "json"], folder).sound(0)
     [run] = json.loads(done.out)["runs"]
     assert (run["launch"]["line"], run["launch"]["processes"], run["resolved"]["micro_batch"]) == (3, 8, 4)
+
+
+def test_every_call_of_a_program_is_checked_or_said(folder, limited):
+    head = "from transformers import TrainingArguments\n"
+    calls = [f'TrainingArguments(output_dir="o{number}", per_device_train_batch_size=-4)\n' for number in range(2000)]
+    done = limited(["check", write(folder, "five.py", head + "".join(calls[:5])), "--format", "concise"], folder).sound()
+    assert done.out.count("BAT004") == 5
+    done = limited(["check", write(folder, "many.py", head + "".join(calls)), "--format", "concise"], folder).sound()
+    assert done.out.count("BAT004") == 24
+    assert "many.py: 24 of 2000 calls that build arguments checked" in done.err
+
+
+def test_a_program_that_is_too_large_is_said(folder, limited):
+    functions = "".join(f"def f{number}():\n    return {number}\nf{number}()\n" for number in range(400))
+    call = 'from transformers import TrainingArguments\nTrainingArguments(output_dir="o")\n'
+    done = limited(["check", write(folder, "large.py", call + functions)], folder).sound()
+    assert "large.py: not read, because its code uses more than 300 functions" in done.err

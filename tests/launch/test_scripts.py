@@ -33,6 +33,9 @@ FILES = {
     "deep5.sh": "run 5\n",
     "returns.sh": "run a\nreturn\nrun never\n",
     "numbers.txt": "7\n",
+    "lib.sh": "where() { run $1 ${BASH_SOURCE[0]##*/} ${#BASH_SOURCE[@]} ${BASH_SOURCE[-1]##*/} ${0##*/}; }\n"
+    'run here ${BASH_SOURCE##*/}\n[ "$BASH_SOURCE" = "$0" ] && run main\n',
+    "tools/up.sh": 'HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\nTOP=$(dirname "$HERE")\n',
 }
 # What bash needs besides the script: `run` shows its words, whatever the script does with its output; programs that nobody has succeed.
 PROLOGUE = 'HOME="~"\nexec 9>&1\nrun() { printf "%s\\n" "$(printf "%s|" "$@")" >&9; }\ncommand_not_found_handle() { :;}\nexec 2>/dev/null\n'

@@ -60,6 +60,15 @@ ROADS = {
     },
     "a module": {"a.sh": "torchrun --nproc_per_node 8 -m d.train --learning_rate 1\n"},
     "a file that a program names": {"a.sh": LINE, "train.py": 'import deepspeed\ndeepspeed.initialize(config="d/ds.json")\n' + PROGRAM},
+    "a file that a program opens": {
+        "train.py": "from transformers import TrainingArguments\n"
+        'x = open("d/env.sh").read()\nTrainingArguments(output_dir="o", optim=x[:3] + x[3:])\n'
+    },
+    "a file that a program opens, by its name": {
+        "train.py": "import yaml\nfrom transformers import TrainingArguments\n"
+        'x = yaml.safe_load(open("../outside/tr.yaml"))\nTrainingArguments(**x)\n'
+    },
+    "a defaults list": {"group/tr.yaml": f"{TRAINER}learning_rate: 1\n", "top.yaml": "->tr.yaml"},
     "the config of a line": {"a.sh": "accelerate launch train.py d/tr.yaml\n", "train.py": PROGRAM},
     "the config of trl": {"a.sh": "trl sft --config d/tr.yaml\n"},
     "the config of llamafactory": {"a.sh": "llamafactory-cli train d/tr.yaml\n"},
@@ -104,6 +113,7 @@ ROADS = {
     "pyproject.toml": {"pyproject.toml": "->cfglint.toml", "tr.yaml": TRAINER},
     "ignore rules": {".gitignore": "->gitignore", "tr.yaml": TRAINER},
 }
+OTHER, CLOSED = "../outside", ".git/outside"
 opened: list[str] | None = None
 
 
@@ -116,27 +126,28 @@ sys.addaudithook(on_audit)
 
 
 class Boundary:
-    """A git work tree `repo` beside the folder `outside`, and what commands in it open and print."""
+    """A git work tree `repo` beside the folder `outside`, and what commands in it open and print; `place` is that folder from `repo`."""
 
-    def __init__(self, folder, capsys):
-        self.folder, self.capsys = folder, capsys
-        self.outside, self.repo = folder / "outside", folder / "repo"
-        self.outside.mkdir()
-        for name, text in OUTSIDE.items():
-            (self.outside / name).write_text(text)
+    def __init__(self, folder, capsys, place=OTHER):
+        self.folder, self.capsys, self.place = folder, capsys, place
+        self.repo = folder / "repo"
+        self.outside = Path(os.path.normpath(self.repo / place))
 
     def lay(self, files):
         """Write the files and links of a road."""
         shutil.rmtree(self.repo, ignore_errors=True)
         (self.repo / ".git").mkdir(parents=True)
-        (self.repo / "d").symlink_to("../outside")
+        self.outside.mkdir(exist_ok=True)
+        for name, text in OUTSIDE.items():
+            (self.outside / name).write_text(text)
+        (self.repo / "d").symlink_to(self.place)
         for name, text in files.items():
             path = self.repo / name
             path.parent.mkdir(parents=True, exist_ok=True)
             if text.startswith("->"):
                 path.symlink_to(os.path.relpath(self.outside / text[2:], path.parent))
             else:
-                path.write_text(text)
+                path.write_text(text.replace(OTHER, self.place))
         os.chdir(self.repo)
 
     def trespasses(self, *arguments):
@@ -185,6 +196,53 @@ def test_nothing_outside_is_touched(boundary, road):
         for command in ("check", "explain", "fix"):
             found[command, name] = boundary.trespasses(command, name)
     assert {key: each for key, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_nothing_in_the_folder_of_git_is_touched(tmp_path, capsys, monkeypatch, road):
+    monkeypatch.chdir(tmp_path)
+    boundary = Boundary(tmp_path, capsys, CLOSED)
+    boundary.lay(ROADS[road])
+    assert boundary.trespasses(*COMMANDS[0]) == []
+
+
+@pytest.mark.parametrize("written", ["check . --format sarif --output r", "check . --baseline r --write-baseline", "check . --output r"])
+@pytest.mark.parametrize("place", [OTHER, CLOSED])
+def test_a_report_follows_no_link_out(tmp_path, capsys, monkeypatch, place, written):
+    monkeypatch.chdir(tmp_path)
+    boundary = Boundary(tmp_path, capsys, place)
+    boundary.lay({"tr.yaml": TRAINER, "r": "->new.sarif"})
+    assert boundary.trespasses(*written.split()) == []
+    (boundary.repo / "r").unlink()
+    (boundary.repo / "r").symlink_to("d/env.sh")
+    assert boundary.trespasses(*written.split()) == []
+
+
+def test_a_pipe_that_nobody_reads_is_no_place_for_a_report(boundary):
+    boundary.lay({"tr.yaml": TRAINER})
+    os.mkfifo("pipe")
+    assert main(["check", "tr.yaml", "--format", "json", "--output", "pipe"]) == 2
+    assert "--output pipe: is a pipe that no process reads" in boundary.capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", [".", "../repo"])
+def test_nothing_above_the_project_decides(boundary, path):
+    """A defaults list, requirements, a configuration and the code of a framework in the folder above."""
+    boundary.lay({"conf/t.yaml": f"{TRAINER}lr_scheduler_type: nope\n", "requirements.txt": "-r ../requirements.txt\n"})
+    main(["check", path])
+    expected = boundary.capsys.readouterr()
+    assert "HFT003" in expected.out
+    above = {
+        "parent.yaml": "defaults:\n  - repo/conf: t\n",
+        "requirements.txt": "transformers==4.30.0\n",
+        "cfglint.toml": 'ignore = ["HFT003"]\n',
+        "src/llamafactory/hparams/args.py": "x = 1\n",
+    }
+    for name, text in above.items():
+        (boundary.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (boundary.folder / name).write_text(text)
+    main(["check", path])
+    assert boundary.capsys.readouterr() == expected
 
 
 def git(folder, *arguments):
@@ -250,6 +308,18 @@ def test_a_committed_link_is_followed_within_the_commit(boundary):
     assert [(each["what"], each["before"], each["after"]) for each in runs[0]["consequences"] if each["what"] == "zero_stage"] == [
         ("zero_stage", 2, 3)
     ]
+
+
+def test_a_work_tree_elsewhere_is_not_reviewed(boundary):
+    boundary.lay({"tr.yaml": TRAINER})
+    shutil.rmtree(boundary.repo / ".git")
+    git(boundary.repo, "init", "-q")
+    git(boundary.repo, "add", "-A")
+    git(boundary.repo, "commit", "-q", "-m", "x")
+    for place in ("/", "../../outside"):
+        git(boundary.repo, "config", "core.worktree", place)
+        assert main(["review", "--base", "HEAD"]) == 2
+        assert "`core.worktree` in the repository's configuration names another folder" in boundary.capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -81,3 +81,20 @@ def test_only_what_a_change_affects_is_checked_again(tmp_path, monkeypatch, chan
     opened.check({opened.buffers.identity(changed)})
     after = {each.run.documents[0].path: each.run for each in opened.runs}
     assert {name for name in before if after[name] is not before[name]} == again
+
+
+@pytest.mark.parametrize(("mark", "is_found"), [(".git", True), ("cfglint.toml", True), ("", False)])
+def test_only_the_folders_around_a_file_without_a_project_are_searched(tmp_path, monkeypatch, mark, is_found):
+    """A home with many projects: a script below it names a file of the same name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "run.sh").write_text("accelerate launch --num_processes 8 train.py --deepspeed ../ds.json\n")
+    if mark:
+        (tmp_path / mark).mkdir() if mark == ".git" else (tmp_path / mark).write_text("")
+    opened = OpenFiles(lambda project, declared: LaunchFacts(gpus=project.gpus))
+    opened.buffers.put(str(tmp_path / "ds.json"), ENGINE)
+    opened.check()
+    assert [each.run.documents[0].path.endswith("run.sh") for each in opened.runs] == [is_found]
+    (tmp_path / "run.sh").write_text("accelerate launch --num_processes 4 train.py --deepspeed ds.json\n")
+    opened.check()
+    assert str(tmp_path / "run.sh") in {each.run.documents[0].path for each in opened.runs}

@@ -57,3 +57,28 @@ def test_the_reason_why_a_command_could_not_do_its_job(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NotAnswered, match="expected a positive integer"):
         answer("check", ["."], gpus="none")
+
+
+def test_no_module_of_the_project_is_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "")
+    (tmp_path / "ds.json").write_text(BAD)
+    for name in ("re.py", "cfglint/__init__.py", "cfglint/__main__.py", "sitecustomize.py", "usercustomize.py", "yaml.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('open("ran", "w")\nprint("no findings")\n')
+    assert "error BAT001" in answer("check", ["ds.json"], gpus=8)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("path", ["../ds.json", "{outside}/ds.json", "..", "link.json", "link", ".git/config", "sub/../../ds.json:1"])
+def test_nothing_outside_the_folder_is_answered(tmp_path, monkeypatch, path):
+    root = tmp_path / "root"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "config").write_text(BAD)
+    (tmp_path / "ds.json").write_text(BAD)
+    (root / "link.json").symlink_to("../ds.json")
+    (root / "link").symlink_to("..")
+    monkeypatch.chdir(root)
+    with pytest.raises(NotAnswered, match="in which this server runs"):
+        answer("check", [path.format(outside=tmp_path)])
+    assert "no training configs found" in answer("check", [str(root)])

@@ -78,6 +78,10 @@ class Arguments:
         """The type of a field in the release."""
         return type_of(name, self.version)
 
+    def leave_open(self) -> None:
+        """Mark what is not given as unknown."""
+        self.undecided = self.undecided | (self.defaults.keys() - self.given.keys())
+
     def lacks(self, name: str) -> bool:
         """Whether the constructor requires a field that neither a file nor a program's subclass sets."""
         return is_required(name, self.version) and name not in self.given and name not in self.redefined and self.known(name)

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 
 from cfglint.source.annotations import Iterator
-from cfglint.source.root import leads_out
+from cfglint.source.root import leads_out, repository
 
 PLACES = (os.path.join("src", "llamafactory"), "llamafactory", os.path.join("src", "llmtuner"))
 ARGUMENTS = "hparams"
 TEMPLATES = os.path.join("data", "template.py")
-MAX_LEVELS = 12
 
 _found: dict[str, Checkout | None] = {}
 
@@ -40,25 +39,13 @@ def checkout_of(path: str) -> Checkout | None:
 
 
 def package_of(folder: str) -> str | None:
-    """The folder of the package's code in the file's work tree, or below the working directory without one."""
-    here = os.getcwd()
-    for level in above(folder):
+    """The folder of the package's code in the project of a folder."""
+    for level in repository(os.path.join(folder, ARGUMENTS)):
         for place in PLACES:
             candidate = os.path.join(level, place)
-            if os.path.isdir(os.path.join(candidate, ARGUMENTS)) and not leads_out(candidate, candidate):
+            if os.path.isdir(os.path.join(candidate, ARGUMENTS)) and not leads_out(candidate, level):
                 return candidate
-        if os.path.exists(os.path.join(level, ".git")) or level == here:
-            return None
     return None
-
-
-def above(folder: str) -> Iterator[str]:
-    """A folder and its parents, the nearest first."""
-    for _ in range(MAX_LEVELS):
-        yield folder
-        if os.path.dirname(folder) == folder:
-            return
-        folder = os.path.dirname(folder)
 
 
 def field_names(folder: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from cfglint.batch.nodes import Size
 from cfglint.findings.rule import KEY, LAUNCH, Finding, Rule
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import FORK_KEYS, Config
@@ -35,7 +36,7 @@ from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, pa
 from cfglint.source.hydra.values import Sweep
 from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
-from cfglint.source.shell.command import CommandDocument, stands_for_more
+from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text
 
 TYPE_CHECKING = False
@@ -146,7 +147,7 @@ class VerlConfig(Config):
             return []
         key, mark, _ = text.partition("=")
         if not word.known and (not mark or UNKNOWN in key):
-            self.is_open = self.is_open or bool(text.strip(UNKNOWN)) or not self.facts.launch.is_open
+            self.is_open = self.is_open or not is_all_of_caller(word)
             return []
         if word.place is None:
             text = text.replace("=~/", "=/home/", 1)  # how a script's $HOME is written
@@ -169,9 +170,10 @@ class VerlConfig(Config):
         return lacks_program(self.facts.launch, self.version)
 
     @property
-    def own_gpus(self) -> int | None:
-        """The GPUs of all nodes: no launcher starts the workers, and no variable counts them."""
-        return self.sizes.gpus
+    def own_size(self) -> Size | None:
+        """The GPUs of each node, and the nodes: no launcher starts the workers, and no variable counts them."""
+        each, nodes = self.sizes.gpus_per_node, self.sizes.nodes
+        return Size(each, nodes) if each is not None and nodes is not None else None
 
     def is_own_value(self, key: str) -> bool:
         """Whether a key has a value of its own, and does not follow another one."""

@@ -5,8 +5,9 @@ Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfil
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
-from cfglint.launch.launcher import Launcher, Size, SizePlace, device_list, not_an_integer
+from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
@@ -52,12 +53,12 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
         line.unsure("gpus_per_node", text.reasons)
         line.sized(machine.gpus_per_node, machine.nodes)
         return
-    slots: dict[str, list[int] | None] = {}
+    slots: dict[str, int | None] = {}
     for entry in text.value.split("@"):
         host, mark, numbers = entry.partition(":")
-        slots[host.strip()] = slot_numbers(numbers) if mark else None
+        slots[host.strip()] = count_of(slot_ranges(numbers)) if mark else None
     if includes:
-        counts = [len(numbers) if numbers is not None else (hosts or {}).get(host) for host, numbers in slots.items()]
+        counts = [number if number is not None else (hosts or {}).get(host) for host, number in slots.items()]
     else:
         known: dict[str, int | None] = dict(hosts) if hosts else {"localhost": machine.gpus_per_node}
         counts = []
@@ -65,7 +66,7 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
             if host not in slots:
                 counts.append(count)
             elif slots[host] is not None:
-                counts.append(None if count is None else count - len(slots[host] or ()))
+                counts.append(None if count is None else count - (slots[host] or 0))
     if any(count is None for count in counts):
         line.unsure("gpus_per_node", MACHINE)
         line.machine = True
@@ -73,16 +74,40 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
     set_node_sizes(line, counts)
 
 
-def slot_numbers(text: str) -> list[int]:
-    """Parse `0,1,4-7` into numbers."""
-    found: list[int] = []
+def slot_ranges(text: str) -> list[range]:
+    """Parse `0,1,4-7` into ranges of numbers."""
+    found: list[range] = []
     for each in text.split(","):
-        first, mark, last = each.strip().partition("-")
-        if mark and first.isdigit() and last.isdigit() and len(last) < 5:
-            found.extend(range(int(first), int(last) + 1))
-        elif first.isdigit():
-            found.append(int(first))
+        first, _, last = each.strip().partition("-")
+        if is_number(first):
+            found.append(range(int(first), int(last if is_number(last) else first) + 1))
     return found
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is the number of a slot; no machine has a number of more digits."""
+    return text.isdigit() and text.isascii() and len(text) < 5
+
+
+def count_of(ranges: list[range]) -> int:
+    """How many numbers some ranges have, which are not listed: there may be thousands on each of thousands of hosts."""
+    return sum(map(len, ranges))
+
+
+def are_first(ranges: list[range], count: int) -> bool:
+    """Whether some ranges are so many numbers from 0 on, in this order."""
+    ends = [0, *(each.stop for each in ranges)]
+    return all(each.start == end for each, end in zip(ranges, ends, strict=False)) and ends[-1] == count
+
+
+def first_numbers(ranges: list[range], count: int) -> list[int]:
+    """The first different numbers of some ranges, at most so many."""
+    found: dict[int, None] = {}
+    for slot in (slot for each in dict.fromkeys(ranges) for slot in each):
+        if len(found) >= count:
+            break
+        found[slot] = None
+    return [*found]
 
 
 def set_node_sizes(line: LaunchLine, counts: list[int | None]) -> None:
@@ -109,7 +134,8 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
     """Set the sizes without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
     options = line.options
     text, nodes_text = options.text("num_gpus"), options.text("num_nodes")
-    nodes = number(nodes_text, 1, machine, line, "nodes")
+    each = number(text, None, machine, line, "gpus_per_node") if text is not None and text.known else None
+    nodes = number(nodes_text, 1, machine.with_nodes(each), line, "nodes")
     if "hostfile" in options and options.value("hostfile") is None:
         nodes = machine.nodes
     if nodes is not None and nodes < 1:
@@ -132,19 +158,20 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
 def warn_ignored(line: LaunchLine, count: int) -> None:
     """Report that CUDA_VISIBLE_DEVICES is ignored if `--num_gpus` selects other GPUs: the first ones."""
     value = line.call.environment.get(VISIBLE)
-    if value is None or not value.value or slot_numbers(value.value) == list(range(count)):
+    if value is None or not value.value or are_first(slot_ranges(value.value), count):
         return
     message = f"`{VISIBLE}={value.value}` is ignored by the deepspeed launcher: `--num_gpus {count}` selects the first GPUs of the machine"
     line.report("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
 
 
-def with_slots(included: str, count: int) -> str:
-    """`localhost:0,1@worker-1:0,1` with another number of slots on each host; a host without slots has all of its own."""
+def with_slots(included: str, wanted: Size) -> str:
+    """`localhost:0,1@worker-1:0,1` with another number of slots and the first of its hosts; a host without slots has all of its own."""
     entries: list[str] = []
-    for entry in included.split("@"):
+    for entry in included.split("@")[: wanted.nodes]:
         host, mark, slots = entry.partition(":")
-        numbers = slot_numbers(slots)
-        entries.append(f"{host}{mark}{device_list(numbers, count)}" if mark and len(numbers) != count else entry)
+        ranges, count = slot_ranges(slots), wanted.per_node
+        is_other = mark and count_of(ranges) != count
+        entries.append(f"{host}{mark}{device_list(first_numbers(ranges, count), count)}" if is_other else entry)
     return "@".join(entries)
 
 
@@ -186,6 +213,12 @@ class DeepSpeedLauncher(Launcher):
     counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
     added_rank = RANK
 
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
+        """What to add to a line that does not set its number of nodes."""
+        if "include" in line.options:
+            return f"name {nodes} hosts in `--include`"
+        return f"add `--num_nodes {nodes}`" if nodes < (line.nodes or 1) else f"list {nodes} hosts in the file of `--hostfile`"
+
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse sizes and program."""
         machine = around.machine
@@ -221,12 +254,12 @@ class DeepSpeedLauncher(Launcher):
         """The slots of `--include`."""
         included = line.options.text("include")
         if included is not None and included.value is not None:
-            yield SizePlace("--include", included, with_slots(included.value, wanted.per_node))
+            yield SizePlace("--include", included, with_slots(included.value, wanted))
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if "hostfile" in line.options:
-            return "`--hostfile` sets the nodes and their slots; change the slots in that file"
+            return f"`--hostfile` sets the nodes and their slots; add `--num_nodes {wanted.nodes} --num_gpus {wanted.per_node}`"
         if "exclude" in line.options:
             return f"`--exclude` sets the GPUs; write `--include localhost:{device_list([], wanted.per_node)}` instead"
         return f"the number of GPUs of `deepspeed` is not known; add `--num_gpus {wanted.per_node}`"

@@ -22,6 +22,7 @@ from cfglint.launch.programs.parsers import Construction
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
 from cfglint.launch.programs.trainers import is_arguments
+from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.source.annotations import Iterator
 from cfglint.source.record import changed
 
@@ -29,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
+MOST = 24  # calls of one program that become runs
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 MODULES = frozenset(("model", "module", "parent", "tokenizer"))  # variables whose attributes a program replaces by name
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
@@ -62,6 +63,9 @@ class Constructor(BuiltCall):
         if is_patched:
             open_fields |= unsloth.changed_fields({name: value for name, (_, value) in made.arguments.items()} if made is not None else {})
         exact = self.complete and not is_patched
+        not_read = unread_call(self.name, made, program, evaluated.complete)
+        if not not_read and not every:
+            not_read = (unread_at(self.name, made, "the program changes them all at once"),)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
         return changed(
@@ -76,6 +80,8 @@ class Constructor(BuiltCall):
             changed=tuple(sorted(open_fields & known)),
             exact=exact,
             own_trainer=program.own_trainer or is_patched,
+            not_read=not_read,
+            taken=tuple(sorted(unsloth.TAKEN)) if is_patched else (),
         )
 
     def _changed(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:
@@ -142,8 +148,7 @@ def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
 
 def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
     """The calls of `deepspeed.initialize` in a program that pass a mapping."""
-    found = [EngineConfig("deepspeed.initialize", call, scope, value) for scope in scopes for call, value in engine_values(scope)]
-    return found if len(found) <= MOST else []
+    return [EngineConfig("deepspeed.initialize", call, scope, value) for scope in scopes for call, value in engine_values(scope)]
 
 
 def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:
@@ -156,10 +161,9 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
     found: list[Constructor] = []
     for scope in scopes:
         for call in scope.calls():
-            if dotted(call.func)[-1:] and len(found) <= MOST:
+            if dotted(call.func)[-1:]:
                 found.extend(constructor(scope, call))
-    kept = [each for each in found if not each.is_discarded] or found
-    return kept if len(kept) <= MOST else []
+    return [each for each in found if not each.is_discarded] or found
 
 
 def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 
-from cfglint.source.annotations import Callable, ConfigValue
+from cfglint.source.annotations import ConfigValue
 from cfglint.source.hydra.folders import parsed
+from cfglint.source.project_files import Project
 
 DEEPEST = 3  # folders between an option and the config that names its group
 MOST_FILES = 30  # of a folder, in which a defaults list is looked for
@@ -16,9 +17,8 @@ PREFIXES = ("override ", "optional ")
 class ConfigGroups:
     """The groups that the defaults lists of a project name; each folder is looked at once."""
 
-    def __init__(self, names: Callable[[str], list[str]], text: Callable[[str], str | None]) -> None:
-        self._names = names
-        self._text = text
+    def __init__(self, project: Project) -> None:
+        self._project = project
         self._named: dict[str, set[str]] = {}
 
     def has_option(self, path: str) -> bool:
@@ -36,8 +36,8 @@ class ConfigGroups:
     def _named_in(self, folder: str) -> set[str]:
         """The groups that the YAML files of a folder name."""
         if folder not in self._named:
-            found = [posixpath.join(folder, name) for name in self._names(folder or ".") if name.endswith(SUFFIXES)]
-            self._named[folder] = {group for path in found[:MOST_FILES] for group in groups_of(path, self._text(path) or "")}
+            found = [posixpath.join(folder, name) for name in self._project.names(folder or ".") if name.endswith(SUFFIXES)]
+            self._named[folder] = {group for path in found[:MOST_FILES] for group in groups_of(path, self._project.read(path) or "")}
         return self._named[folder]
 
 

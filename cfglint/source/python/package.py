@@ -12,6 +12,7 @@ import operator
 import sys
 from typing import TYPE_CHECKING
 
+from cfglint.source import files
 from cfglint.source.annotations import Callable, ConfigValue, Iterator
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ class Module:
         self.name = name
         self.path = path
         self.is_package = path.name == "__init__.py"
-        self.syntax = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        try:
+            text, _, _ = files.read(str(path))
+        except files.FileProblem as problem:
+            raise SourceError(str(problem)) from None
+        self.syntax = ast.parse(text, str(path))
         self.definitions: dict[str, Definition] = {}
         self.assigned: dict[str, ast.expr] = {}
         self.imported: dict[str, tuple[str, str]] = {}
@@ -275,7 +280,7 @@ class Tree:
             if parts[0] == self.package:
                 base = self.root.joinpath(*parts[1:])
                 for path in (base.with_suffix(".py"), base / "__init__.py"):
-                    if path.exists() and self.may_open(path):
+                    if path.is_file() and self.may_open(path):
                         self._modules[name] = Module(self, name, path)
                         break
         return self._modules[name]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import Any, Callable, Sequence
 from cfglint.source.shell.conditions import Condition, tokens_of
-from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, way_of
+from cfglint.source.shell.execution import NOTHING, UNDECIDED, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.reasons import OF_CALL
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 
@@ -49,9 +51,13 @@ def and_or(shell: Execution, node: Any) -> bool | None:
     """Follow `a && b`, `a || b`."""
     left, right = node.children[0], node.children[-1]
     operator = node.children[1].type if len(node.children) > 2 else ";"
-    status = shell.statement(left)
+    status, by_call = shell.tested([left])
     if operator not in ("&&", "||"):
         return shell.statement(right)
+    if by_call and status is not None:
+        goes_on = status == (operator == "&&")
+        found = alternatives(shell, [partial(shell.statement, right), nothing], 0 if goes_on else 1)
+        return found if goes_on else status
     if status is None:
         external = not decides(left) and left.id != shell.undecided
         if operator == "&&" and external:  # an external command is assumed to succeed
@@ -91,8 +97,9 @@ def test(shell: Execution, node: object) -> bool | None:
     """Evaluate a test; its assumptions are recorded for the statement around it."""
     expander = shell.expander()
     expander.assuming = True
-    condition = Condition(expander, shell.exist)
-    return condition.holds(node)
+    status = Condition(expander, shell.exist).holds(node)
+    shell.by_call = shell.by_call or expander.by_call
+    return status
 
 
 def if_statement(shell: Execution, node: object) -> bool | None:
@@ -101,14 +108,17 @@ def if_statement(shell: Execution, node: object) -> bool | None:
     return None
 
 
-def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> None:
+def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> bool | None:
     """Follow the first clause whose condition is true; the others are followed as well, marked conditional."""
     if not clauses_left:
-        return
+        return None
     condition, body = clauses_left[0]
-    status = shell.statements(condition)
-    if status is None:
-        both_ways(shell, body, clauses_left[1:])
+    if not condition:  # `else`
+        return shell.statements(body)
+    status, by_call = shell.tested(condition)
+    if status is None or by_call:
+        ways = [partial(shell.statements, body), partial(first_that_holds, shell, clauses_left[1:])]
+        alternatives(shell, ways, None if status is None else int(not status))
     elif status:
         for test_of_other, other in clauses_left[1:]:
             shell.explore(*other, given=required(shell, test_of_other))
@@ -116,6 +126,7 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> None:
     else:
         shell.explore(*body, given=required(shell, condition))
         taken_otherwise(shell, clauses_left[1:], body)
+    return None
 
 
 def required(shell: Execution, condition: list[Any]) -> dict[str, Text]:
@@ -160,40 +171,55 @@ def taken_otherwise(shell: Execution, rest: list[Clause], body: list[Any]) -> No
         shell.statements(body)
 
 
-def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
-    """Follow both branches of an unknown condition."""
-    before = shell.state
+def nothing() -> bool | None:
+    """Follow a branch that is empty."""
+    return True
+
+
+def alternatives(shell: Execution, branches: Sequence[Callable[[], bool | None]], likely: int | None = None) -> bool | None:
+    """Follow all branches of a condition that is unknown, or that the arguments of the script decide: then a call without arguments takes
+    the `likely` one, whose status is returned, and only the others are conditional.
+    """
+    before, outside = shell.state, shell.captured
+    status: bool | None = None
     ends: list[State] = []
-    left: list[EarlyEnd] = []
+    left: dict[int, EarlyEnd] = {}
     ways: list[State] = []
-    for nodes in (body, None):
+    outputs: list[Text] = []
+    for number, branch in enumerate(branches):
         shell.state = before
         shell.state = shell.copied()
-        shell.conditional += 1
+        shell.captured = None if outside is None else []
+        shell.conditional += number != likely
         try:
-            if nodes is None:
-                first_that_holds(shell, rest)
-            else:
-                shell.statements(nodes)
-            ends.append(shell.state)
+            found = branch()
+            status = found if number == likely else status
+            ends.insert(0 if number == likely else len(ends), shell.state)
         except EarlyEnd as end:
-            left.append(end)
+            left[number] = end
             ways.append(shell.state)
         finally:
-            shell.conditional -= 1
-    shell.state = before
-    shell.conditional += any(isinstance(end, Leave) for end in left)  # applies to the rest of the loop
-    common = common_end(left) if not ends else None
-    for leaves, state in zip(left, ways, strict=True):
+            shell.conditional -= number != likely
+            outputs.append(Text(part for text in shell.captured or () for part in text.parts))
+    shell.state, shell.captured = before, outside
+    if outside is not None:
+        outside.append(one_of(outputs))
+    shell.conditional += any(isinstance(end, Leave) for number, end in left.items() if likely in (None, number))  # in the rest of the loop
+    common = common_end([*left.values()]) if not ends else None
+    for leaves, state in zip(left.values(), ways, strict=True):
         if common is not None and type(leaves) is type(common) and way_of(leaves) == way_of(common):
             ends.append(state)
         else:
             shell.note_way(leaves, state)
+    needs_caller = before.needs_caller or isinstance(left.get(likely), Stop) if likely is not None else None
     before.take(ends[0])
     for other in ends[1:]:
-        shell.join(other)
+        shell.join(other, UNDECIDED if likely is None else OF_CALL)
+    if needs_caller is not None:
+        before.needs_caller = needs_caller
     if common is not None:
         raise common
+    return status
 
 
 def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
@@ -211,8 +237,12 @@ def case(shell: Execution, node: object) -> bool | None:
     expander.assuming = True
     subject = part_of(node, "value")
     value = expander.string(subject.start_byte, subject.end_byte).value if subject is not None else None
-    fitting, others, is_clear = items(shell, node, value)
-    for patterns, body in others:
+    found, fitting, is_clear = items(shell, node, value)
+    if is_clear and expander.by_call:
+        shell.by_call = True
+        bodies = [body for _, body in found] if fitting is not None else [*(body for _, body in found), []]
+        return alternatives(shell, [partial(shell.statements, body) for body in bodies], len(found) if fitting is None else fitting)
+    for patterns, body in (each for number, each in enumerate(found) if number != fitting):
         if not is_clear:
             shell.perhaps(shell.statements, body)
         else:
@@ -221,7 +251,7 @@ def case(shell: Execution, node: object) -> bool | None:
         return True if is_clear else None
     before = shell.copied()
     try:
-        return shell.statements(fitting)
+        return shell.statements(found[fitting][1])
     except Stop:
         if not expander.assumed or shell.call_depth:
             raise
@@ -230,10 +260,10 @@ def case(shell: Execution, node: object) -> bool | None:
         return None
 
 
-def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | None, list[Clause], bool]:
-    """The statements in the matching item of a `case`, None without one; the other items; and whether it is known which one matches."""
-    fitting: list[Any] | None = None
-    others: list[Clause] = []
+def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Clause], int | None, bool]:
+    """The items of a `case`; the number of the one that matches, None without one; and whether it is known which one matches."""
+    fitting: int | None = None
+    found: list[Clause] = []
     is_clear = value is not None
     for item in (child for child in node.children if child.type == "case_item"):
         patterns = [child for index, child in enumerate(item.children) if item.field_name_for_child(index) == "value"]
@@ -242,10 +272,9 @@ def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | N
         matches = any_fits(shell.expander(), patterns, value) if fitting is None and is_clear and value is not None else False
         is_clear = is_clear and matches is not None
         if matches:
-            fitting = body
-        else:
-            others.append((patterns, body))
-    return fitting, others, is_clear
+            fitting = len(found)
+        found.append((patterns, body))
+    return found, fitting, is_clear
 
 
 def any_fits(expander: Expander, patterns: list[Any], value: str) -> bool | None:

@@ -10,8 +10,10 @@ from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
-from cfglint.source.shell.placed_text import Text, literal, split, unknown
+from cfglint.source.shell.placed_text import Text, any_number, literal, split, unknown
+from cfglint.source.shell.reasons import parameter
 
+FROM_INPUT = "read from input"
 Builtin = Callable[[Execution, list[Text]], bool | None]
 
 
@@ -68,10 +70,14 @@ def shift(shell: Execution, words: list[Text]) -> bool | None:
     """Follow `shift`."""
     count = words[0].value if words else "1"
     given = shell.state.positional
-    if given is not None and count and count.isdigit():
-        if int(count[:4]) > len(given):
-            return False
-        shell.state.positional = given[int(count[:4]) :]
+    if given is None:
+        return True
+    if not count or not count.isdigit():
+        shell.state.positional = [any_number("an unknown number of `shift`")]
+        return None
+    if int(count[:4]) > len(given):
+        return False
+    shell.state.positional = given[int(count[:4]) :]
     return True
 
 
@@ -93,11 +99,12 @@ def read_input(shell: Execution, words: list[Text]) -> bool | None:
     text = shell.stdin
     names = [word.value for word in words if word.value and is_name(word.value)]
     given = [word.string for word in words if word.string.startswith("-")]
+    is_array = any("a" in option for option in given)
     if text is None or not text.known or not names:
-        return assign_unknown(shell, names)
+        return assign_unknown(shell, names, is_array)
     separators = shell.state.separators
     line = text if any("d" in option for option in given) else split_lines(text)[0]
-    if any("a" in option for option in given):
+    if is_array:
         shell.state.assign(names[-1], list(split(line, separators + "\n" if separators else "")[0]))
         return True
     rest = line
@@ -133,10 +140,10 @@ def blanks_of(separators: str) -> str:
     return "".join(each for each in separators if each.isspace()) + "\n" if separators else ""
 
 
-def assign_unknown(shell: Execution, names: list[str]) -> bool | None:
+def assign_unknown(shell: Execution, names: list[str], is_array: bool = False) -> bool | None:
     """Mark the variables that receive an unknown input."""
     for name in names:
-        shell.state.assign(name, unknown("read from input"))
+        shell.state.assign(name, [any_number(FROM_INPUT)] if is_array else unknown(FROM_INPUT))
     return None
 
 
@@ -146,15 +153,23 @@ def read_lines(shell: Execution, words: list[Text]) -> bool | None:
     text = shell.stdin
     strips = any(word.value == "-t" for word in words)
     if text is None or not text.known or not strips or not names or len(words) > 2:
-        return assign_unknown(shell, names)
+        shell.state.assign(names[-1] if names else "MAPFILE", [any_number(FROM_INPUT)])
+        return None
     body = text[: len(text) - 1] if text.string.endswith("\n") else text
     shell.state.assign(names[-1], split_lines(body))
     return True
 
 
 def getopts(shell: Execution, words: list[Text]) -> bool | None:
-    """Follow `getopts`: a call without arguments has no options."""
-    return False if shell.state.positional is None else read_input(shell, words)
+    """Follow `getopts`: options of the call, none for a script that is called without arguments."""
+    given = shell.state.positional
+    if given is not None and (not given or (given[0].known and not given[0].string.startswith("-"))):
+        return False
+    shell.by_call = shell.by_call or given is None
+    names = [word.value for word in words[1:2] if word.value is not None and is_name(word.value)]
+    for name in (*names, "OPTARG", "OPTIND"):
+        shell.state.assign(name, unknown(parameter("an option") if given is None else "an option of the call"))
+    return False if given is None else None
 
 
 def echo(shell: Execution, words: list[Text]) -> bool | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cfglint.source.annotations import Callable, Collection, ConfigTable
-from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.document import MAPPING, SCALAR, Document, Node, Path
 from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
-from cfglint.source.shell.placed_text import Place, Text, unknown
+from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown
+from cfglint.source.shell.reasons import ALL_OF_CALLER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ def stands_for_more(word: Text) -> bool:
     return word.string in ELLIPSES and is_in_page(word)
 
 
+def is_all_of_caller(word: Text) -> bool:
+    """Whether a word is `"$@"` of a script whose call is not known: any number of options with their values."""
+    return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)
+
+
 def takes_text(key: str) -> bool:
     """Whether an option accepts special tokens, prompts or templates, so that `<instruct>` or `{}` is the value itself."""
     return any(mark in key for mark in TEXTS) and "tokenizer" not in key and key not in ("token", "hub_token", "hf_token")
@@ -69,9 +75,15 @@ class CommandDocument(Document):
         self.siblings: list[StartedCall] = []  # other commands of the script, whose values must stay
         self.partners: Collection[int] = ()  # those of them that are runs of the same command, by position
         self.targeted = False  # whether these runs get the same target, so that an edit may change all of them
+        self.following: Collection[str] = ()  # arguments of the batch, which may change with a value that they are computed from
+        self.around: dict[Path, Node] = {}  # values that are no arguments of the program: options of the launcher, variables
         self.size_key = ""  # an option or variable that is not an argument of the program: the number of processes
         self.edges: dict[str, bool] = {}
         self.roots = [Node(MAPPING, start, end, style="block")]
+
+    def find(self, path: Path) -> tuple[Node | None, Node | None]:
+        """(key node, value node) at a path; of a value that is no argument, the value alone."""
+        return (None, self.around[path]) if path in self.around else super().find(path)
 
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
         """Add an option; an earlier occurrence is replaced, because the last one counts."""

@@ -15,9 +15,9 @@ from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.shell import filters
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
-from cfglint.source.shell.placed_text import Text, literal, unknown
+from cfglint.source.shell.placed_text import EMPTY, Text, literal, unknown
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.started_command import Runner, StartedCall, begins, cut_by, from_caller, second_word
+from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
 from cfglint.source.shell.state import Saved, State
 from cfglint.source.shell.word_spans import whole_words
 
@@ -110,6 +110,7 @@ class Execution:
         self.conditional = 0  # number of undecided branches around the statement
         self.runner: Runner | None = None  # the command that runs the current source, if that is not a file
         self.captured: list[Text] | None = None  # the output of commands, if it is used
+        self.by_call = False  # whether the arguments of the script decide a test that was evaluated
         self.stdin: Text | None = None  # the input of a command, if it is known
         self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
         self.sources = 0  # number of sourced and called files that exist
@@ -218,8 +219,9 @@ class Execution:
         """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
         out.
         """
-        before = self.state
+        before, outside = self.state, self.captured
         self.state = self.copied()
+        self.captured = None if outside is None else []
         self.conditional += 1
         try:
             action(*arguments)
@@ -230,9 +232,19 @@ class Execution:
             return None
         finally:
             self.conditional -= 1
+            if outside is not None:
+                outside.append(one_of([EMPTY, Text(part for text in self.captured or () for part in text.parts)]))
+            self.captured = outside
         after, self.state = self.state, before
         self.join(after)
         return None
+
+    def tested(self, condition: list[ConfigValue]) -> tuple[bool | None, bool]:
+        """(status of a condition, whether the arguments of the script decide it)."""
+        outside, self.by_call = self.by_call, False
+        status = self.statements(condition)
+        found, self.by_call = self.by_call, self.by_call or outside
+        return status, found
 
     def note_way(self, end: EarlyEnd, state: State) -> None:
         """Note the state with which a branch leaves a loop or function: it is joined where that ends."""
@@ -246,15 +258,16 @@ class Execution:
         for state in (state for each, state in ways if each == way):
             self.join(state)
 
-    def join(self, other: State) -> None:
+    def join(self, other: State, reason: str = UNDECIDED) -> None:
         """Merge two states into what they have in common."""
         self.budget.spend(len(other.variables) // COMPARED)
-        self.state.merge(other, UNDECIDED)
+        self.state.merge(other, reason)
 
     def explore(self, *nodes: object, given: Mapping[str, Text] = NOTHING) -> None:
         """Follow statements that a call without arguments does not reach, without an effect on the rest; `given` are variables there."""
-        before = self.state
+        before, outside = self.state, self.captured
         self.state = self.copied()
+        self.captured = None if outside is None else []
         self.conditional += 1
         for name, value in given.items():
             self.state.assign(name, value)
@@ -265,7 +278,7 @@ class Execution:
             pass
         finally:
             self.conditional -= 1
-            self.state = before
+            self.state, self.captured = before, outside
 
     def from_outside(self) -> bool:
         """Whether other parameters of the caller could have led elsewhere."""
@@ -343,33 +356,40 @@ class Execution:
         last = self.script.place(end - 1, end)
         after = last[2] if last and last[2] > offset else offset + end - start
         line = self.script.line(second_word(self.script, node)) if self.runner is None else self.runner.line(place)
-        if self.continues(offset):
+        if self.continues(start):
             if stands_for_more(words[0]):
                 self.calls[-1].words.extend(words)
                 return
-            if words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, offset):
+            if words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, start):
                 self.calls[-1].lost.append((words, offset))
                 return
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
         call = StartedCall(words, env, self.state.folder, self.script.path, line, offset, after, self.conditional > 0, broken)
-        call.cut = cut_by(self.script, words)
+        call.blanks, call.span = escaped_blanks(words), (start, end)
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
 
     def continues(self, offset: int) -> bool:
-        """Whether a command at an offset was intended to belong to the last recorded one."""
+        """Whether a command at an offset of the source was intended to belong to the last recorded one."""
         if not self.calls or self.calls[-1].path != self.script.path or self.runner:
             return False
         last = self.calls[-1]
-        between = self.script.text[last.end - self.script.offset : offset - self.script.offset]
+        end = last.span[1]
+        between = self.script.text[end:offset]
         if last.lost:
-            return last.end <= offset
+            return end <= offset
         lines = [line.strip("\\ \t\r") for line in between.split("\n")]
         nothing = all(not line or line.startswith("#") for line in lines)
-        return last.end <= offset and len(between) < 5_000 and nothing
+        return end <= offset and len(between) < 5_000 and nothing
+
+
+def one_of(outputs: list[Text]) -> Text:
+    """The output of one of several branches; unknown unless all have the same."""
+    sources = [*dict.fromkeys(each.source for each in outputs)]
+    return outputs[0] if len(sources) == 1 else unknown(UNDECIDED, source=" or ".join(sources))
 
 
 def open_quote(root: ConfigValue, text: str) -> int | None:

@@ -14,11 +14,13 @@ from cfglint.source.shell.placed_text import (
     EMPTY,
     GAP,
     AnyNumber,
+    Escaped,
     MayBeNoWord,
     Text,
     TextPart,
     any_number,
     differs,
+    in_call_without_arguments,
     joined,
     literal,
     may_be_no_word,
@@ -26,7 +28,7 @@ from cfglint.source.shell.placed_text import (
     split,
     unknown,
 )
-from cfglint.source.shell.reasons import from_caller, parameter, unset
+from cfglint.source.shell.reasons import ALL_OF_CALLER, PARAMETER, from_caller, kind_of, parameter, unset
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.state import State, Value
 
@@ -40,11 +42,11 @@ PLAIN = frozenset("\\\"'$`~{").isdisjoint
 SIMPLE = frozenset("\\\"'`~").isdisjoint  # plain characters and variables
 SIMPLE_IN_QUOTES = frozenset('\\"`').isdisjoint
 VARIABLES = re.compile(r"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*|[0-9]))").finditer
+ESCAPED = (" ", "\t", "\r")
 NAME = re.compile(r"[A-Za-z_]\w*").findall
 SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
-ALL_OF_CALLER = parameter("$@")  # why `$@` is unknown
 DEFAULTS = ("-", "=", "+", "?")
 CHANGES: dict[str, Callable[[str], str]] = {
     "^^": str.upper,
@@ -82,8 +84,8 @@ class Expander(Record):
     """Expands spans of a script in a state. `run` returns the output of a substituted command.
 
     `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` is
-    set if that mattered. `in_document`: of a here-document, in which double quotes are characters; `in_braces`: within an expansion in
-    quotes, in which they are not.
+    set if that mattered, `by_call` if it mattered for an argument of the script. `in_document`: of a here-document, in which double quotes
+    are characters; `in_braces`: within an expansion in quotes, in which they are not.
     """
 
     script: Script
@@ -93,6 +95,7 @@ class Expander(Record):
     depth: int = 0
     assuming: bool = False
     assumed: bool = False
+    by_call: bool = False
     in_document: bool = False
     in_braces: bool = False
 
@@ -206,7 +209,10 @@ class Expander(Record):
                 return at + 2, []
             if quoted and following not in '$`"\\':
                 return at + 1, [Piece(self.script.literal(at, at + 1))]
-            return min(at + 2, end), [Piece(self.script.literal(at + 1, min(at + 2, end)))]
+            escaped = self.script.literal(at + 1, min(at + 2, end))
+            if following in ESCAPED:
+                escaped = Text(Escaped(part.text, part.place) for part in escaped.parts)
+            return min(at + 2, end), [Piece(escaped)]
         if char == "'":
             close = text.find("'", at + 1, end)
             close = end if close < 0 else close
@@ -273,17 +279,20 @@ class Expander(Record):
     def listed(self, values: list[Text] | None, quoted: bool, separate: bool, name: str) -> list[Piece]:
         """Several values: separate words if `separate` and quoted, one string if only quoted, else split."""
         if values is None:
-            reason = parameter(name) if name == "$@" else unset(name)
-            return [Piece(fields=[])] if self.assume() else [Piece(unknown(reason), not quoted)]
+            reason = ALL_OF_CALLER if name == "$@" else unset(name)
+            if self.assume(reason):
+                return [Piece(fields=[])]
+            return [Piece(fields=[any_number(reason)]) if quoted and separate else Piece(unknown(reason), not quoted)]
         if quoted and separate:
             return [Piece(fields=list(values))]
         if not quoted and not self.state.separators:
             return [Piece(fields=[each for each in values if each.string])]
         return [Piece(joined(values, self.state.separators[:1]), not quoted)]
 
-    def assume(self) -> bool:
-        """Whether a value that only the caller could set counts as absent."""
+    def assume(self, reason: str) -> bool:
+        """Whether a value that only the caller could set, for the given reason, counts as absent."""
         self.assumed = self.assumed or self.assuming
+        self.by_call = self.by_call or (self.assuming and kind_of(reason) == PARAMETER)
         return self.assuming
 
     def value(self, name: str) -> Text:
@@ -293,21 +302,20 @@ class Expander(Record):
 
     def absent(self, name: str) -> Text:
         """The value of what the script does not set."""
-        lacks = name in self.state.variables or (name.isdigit() and self.state.positional is not None)  # an element, a parameter
-        if lacks or self.state.is_unset(name) or self.assume():
-            return EMPTY
-        return unknown(parameter(f"${name}") if name.isdigit() or name == "#" else unset(name))
+        lacks = self.state.value(name) is not None or (name.isdigit() and self.state.positional is not None)  # an element, a parameter
+        reason = parameter(f"${name}") if name.isdigit() or name == "#" else unset(name)
+        return EMPTY if lacks or self.state.is_unset(name) or self.assume(reason) else unknown(reason)
 
     def found(self, name: str) -> Text | None:
         """The value of a variable that the script or the shell sets; None if neither does."""
         if name in self.script.unknown:
             return self.script.unknown[name]
-        if name in self.state.variables:
-            value = self.state.variables[name]
+        value = self.state.value(name)
+        if value is not None:
             if isinstance(value, dict):
                 return value.get("0")
             first = (value[0] if value else GAP) if isinstance(value, list) else value
-            return None if first is GAP else first
+            return None if first is GAP else self.as_called(first)
         if name.isdigit() or name == "#":
             return self.positional(name)
         if name == "?":
@@ -316,8 +324,6 @@ class Expander(Record):
             return unknown(FROM_RUN_TO_RUN)
         if name == "PWD":
             return literal(self.state.folder) if self.state.folder is not None else unknown("the working folder")
-        if name in ("BASH_SOURCE", "0"):
-            return literal(self.state.script_name)
         if name == "HOME":
             return literal("~")
         if name == "-":
@@ -326,16 +332,24 @@ class Expander(Record):
             return unknown(f"${name}")
         return None
 
+    def as_called(self, value: Text) -> Text:
+        """A value, or where that is assumed, what it is in a call of the script without arguments."""
+        if value.known or not self.assuming:
+            return value
+        called = in_call_without_arguments(value)
+        self.by_call = self.by_call or called is not value
+        return called
+
     def positional(self, name: str) -> Text | None:
         """`$0`, `$1`, ..., `$#`; None if the caller supplies them."""
         given = self.state.positional
         if name == "0":
             return literal(self.state.script_name)
         if given is None:
-            return literal("0") if name == "#" and self.assume() else None
+            return literal("0") if name == "#" and self.assume(ALL_OF_CALLER) else None
         doubtful = next((index for index, word in enumerate(given) if may_be_no_word(word) or differs(word)), len(given))
         if doubtful < len(given) and (name == "#" or int(name[:4]) > doubtful + 1):
-            if any(map(differs, given)) or not self.assume():
+            if any(map(differs, given)) or not all(map(self.assume, given[doubtful].reasons)):
                 return unknown(*given[doubtful].reasons)
             given = [word for word in given if not may_be_no_word(word)]
         if name == "#":
@@ -397,6 +411,9 @@ class Expander(Record):
         absent = value is None or (colon and value.value == "")
         if value is not None and value.value is None and not any(part.text for part in value.parts) and operator != "+":
             return [Piece(value, not quoted)]
+        of_call = value is None and name.isdigit() and self.state.positional is None
+        if of_call and (operator == "+" or (operator == "-" and word[0] == word[1])):  # an empty default is no value
+            return [Piece(self.absent(name), not quoted)]
         if operator == "+":
             return [] if absent else self.word(*word, quoted)
         if not absent and value is not None:
@@ -428,7 +445,7 @@ class Expander(Record):
 
     def entire_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
         """`${name[@]}`, its length, a slice of it, or a default for it."""
-        value = self.state.variables.get(name)
+        value = self.state.value(name)
         if mark == "#":
             return [Piece(length(value), not quoted)]
         if isinstance(value, Text):
@@ -446,7 +463,8 @@ class Expander(Record):
     def several(self, values: list[Text] | None, name: str, sign: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
         """Several values, with a default for them, a slice of them, or an edit of each; None if the script does not set them."""
         operator, colon, after = self.operator(*rest)
-        if operator in DEFAULTS:
+        of_call = values is None and name == "$@"
+        if operator in DEFAULTS and not (of_call and (operator == "+" or after == rest[1])):
             return self.default_of_several(values or [], name, sign, (after, rest[1]), quoted)
         if values is None or rest[0] == rest[1]:
             return self.listed(None if values is None else there(values), quoted, sign == "@", name)
@@ -499,9 +517,9 @@ class Expander(Record):
 
     def element(self, name: str, start: int, end: int) -> Text | None:
         """One element of an array."""
-        value = self.state.variables.get(name)
+        value = self.state.value(name)
         if value is None:
-            return literal(self.state.script_name) if name == "BASH_SOURCE" else None
+            return None
         if isinstance(value, dict):
             key = self.string(start, end)
             return value.get(key.string) if key.known else unknown(*key.reasons)

@@ -7,6 +7,7 @@ import os
 from cfglint.source import files
 from cfglint.source.annotations import Sequence
 from cfglint.source.project_files import ROOT, Project
+from cfglint.source.shell.execution import UNDECIDED
 from cfglint.source.shell.filters import TOOLS
 from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.nested_scripts import call_script, run_inner
@@ -70,12 +71,12 @@ class Follower(ShellInterpreter):
             self.settle_folder()
         return found
 
-    def join(self, other: State) -> None:
+    def join(self, other: State, reason: str = UNDECIDED) -> None:
         """Merge two states into what they have in common; an undecided folder may be the same as one of the project."""
         one, two = self.state.folder or "", other.folder or ""
         if one != two and any(each.startswith(HERE) for each in (one, two)) and any(each.startswith(ROOT) for each in (one, two)):
             self.settle_folder()
-        super().join(other)
+        super().join(other, reason)
 
     def readable(self, located: str) -> str:
         """The path of a sourced or called file, relative to the working directory, like that of the script."""

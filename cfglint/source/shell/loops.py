@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.shell.arithmetic import NotArithmetic
+from cfglint.source.shell.branches import alternatives, nothing
 from cfglint.source.shell.execution import COMPARED, CONTINUE, UNDECIDED, Execution, Leave
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.placed_text import Text, unknown
@@ -93,10 +96,13 @@ def while_loop(shell: Execution, node: Any) -> bool | None:
     conditions = [child for field, child in fields if field == "condition" and child.is_named]
     negated = node.children[0].type == "until"
     for count in range(MOST_ROUNDS // 3):
-        status = shell.statements(conditions)
+        status, by_call = shell.tested(conditions)
         if status is None:
             if not count:
                 shell.perhaps(goes_on, shell, shell.block, body)
+            return None
+        if status == negated and by_call:
+            alternatives(shell, [partial(goes_on, shell, shell.block, body), nothing], 1)
             return None
         if status == negated:
             if not count:

@@ -19,7 +19,7 @@ def define(shell: Execution, node: object) -> bool | None:
     """Define a function."""
     name, body = part_of(node, "name"), part_of(node, "body")
     if name is not None and body is not None:
-        shell.state.functions[shell.source(name)] = (shell.script, body)
+        shell.state.functions[shell.source(name)] = (shell.script, body, shell.state.files[0])
     return True
 
 
@@ -47,11 +47,12 @@ def run_inner(shell: Execution, script: Script, node: object) -> bool | None:
 
 def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | None:
     """Call a function."""
-    script, body = shell.state.functions[name]
+    script, body, file = shell.state.functions[name]
     if shell.call_depth > DEEPEST_CALL:
         return None
     positional, shell.state.positional = shell.state.positional, arguments
     before, shell.script = shell.script, script
+    entered, shell.state.entered = shell.state.entered, (file, *shell.state.entered)
     shell.call_depth += 1
     shell.locals.append(Saved())
     first = len(shell.ways_out)
@@ -64,7 +65,7 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | 
         shell.join_ways(first, RETURN)
         shell.call_depth -= 1
         shell.script = before
-        shell.state.positional = positional
+        shell.state.positional, shell.state.entered = positional, entered
         shell.locals.pop().restore(shell.state)
 
 
@@ -76,7 +77,8 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
     count(shell, text)
     shell.sourced_files.append(shell.readable(located))
     shell.call_depth += 1
-    positional, first = shell.state.positional, len(shell.ways_out)
+    positional, entered, first = shell.state.positional, shell.state.entered, len(shell.ways_out)
+    shell.state.entered = (located, *entered)
     if len(words) > 1:
         shell.state.positional = words[1:]
     try:
@@ -86,7 +88,7 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
     finally:
         shell.join_ways(first, RETURN)
         shell.call_depth -= 1
-        shell.state.positional = positional
+        shell.state.positional, shell.state.entered = positional, entered
     return None
 
 

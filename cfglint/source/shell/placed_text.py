@@ -126,6 +126,16 @@ EMPTY = Text()
 GAP = Text()  # in the place of an element that a sparse array lacks
 
 
+class Escaped(TextPart):
+    """A blank or carriage return behind a backslash, which is a part of a word."""
+
+
+class OfCall(TextPart):
+    """An unknown part that the arguments of the script decide; `likely` is what it is in a call without arguments."""
+
+    likely: Text = EMPTY
+
+
 class AnyNumber(TextPart):
     """An unknown part that is a complete unquoted word: bash splits its value into any number of words."""
 
@@ -142,6 +152,13 @@ class Differing(AnyNumber):
     """The words of one of two states of a script that have different ones."""
 
     __slots__ = ()
+
+
+def in_call_without_arguments(text: Text) -> Text:
+    """A string as it is in a call of the script without arguments."""
+    if text.known or not any(isinstance(part, OfCall) for part in text.parts):
+        return text
+    return Text(each for part in text.parts for each in (part.likely.parts if isinstance(part, OfCall) else [part]))
 
 
 def any_number(reason: str, source: str = "") -> Text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 UNSET = "unset"  # a variable that nobody sets
 PARAMETER = "parameter"  # one of the call of the script
+CALL = "call"  # arguments of the script decide a branch that sets it
 MACHINE = "machine"  # a number of the machine that the script runs on
 DERIVED = "derived"  # it is computed from another unknown value
 
@@ -24,6 +25,9 @@ class Reason(str):
         return made
 
 
+OF_CALL = Reason("depends on the arguments of the script", CALL)  # a branch sets it that these decide
+
+
 def unset(name: str) -> Reason:
     """A variable that neither the script nor `--env` sets."""
     return Reason(f"unset environment: {name}", UNSET, name)
@@ -34,6 +38,9 @@ def parameter(name: str) -> Reason:
     return Reason(f"positional parameter: {name}", PARAMETER, name)
 
 
+ALL_OF_CALLER = parameter("$@")
+
+
 def derived(names: str) -> Reason:
     """Other unknown values that say why."""
     return Reason(f"see {names}", DERIVED, names)
@@ -42,6 +49,11 @@ def derived(names: str) -> Reason:
 def kind_of(reason: str) -> str:
     """The kind of cause; empty if no code asks for it."""
     return reason.kind if isinstance(reason, Reason) else ""
+
+
+def is_of_caller(reason: str) -> bool:
+    """Whether only the caller of the script decides the value."""
+    return kind_of(reason) in (UNSET, PARAMETER, CALL)
 
 
 def from_caller(reason: str) -> bool:

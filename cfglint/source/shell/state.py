@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record, changed
-from cfglint.source.shell.placed_text import BLANKS, Text, any_number, unknown
+from cfglint.source.shell.placed_text import BLANKS, EMPTY, OfCall, Text, any_number, in_call_without_arguments, literal, shortened, unknown
+from cfglint.source.shell.reasons import OF_CALL
 from cfglint.source.shell.script import Script
 
 Value = Text | list[Text] | dict[str, Text]
 
+SOURCES = "BASH_SOURCE"
 MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an array
 LONGEST_VALUE = 200_000  # characters
 
@@ -17,7 +19,8 @@ class State(Record):
     """Variables, functions and the working folder at one moment.
 
     `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
-    unknown. `unset` are the names that the script itself has unset. `nounset`: using an unset variable ends the script
+    unknown. `entered` are the files of the sourced scripts and functions that run, the innermost one first (BASH_SOURCE, without
+    the script). `unset` are the names that the script itself has unset. `nounset`: using an unset variable ends the script
     (`set -u`). `unclear_status`: the last command failed, or it is unknown whether it did. `needs_caller`: a call without
     arguments would have ended by now, because parameters, variables or files are missing.
     """
@@ -28,7 +31,8 @@ class State(Record):
     exported: set[str] = set()
     unset: set[str] = set()
     positional: list[Text] | None = None
-    functions: dict[str, tuple[Script, ConfigValue]] = {}
+    functions: dict[str, tuple[Script, ConfigValue, str]] = {}  # source, body, and the file that defines it
+    entered: tuple[str, ...] = ()
     nounset: bool = False
     needs_caller: bool = False
     unclear_status: bool = False
@@ -48,6 +52,16 @@ class State(Record):
         """Continue with another state."""
         for name in State.__fields__:
             setattr(self, name, getattr(other, name))
+
+    def value(self, name: str) -> Value | None:
+        """The value of a variable that the script sets; None without one. BASH_SOURCE is an array that bash sets."""
+        found = self.variables.get(name)
+        return [literal(file) for file in self.files] if found is None and name == SOURCES else found
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of the functions and scripts that run, the innermost one first."""
+        return *self.entered, self.script_name
 
     @property
     def separators(self) -> str:
@@ -87,7 +101,7 @@ class State(Record):
         return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
     def merge(self, other: State, reason: str) -> None:
-        """Keep the values that are equal in both states; the others become unknown."""
+        """Keep the values that are equal in both states; the others become unknown. This one is that of a call without arguments."""
         for name in {*self.variables, *other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
             if spelled(here) != spelled(there):
@@ -147,4 +161,6 @@ def either(here: Value | None, there: Value | None, reason: str) -> Value:
     source = " or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there))
     if isinstance(here, list) or isinstance(there, list):
         return [any_number(reason, source)]
+    if reason is OF_CALL and not isinstance(here, dict):
+        return Text([OfCall(None, None, (reason,), shortened(source), in_call_without_arguments(here or EMPTY))])
     return unknown(reason, source=source)

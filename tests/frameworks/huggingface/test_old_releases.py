@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cfglint.cli import main
 from cfglint.frameworks.huggingface.fields import defaults
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import parse_version
@@ -58,3 +59,14 @@ def test_a_release_decides(text, release, verdict):
 )
 def test_a_default_is_that_of_the_release(name, release, default):
     assert defaults(parse_version(release))[name] == default
+
+
+@pytest.mark.parametrize("release", ["4.28.1", "4.30.0", "4.37.2", "4.38.0"])
+def test_no_rule_breaks_in_a_release_before_a_field_that_axolotl_sets(tmp_path, monkeypatch, capsys, release):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text(f"transformers=={release}\n")
+    (tmp_path / "sft.yaml").write_text(
+        "base_model: a\ndatasets:\n  - path: b\n    type: alpaca\nsequence_len: 2048\nmicro_batch_size: 1\nlearning_rate: 1.0e-6\n"
+    )
+    assert main(["check", "sft.yaml"]) == 0
+    assert "INT000" not in capsys.readouterr().out

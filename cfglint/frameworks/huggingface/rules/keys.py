@@ -184,6 +184,8 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     """`accelerator_config` has an unknown key, or is neither a mapping nor a file name."""
     value = config.arguments["accelerator_config"]
     known = [key for key, since in ACCELERATOR_KEYS.items() if config.version >= since]
+    if not known:  # a release without the field, which axolotl sets nonetheless
+        return
     if value is None or isinstance(value, str):
         named = config.files.get("accelerator_config")
         section = config.section("accelerator_config") if named is not None else None
