@@ -25,7 +25,6 @@ from row_expressions import (
     fields,
     fold,
     is_root,
-    is_simple,
     is_text,
     joined,
     literal_items,
@@ -39,6 +38,8 @@ from row_expressions import (
     without_references,
 )
 from row_sources import Module, Ref, caught, described, dotted, is_enum, type_names
+
+from cfglint.frameworks.row_evaluation import cannot_fail
 
 MADE = ("list", "dict", "set", "+", "+=", "|", "with", "if", "each", "some", "call")  # what is a new value of a function
 DEPTH = 4  # levels of helpers that are inlined
@@ -243,7 +244,7 @@ class Extractor:
         else:
             done2, leaves2, env2 = True, False, start
         self.live.remove(cell)
-        if len(self.out[-1][1]) == size and not is_simple(test) and not opaque(test):
+        if len(self.out[-1][1]) == size and not cannot_fail(test) and not opaque(test):
             # nothing happens here, but the test itself can fail
             self.emit({"try": cell.expr}, node)
         if done1 and not done2:

@@ -9,6 +9,8 @@ from typing import Any
 
 from row_sources import Ref, described
 
+from cfglint.frameworks.row_evaluation import cannot_fail
+
 OPPOSITE = {"==": "!=", "!=": "==", "in": "not in", "not in": "in", "is": "is not", "is not": "is"}
 
 
@@ -86,26 +88,11 @@ def disj(parts: Any) -> Any:
     return False if not out else out[0] if len(out) == 1 else ["or", *out]
 
 
-def is_simple(e: Any) -> bool:
-    """Whether evaluating a condition cannot fail: it may change its place among its neighbours."""
-    if not isinstance(e, (list, tuple)):
-        return True
-    if e[0] in ("not", "is a"):
-        return is_simple(e[1])
-    if e[0] in ("and", "or"):
-        return all(map(is_simple, e[1:]))
-    if e[0] in ("==", "!=", "is", "is not"):
-        return is_simple(e[1]) and is_simple(e[2])
-    if e[0] in ("in", "not in"):
-        return is_simple(e[1]) and isinstance(e[2], (list, tuple)) and e[2][0] in ("list", "tuple")
-    return e[0] in ("f", "f?", "has", "fact", "v", "env") and all(isinstance(x, (str, int, float, bool, type(None))) for x in e[1:])
-
-
 def ordered(when: Any) -> Any:
     """The guards with runs of simple ones sorted."""
     out, run = [], []
     for g in [*when, None]:
-        if g is not None and is_simple(g):
+        if g is not None and cannot_fail(g):
             run.append(g)
         else:
             out += sorted(run, key=lambda x: json.dumps(x, default=described))

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from history_rows import Release
-from row_expressions import is_simple
+
+from cfglint.frameworks.row_evaluation import cannot_fail
 
 Row = dict[str, Any]
 
@@ -150,7 +151,7 @@ def checked(rows: Iterable[Row]) -> Iterator[Row]:
         kept = {key: [*checked(value)] if key == "rows" else value for key, value in row.items() if key not in ("line", "hand", "warn")}
         if "warn" in row:
             kept["try"] = None
-        if "try" not in kept or not all(map(is_simple, [*kept["when"], kept["try"]])):
+        if "try" not in kept or not all(map(cannot_fail, [*kept["when"], kept["try"]])):
             yield kept
 
 

@@ -16,14 +16,18 @@ def selected(rows, keys, field="", defaults=()):
     """Whether the second file, with these keys, gets a function."""
     function = Function("check", field, rows)
     selection = Selection([function], lambda: Evaluation(dict(defaults), lambda name, *arguments: None))
-    assert [*selection.that_use({field})] == [function]  # the first file gets all of them
-    return [*selection.that_use(keys)] == [function]
+    assert [*selection.that_use({field}, {})] == [function]  # the first file gets all of them
+    return [*selection.that_use(keys, {**dict(defaults), **dict.fromkeys(keys, True)})] == [function]
 
 
 @pytest.mark.parametrize(
     ("rows", "keys", "is_called"),
     [
-        ([{"when": [["f", "adapter"], ["f", "lora_r"]], **RAISE}], {"adapter"}, True),
+        ([{"when": [["f", "adapter"], ["f", "lora_r"]], **RAISE}], {"adapter", "lora_r"}, True),
+        ([{"when": [["f", "adapter"], ["f", "lora_r"]], **RAISE}], {"adapter"}, False),
+        ([{"when": [["f", "adapter"], [">", ["f", "lora_r"], 1]], **RAISE}], {"adapter"}, True),
+        ([{"when": [["f", "adapter"], ["==", ["f", "lora_r"], ["f", "lora_s"]]], **RAISE}], {"adapter"}, True),
+        ([{"when": [["f", "adapter"]], "let": "$x", "be": ["f", "lora_r"]}, {"when": [["v", "$x"]], **RAISE}], {"adapter"}, False),
         ([{"when": [["f", "adapter"], ["f", "lora_r"]], **RAISE}], {"lora_r"}, False),  # without `adapter` it is never looked up
         ([{"when": [], "set": "packing", "be": True}], set(), True),
         ([{"when": [["not", ["f", "datasets"]]], **RAISE}], set(), True),

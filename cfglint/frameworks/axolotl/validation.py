@@ -171,7 +171,7 @@ class Validation:
         """Run the validators of a stage on the values, which may change; those of fields see the defaults of the others."""
         defaults = top_fields(self.release, added).defaults
         enums = {} if stage == BEFORE else enums_of(self.release, added)
-        for function in selection(stage, self.release, added).that_use(keys):
+        for function in selection(stage, self.release, added).that_use(keys, values):
             if "todo" in function.rows[0] and function.name in BY_HAND:
                 self._attempt(BY_HAND[function.name], subject)
                 continue
