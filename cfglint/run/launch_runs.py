@@ -15,7 +15,7 @@ from cfglint.frameworks.program import ProgramFacts
 from cfglint.launch.arguments import hidden_options, known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_blanks, refused_joined_words
-from cfglint.launch.findings import missing_file, refused_deepspeed_word
+from cfglint.launch.findings import missing_file, refused_deepspeed_word, unknown_without_value
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
@@ -215,6 +215,7 @@ class LaunchReader:
             open_config(line, launch, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
+        unknown_without_value(line, command)
         refused_joined_words(line, command, launch)
         refused_blanks(line, launch)
         refused_deepspeed_word(line, launch)
