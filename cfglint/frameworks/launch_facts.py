@@ -90,6 +90,8 @@ class LaunchFacts(Record):
     file of the repository that it was found in. `bounds` has the specifiers of a package whose release is not known, any of which may
     hold; `target` then has the newest release that they allow. `outside` maps a package to the requested version if it lies outside the
     modelled releases (`target` then has the nearest of these); `outside_from` has the source and the file that a repository states for it.
+    `pinned` has (release, file) of further packages that those of the run require, where a file states one.
+    `forks` are the distributions of `cfglint.frameworks.forks` that the project states.
     `expected_numbers` are numbers of `Run.resolved` that the project
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
@@ -114,6 +116,8 @@ class LaunchFacts(Record):
     environment: tuple[tuple[str, str], ...] = ()
     outside: Mapping[str, str] = NOTHING
     outside_from: Mapping[str, tuple[str, str]] = NOTHING
+    pinned: Mapping[str, tuple[str, str]] = NOTHING
+    forks: tuple[str, ...] = ()
     model: Model | None = None
     gpu_memory: float | None = None
     seq_length: int | None = None

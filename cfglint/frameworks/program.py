@@ -103,7 +103,8 @@ class ProgramFacts(Record):
     other classes of TRL. `is_called`: the code calls what creates the parser, and does not only pass it on. `fields` are arguments that
     the program defines itself, `defaults` those that a subclass sets for fields of `arguments`. `complete`: there are no further
     arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so does an unknown key of a config file. `trainer` is
-    the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on.
+    the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on,
+    `own_methods` are all methods of such subclasses. `taken` are further arguments of a class that drops all that it does not know.
     `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
     trainer's arguments in code, `further` the number of those beyond a limit, `scopes` the code that it may run, `evaluations` what its
@@ -123,6 +124,8 @@ class ProgramFacts(Record):
     refuses_in_file: bool = False
     trainer: str = ""
     own_trainer: bool = False
+    own_methods: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     exact: bool = False
     config_files: tuple[str, ...] = ()
@@ -153,7 +156,7 @@ class ProgramFacts(Record):
         """Whether a name is an argument that the program defines, the negation `no_x` of a boolean one, or may be an abbreviation of
         one.
         """
-        if name in self.fields or name in self.defaults or any(field.startswith(name) for field in self.fields):
+        if name in self.fields or name in self.defaults or name in self.taken or any(field.startswith(name) for field in self.fields):
             return True
         positive = self.fields.get(name.removeprefix("no_"))
         return positive is not None and positive.kind == "bool" and positive.default is True

@@ -81,7 +81,7 @@ def packages_asked(own: Framework) -> list[str]:
 
 def load_shared() -> None:
     """Import the modules of the rules for all kinds, which registers them."""
-    from cfglint.rules import batch, files, scalars, syntax  # noqa: F401
+    from cfglint.rules import batch, files, releases, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config, only: str = "") -> list[Diagnostic]:
@@ -196,6 +196,8 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if setting.origin == DEFAULT and config.may_have_own_defaults():
         return False
+    if config.package in facts.outside and rule.fails_at != "load" and any(each.origin == DEFAULT for each in (setting, *finding.related)):
+        return False  # another release may have another default
     if (finding.fails_at or rule.fails_at) == "config" and any(each.is_set_later for each in (finding.setting, *finding.related)):
         return False  # the class checks what it is constructed with, not the attributes that are set afterwards
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):

@@ -106,7 +106,8 @@ class CheckedRun(LoadedRun):
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages, of which only the places of the findings matter."""
-        return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **target}))
+        outside = {package: release for package, release in self.target.items() if package in self.given.outside}
+        return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **outside, **target}))
 
     def with_facts(self, facts: LaunchFacts) -> CheckedRun:
         """The same files with other facts."""
@@ -185,7 +186,8 @@ class CheckedRun(LoadedRun):
     @property
     def outside(self) -> dict[str, str]:
         """The packages of the run whose requested release is not modelled, with that release; empty for the fork of a single file."""
-        found = {config.package: config.facts.outside[config.package] for config in self.configs if config.package in config.facts.outside}
+        asked = [(package, config.facts.outside) for config in self.configs for package in (config.package, *config.framework.packages())]
+        found = {package: outside[package] for package, outside in asked if package in outside}
         forks: list[str] = self.attempt("looking for a fork", lambda: [each.package for each in self.configs if each.is_for_fork], [])
         return {**found, **dict.fromkeys(forks, "")}
 

@@ -8,6 +8,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.source.record import Record
 
 ONLY_KEYS = " only the keys are known"
+LIKELY = " is likely, not certain: findings about it are warnings"
 OWN_FILES = ": its own config files and checks are read"
 
 
@@ -67,7 +68,8 @@ class ScanStats(Record):
                 from cfglint.frameworks.versions import dotted, parse_version
 
                 nearest = dotted(parse_version(run.target[package]))
-                self.give_outside(f"{package} {version}{source}", f" is not modelled, {nearest} is checked instead")
+                likely = version.startswith(f"{nearest} ")  # it is modelled, and no command installs it
+                self.give_outside(f"{package} {version}{source}", LIKELY if likely else f" is not modelled, {nearest} is checked instead")
 
     def give_version(self, version: str, source: str) -> None:
         """Count a source of a version, once."""

@@ -76,6 +76,7 @@ class Constructor(BuiltCall):
             changed=tuple(sorted(open_fields & known)),
             exact=exact,
             own_trainer=program.own_trainer or is_patched,
+            taken=tuple(sorted(unsloth.TAKEN)) if is_patched else (),
         )
 
     def _changed(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:
