@@ -20,7 +20,7 @@ from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, why_unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
@@ -539,6 +539,7 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
     line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
+    launch.hidden += tuple(reason for file in line.files if file.role == CONFIG_OPTION and file.path is None for reason in why_unread(file))
     fields = {*FIELDS, *fields_of_class(program.arguments)}
     launch.parser = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
 
