@@ -6,6 +6,7 @@ import os
 import stat
 
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Iterable
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
 
@@ -86,6 +87,18 @@ def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
         raise FileProblem(path, error_message(path, error)) from None
     finally:
         os.close(descriptor)
+
+
+def states(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """The time of the last change in ns and the size of some files; zeros for one that does not exist."""
+    found = {}
+    for path in paths:
+        try:
+            state = os.stat(path)
+            found[path] = state.st_mtime_ns, state.st_size
+        except OSError:
+            found[path] = 0, 0
+    return found
 
 
 def open_regular(path: str) -> int:
