@@ -314,7 +314,8 @@ class Config:
         return self.owner.get(key, self.documents[0])
 
 
-_learned: dict[tuple[str, Version], tuple[str, dict[str, tuple[int, int]], bool]] = {}  # kind, release -> folder, its files, whether understood
+# kind, release -> the folder whose source was read, the states of its files, whether they were understood
+_learned: dict[tuple[str, Version], tuple[str, dict[str, tuple[int, int]], bool]] = {}
 _places: dict[str, tuple[Any, str]] = {}  # `folder.module.name` -> the module, the name
 
 

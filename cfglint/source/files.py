@@ -91,14 +91,16 @@ def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
 
 def states(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     """The time of the last change in ns and the size of some files; zeros for one that does not exist."""
-    found = {}
-    for path in paths:
-        try:
-            state = os.stat(path)
-            found[path] = state.st_mtime_ns, state.st_size
-        except OSError:
-            found[path] = 0, 0
-    return found
+    return {path: state_of(path) for path in paths}
+
+
+def state_of(path: str) -> tuple[int, int]:
+    """The time of the last change in ns and the size of a file; zeros if it does not exist."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return 0, 0
+    return state.st_mtime_ns, state.st_size
 
 
 def open_regular(path: str) -> int:
