@@ -25,7 +25,7 @@ OUTPUTS = {
     "runs": ["RunsOutput"],
     "fix": ["FixOutput"],
     "plan": ["PlanOutput"],
-    "explain": ["ExplainOutput", "LogOutput"],  # a log as well: the former spelling of `log`
+    "explain": ["ExplainOutput", "ExplainedRunsOutput", "LogOutput"],  # a log as well: the former spelling of `log`
     "log": ["LogOutput"],
     "review": ["ReviewOutput"],
     "rule": ["RuleEntry"],

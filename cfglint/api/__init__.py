@@ -20,10 +20,9 @@ from cfglint.api.sources import (
     in_keywords,
     lines_of,
     named,
-    one_run,
     runs_of,
     single,
-    with_texts,
+    together,
 )
 from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.diagnostic import drop_repeated_findings
@@ -160,13 +159,14 @@ def fix(
         kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
-    one = single(sources, with_settings(facts, project), kind)
+    facts = with_settings(facts, project)
+    one = single(sources, facts, kind)
     if gpus is None and global_batch is None:
         return FixResult(one, fixed=apply_fixes(one, unsafe))
     found = reach_target(one, one.facts, gpus, global_batch, most)
     aim = Aimed(one, found, found.texts)
-    launched = one.facts.replace(gpus=gpus or one.facts.gpus)
-    verify([aim], [[aim]], lambda texts: [with_texts(sources, texts, launched, kind)], found.texts)
+    launched = facts.replace(gpus=gpus or one.facts.gpus)
+    verify([aim], [[aim]], lambda texts: [single(sources, launched, kind, texts)], found.texts)
     if aim.problem is not None:
         raise EditRefused(aim.problem, 0)
     return FixResult(one, found=found)
@@ -233,7 +233,7 @@ def explain(
         kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
-    return Explanation(RunSummary(single(sources, with_settings(facts, project), kind)))
+    return Explanation(RunSummary(single(sources, with_settings(facts, project), kind), gpus))
 
 
 def log(
@@ -260,14 +260,14 @@ def log(
     found = read.explained()
     if sources is not None:
         project = configuration(settings)
-        files, texts = named(sources)
+        files, _ = named(sources)
 
         def run_with(known: dict[str, int], card: float | None) -> CheckedRun:
             facts = launch_facts(
                 kind=kind, gpus=gpus or known.get("gpus"), num_examples=num_examples or known.get("num_examples"), target=target,
                 overrides=None, strict_keys=False, trainer=trainer, model=model, gpu_memory=gpu_memory or card, seq_length=seq_length,
             )  # fmt: skip
-            return one_run(files, texts, with_settings(facts, project), kind)
+            return single(sources, with_settings(facts, project), kind)
 
         compare(found, run_with)
         found.files = files
@@ -300,7 +300,7 @@ def diff(
         trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
     facts = with_settings(facts, project)
-    before, after, _ = with_same_releases(single(old, facts, kind), single(new, facts, kind), facts.target)
+    before, after, _ = with_same_releases(together(old, facts, kind), together(new, facts, kind), facts.target)
     comparison = Comparison(before, after)
     comparison.add_notes()
     return DiffResult(comparison)

@@ -6,13 +6,18 @@ import os
 from collections.abc import Iterable, Mapping
 
 from cfglint.api.arguments import ArgumentError
+from cfglint.findings.wording import first_few
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
+from cfglint.run.readers import without_callers
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, TypeAlias
+from cfglint.source.edited_source import EditedSource
 from cfglint.source.file_source import FileSource
+
+MOST_NAMED = 10  # runs that are named
 
 Path: TypeAlias = str | os.PathLike[str]
 Sources: TypeAlias = Path | Iterable[Path] | Mapping[str, str]
@@ -64,15 +69,29 @@ def declared_runs(project: Configuration, facts_of: Callable[[DeclaredRun], Laun
     return [one_run(each.files, {}, facts_of(each), each.kind) for each in project.runs]
 
 
-def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """Load the sources as the complete configuration of one run."""
+def single(sources: Sources, facts: LaunchFacts, kind: str | None, edited: Mapping[str, str] = {}) -> CheckedRun:
+    """The one run of the sources: of a single file the one of its project that reads it, of several their complete configuration.
+    `edited` are other contents of files.
+    """
+    paths, texts = named(sources)
+    if len(paths) == 1 and not texts and kind is None and not facts.arguments and not os.path.isdir(paths[0]):
+        discovery = Discovery(facts, source=EditedSource(FileSource(), edited))
+        discovery.in_their_runs = True
+        try:
+            found = without_callers([run for _, run in discovery.each(paths)])
+        except CfglintError as error:
+            raise in_keywords(error) from None
+        places = [run.written_at for run in found if run.is_of_reader]
+        if len(places) > 1:
+            raise ArgumentError(f"{paths[0]} is read by several runs; name one of them: {first_few(places, MOST_NAMED)}")
+        if places:
+            return found[0]
+    return one_run(paths, {**texts, **edited}, facts, kind)
+
+
+def together(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:
+    """The sources as the complete configuration of one run."""
     return one_run(*named(sources), facts, kind)
-
-
-def with_texts(sources: Sources, texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """The run of some sources with other contents of some files."""
-    paths, given = named(sources)
-    return one_run(paths, {**given, **texts}, facts, kind)
 
 
 def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Status: TypeAlias = Literal["ok", "no_change", "layout_infeasible", "batch_infeasible", "schedule_infeasible"]
+    Status: TypeAlias = Literal["ok", "no_change", "layout_infeasible", "batch_infeasible", "schedule_infeasible", "nodes_infeasible"]
 
 Pair = tuple[int, int]
 
@@ -31,6 +31,7 @@ NO_CHANGE: Status = "no_change"
 LAYOUT_INFEASIBLE: Status = "layout_infeasible"
 BATCH_INFEASIBLE: Status = "batch_infeasible"
 SCHEDULE_INFEASIBLE: Status = "schedule_infeasible"
+NODES_INFEASIBLE: Status = "nodes_infeasible"
 
 UNDERFILLED = "pipeline_underfilled"
 SHRUNK = "micro_shrunk"
@@ -196,6 +197,14 @@ def solve(problem: SplitProblem) -> Solution:
         solution.warnings.append(UNDERFILLED)
     if problem.micro_batch is not None and 2 * solution.chosen.micro_batch <= min(problem.cap, problem.micro_batch):
         solution.warnings.append(SHRUNK)
+    return solution
+
+
+def refused_nodes(problem: SplitProblem, reason: str) -> Solution:
+    """The result for GPUs that cannot be distributed over nodes, with the nearest counts that can and reach the target."""
+    solution = Solution(problem, NODES_INFEASIBLE, reasons=[reason])
+    _offer_gpu_counts(solution)
+    solution.gpus_below, solution.gpus_above = solution.node_gpus_below, solution.node_gpus_above
     return solution
 
 

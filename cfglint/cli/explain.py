@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, warn, warn_of
-from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
-from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
-from cfglint.cli.single_report import add_report_options, reading_runs, the_report, write_text
-from cfglint.findings.wording import first_few
+from cfglint.cli.options import UsageError, add_run_options, load_configuration
+from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_report, write_text
+from cfglint.explanation.summary import RunSummary, table
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
+from cfglint.report.json import dumps
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
     add_report_options(parser, FORMATS)
     parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "with steps")
@@ -37,35 +38,44 @@ def run(arguments: Namespace) -> int:
 
 
 def explain_run(arguments: Namespace, project: Configuration) -> int:
-    """Print or write the explanation of the run that the paths describe; return the exit status."""
-    from cfglint.explanation.summary import RunSummary
-    from cfglint.rewrite.retarget import is_filled_elsewhere
-
+    """Print or write the explanation of the runs that the paths mean; return the exit status."""
     try:
-        found = one_run(arguments, project, arguments.run)
+        runs = runs_asked(arguments, project, arguments.run)
     except UnknownKindError as error:
         if isinstance(error, MissingSectionError):
             raise
         if arguments.paths[0] == error.path and progress_in(error.path)[0]:
             return report_progress(arguments)
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
-    path = found.documents[0].path
-    alone = arguments.paths == [path] and not found.facts.complete
-    readers = reading_runs(found, arguments, project) if alone or is_filled_elsewhere(found) else []
-    if alone and len(readers) == 1 and readers[0].documents[0].path == path:  # the program passes objects to the engine
-        found = readers[0]
-    account = RunSummary(found)
-    refused = [] if account.errors or not alone else [each.written_at for each in readers if each.verdict == "reject"]
-    if refused:
-        account.is_refused_elsewhere = True
-        warn(f"{path}: the run of {first_few(refused)} reads it and would not start: `cfglint check` shows why")
-    if readers and is_filled_elsewhere(found):
-        places = [each.written_at for each in readers]
-        warn(f"{path}: its batch sizes are filled by {first_few(places)}: `cfglint explain {places[0]}` shows them")
-    if arguments.gpus:
-        warn_of(unused(set_by_runs([found]), arguments.gpus))
     form, output = the_report(arguments, FORMATS)
-    written = write_text(render_account(form, account, None if output else columns()), output)
-    bugs = found.bug_reports
-    warn_of(bugs)
-    return written or (2 if found.beyond_limits or bugs else 0)
+    accounts = [RunSummary(each, arguments.gpus) for each in runs]
+    written = write_text(_report(form, accounts, None if output else columns()), output)
+    warn_of(bug for each in runs for bug in each.bug_reports)
+    return written or (2 if any(each.beyond_limits or each.bug_reports for each in runs) else 0)
+
+
+def _report(form: str, accounts: list[RunSummary], width: int | None) -> str:
+    """The explanations of runs; as text those that differ, each with its places, and as a page one."""
+    differing = distinct(accounts)
+    if form == "html":
+        only_of([each.run for each in differing], "explain")
+    for each in differing:
+        name_reader(each.run)
+    if len(accounts) == 1 or form == "html":
+        return render_account(form, accounts[0], width)
+    if form == "json":
+        return dumps({"runs": [table(each) for each in accounts]})
+    shown = [*differing.items()][:MOST_RUNS]
+    left = [place for _, places in [*differing.items()][MOST_RUNS:] for place in places]
+    texts = [f"{', '.join(dict.fromkeys(places))}\n{render_account(form, each, width)}" for each, places in shown]
+    return "\n".join([*texts, *([f"not shown: {', '.join(left)}\n"] if left else [])])
+
+
+def distinct(accounts: list[RunSummary]) -> dict[RunSummary, list[str]]:
+    """Those of some explanations that differ in more than their place, each with the places of all that are like it."""
+    found: dict[str, RunSummary] = {}
+    places: dict[RunSummary, list[str]] = {}
+    for each in accounts:
+        first = found.setdefault(each.fingerprint, each)
+        places.setdefault(first, []).append(each.run.written_at)
+    return places

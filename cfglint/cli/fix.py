@@ -353,11 +353,20 @@ def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
     return 1 if arguments.check and any(work.texts for work in works) else 0
 
 
+def _nodes(work: Work) -> int | None:
+    """The nodes of a target, else those of the run."""
+    if work.retarget is None:
+        return work.run.outcome().entry()["nodes"]
+    after = work.retarget.layout.after
+    return after.nodes if after is not None else None
+
+
 def _entry(work: Work) -> FixRunEntry:
     entry: FixRunEntry = {
         "files": [document.path for document in work.run.documents],
         "kinds": work.run.kinds,
         "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
+        "nodes": _nodes(work),
         "changed": [fixes.change_entry(each) for each in work.changed],
         "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
         "removed_comments": [{"file": file, "comment": comment} for file, comment in work.comments],

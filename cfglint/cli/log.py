@@ -7,14 +7,15 @@ import os
 import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.gpu_counts import set_by_runs, unused
-from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
+from cfglint.cli.options import UsageError, add_run_options, load_configuration
 from cfglint.cli.single_report import add_report_options, the_report, write_text
 from cfglint.explanation import failure_parser
 from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.explanation.log_file import Log, compare
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_few
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_log
 from cfglint.report.escapes import shown
@@ -104,7 +105,12 @@ def explained(log: Log, arguments: Namespace, project: Configuration) -> Explain
     def run_with(known: dict[str, int], card: float | None) -> CheckedRun:
         if arguments.gpu_memory is None and not project.gpu_memory:
             arguments.gpu_memory = card
-        runs.append(one_run(arguments, project, arguments.run, known))
+        arguments.logged = known
+        asked = runs_asked(arguments, project, arguments.run)
+        runs.append(asked[0])
+        if asked[0].is_of_reader or len(asked) > 1:
+            places = first_few([each.written_at for each in asked])
+            warn(f"{arguments.paths[0]}: compared in the run of {asked[0].written_at}" + (f", one of {places}" if len(asked) > 1 else ""))
         return runs[-1]
 
     compare(found, run_with)

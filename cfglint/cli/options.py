@@ -16,12 +16,11 @@ from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationE
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import BY_HAND, HERE, is_program, is_script, line_of
+from cfglint.run.paths import BY_HAND, HERE, is_program, is_script
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.root import resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -248,10 +247,10 @@ def launch_line(line: str) -> list[Override]:
 
 
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
-    """The facts of undeclared runs, from the flags and the project's configuration."""
+    """The facts of undeclared runs, from the flags and the project's configuration, then from a log (`logged`)."""
     gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
     given = targets(arguments)
-    return LaunchFacts(
+    facts = LaunchFacts(
         gpus=gpus,
         gpus_source=gpus_source,
         num_examples=arguments.num_examples,
@@ -272,6 +271,12 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         seq_length=getattr(arguments, "seq_length", None),
         installed=INSTALLED in arguments.target or project.installed,
     )
+    for name, value in (getattr(arguments, "logged", None) or {}).items():
+        if getattr(facts, name) is None:
+            setattr(facts, name, value)
+            facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
+            facts.examples_source = "the log" if name == "num_examples" else facts.examples_source
+    return facts
 
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
@@ -425,58 +430,6 @@ def section_of(arguments: Namespace) -> tuple[str, ...]:
     return tuple(arguments.section.split(".")) if arguments.section else ()
 
 
-def one_run(arguments: Namespace, project: Configuration, complete: bool, known: dict[str, int] | None = None) -> CheckedRun:
-    """Load the paths as one run. `known` are facts from other sources, used where no flag is given; UsageError names what is missing."""
-    if not arguments.paths and not arguments.args:
-        arguments.paths = only_run(arguments, project)
-    declared = run_of(arguments, project)
-    facts = facts_of(arguments, project, complete) if declared is None else facts_of_declared(declared, arguments, project)
-    for name, value in (known or {}).items():
-        if getattr(facts, name) is None:
-            setattr(facts, name, value)
-            facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
-            facts.examples_source = "the log" if name == "num_examples" else facts.examples_source
-    paths, piped = with_stdin(arguments)
-    for path in paths:
-        name = line_of(path)[0]
-        if path != BY_HAND and path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
-            raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; pass the files of one run")
-    if declared is not None:
-        discovery, paths = Discovery(facts, declared.kind), declared.files
-    else:
-        discovery = Discovery(facts, arguments.kind, section_of(arguments), FileSource(piped))
-    run = discovery.one(paths)
-    entry = run.alternative
-    if entry is not None and discovery.others_of_line == entry["of"] - 1:
-        where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"
-        warn(f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}")
-    elif discovery.others_of_line:
-        warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; {LISTED}")
-    return run
-
-
-def only_run(arguments: Namespace, project: Configuration) -> list[str]:
-    """The paths of the only run of the project, for a command line without any; UsageError names the runs if there are several."""
-    if len(project.runs) == 1:
-        return project.runs[0].files
-    from cfglint.run.scan_stats import ScanStats
-
-    places = dict.fromkeys(run.written_at for _, run in runs_of(arguments, project, ScanStats()))
-    if len(places) != 1:
-        which = f"PATH is missing; the runs here are {first_few(places)}" if places else "PATH is missing, and there is no run here"
-        raise UsageError(f"{which}: pass the files of one run, or --args")
-    return [*places]
-
-
-def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
-    """The only declared run that lists all of the paths; None if flags or standard input determine the kind of the files."""
-    if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
-        return None
-    wanted = set(map(resolved, arguments.paths))
-    holding = [each for each in project.runs if wanted <= set(map(resolved, each.files))]
-    return holding[0] if len(holding) == 1 else None
-
-
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     """The paths with `-` replaced by its file name, and the bytes of standard input, at most one byte above the limit."""
     if "-" not in arguments.paths:
@@ -536,6 +489,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
     parts += [f"{release}{instead}" for release, instead in stats.outside.items()]
     for name, number in sorted(stats.unmodelled.items()):
         parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
+    if stats.not_read:
+        parts.append(f"not read: {first_few([*stats.not_read])}")
     if stats.templates:
         parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:

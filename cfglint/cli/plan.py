@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
-from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
-from cfglint.cli.single_report import add_report_options, reading_runs, the_report, write_text
-from cfglint.findings.wording import first_few
-from cfglint.project.settings_file import Configuration
+from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, positive
+from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_report, write_text
 from cfglint.report import plans
-from cfglint.rewrite.plan import Pace, plan, table
-from cfglint.rewrite.retarget import MissingFactError, current_gpus, is_filled_elsewhere
+from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
+from cfglint.rewrite.retarget import MissingFactError, current_gpus
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source.change import EditRefused
@@ -23,13 +22,14 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
+FOR_SEVERAL = ("text", "json")  # formats of the plans of several runs
 PICTURES = (".svg", ".png", ".pdf")  # suffixes of the files that the table is drawn to
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
 def add_arguments(parser: Parser) -> None:
     """The options of `plan`."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
     parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8,16,32,64")
     parser.add_argument("--global-batch", type=positive, metavar="G", help="global batch size to reach (default: the current one)")
@@ -72,45 +72,62 @@ def run(arguments: Namespace) -> int:
     """Plan and print; return exit status 1 if no GPU count reaches the target."""
     gpu_counts, arguments.gpus = arguments.gpus, None
     pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
+    planned: list[tuple[CheckedRun, list[Plan]]] = []
+    problems: list[str] = []
     try:
         project = load_configuration(arguments)
-        each = filled_in(one_run(arguments, project, complete=True), arguments, project)
-        _ = each.batch
-        if each.bug_reports:
-            return fail("\n".join(each.bug_reports))
-        found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
-    except MissingFactError as error:
-        return fail(error.for_command_line)
-    except (UsageError, UnknownKindError, EditRefused) as error:
+        runs = runs_asked(arguments, project, complete=True)
+        for each in runs:
+            _ = each.batch
+            if each.bug_reports:
+                return fail("\n".join(each.bug_reports))
+            place = f"{each.written_at}: " if len(runs) > 1 else ""
+            try:
+                planned.append((each, plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)))
+            except MissingFactError as error:
+                problems.append(f"{place}{error.for_command_line}")
+            except EditRefused as error:
+                problems.append(f"{place}{error}")
+        form, output = the_report(arguments, FORMATS)
+        picture = output if output and not arguments.format and output.lower().endswith(PICTURES) else None
+        if len(planned) > 1 and (form not in FOR_SEVERAL or picture or arguments.plot):
+            only_of([each for each, _ in planned], "plan")
+    except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    plan_table = table(found, pace)
-    form, output = the_report(arguments, FORMATS)
-    picture = output if output and not arguments.format and output.lower().endswith(PICTURES) else None
-    failed = 0 if picture else write_text(_report(form, plan_table, each, output is None), output)
+    for each, _ in planned:
+        name_reader(each)
+    warn_of(problems)
+    if not planned:
+        return 2
+    failed = 0 if picture else write_text(_reports(form, planned, pace, output is None), output)
     if arguments.plot:
         warn("`--plot FILE.svg` is `--output FILE.svg` now")
     for path in filter(None, (picture, arguments.plot)):
-        undrawn = _draw(plan_table, path)
+        undrawn = _draw(table(planned[0][1], pace), path)
         if undrawn:
             return fail(undrawn)
-    bugs = list(dict.fromkeys(text for planned in found for text in planned.bugs))
+    found = [each for _, plans_of_run in planned for each in plans_of_run]
+    bugs = list(dict.fromkeys(text for each in found for text in each.bugs))
     warn_of(bugs)
-    if bugs or failed:
+    if bugs or failed or problems:
         return 2
     return 0 if any(each.solution.feasible for each in found) else 1
 
 
-def filled_in(run: CheckedRun, arguments: Namespace, project: Configuration) -> CheckedRun:
-    """The run that fills in the batch sizes of a DeepSpeed file, in the place of the file; raises UsageError if there are several."""
-    places = [each.written_at for each in reading_runs(run, arguments, project)] if is_filled_elsewhere(run) else []
-    if not places:
-        return run
-    path = run.documents[0].path
-    if len(places) > 1:
-        raise UsageError(f"{path}: its batch sizes are filled by the trainers of {first_few(places)}; run `cfglint plan` on one of them")
-    warn(f"{path}: its batch sizes are filled by the trainer of {places[0]}, which is planned")
-    arguments.paths = places
-    return one_run(arguments, project, complete=True)
+def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace, printed: bool) -> str:
+    """The plans of the runs; as text, those of runs with the same plans once, below their places."""
+    tables = [(run, table(found, pace)) for run, found in planned]
+    if len(tables) == 1:
+        return _report(form, tables[0][1], tables[0][0], printed)
+    if form == "json":
+        return plans.render(form, joined([each for _, each in tables]))
+    texts: dict[str, list[str]] = {}
+    for run, each in tables:
+        texts.setdefault(_report(form, each, run, printed), []).append(run.written_at)
+    shown = [*texts.items()][:MOST_RUNS]
+    left = [place for _, places in [*texts.items()][MOST_RUNS:] for place in places]
+    rest = [f"not shown: {', '.join(left)}\n"] if left else []
+    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{text}" for text, places in shown), *rest])
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:

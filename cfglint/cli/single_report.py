@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.console import warn
+from cfglint.cli.options import UsageError
 from cfglint.cli.output import format_of, to_file
-from cfglint.project.settings_file import Configuration
+from cfglint.findings.wording import first_few
 from cfglint.run.checked import CheckedRun
+
+MOST_RUNS = 12  # runs that are answered for
 
 
 def add_report_options(parser: Parser, formats: tuple[str, ...]) -> None:
@@ -31,11 +35,15 @@ def write_text(text: str, output: str | None) -> int:
     return 0 if to_file(text, output) else 2
 
 
-def reading_runs(run: CheckedRun, arguments: Namespace, project: Configuration) -> list[CheckedRun]:
-    """The runs of the project that read the first file of a run, if no option determines how it is read."""
-    from cfglint.cli.options import discovery_of
-    from cfglint.run.scan_stats import ScanStats
+def only_of(runs: list[CheckedRun], command: str) -> CheckedRun:
+    """The only run of a report that has one; raises UsageError if there are several."""
+    if len(runs) > 1:
+        places = first_few([each.written_at for each in runs], MOST_RUNS)
+        raise UsageError(f"a page shows one run, and these are {len(runs)}: `cfglint {command}` one of {places}")
+    return runs[0]
 
-    if arguments.run or arguments.kind or arguments.section or "-" in arguments.paths:
-        return []
-    return discovery_of(arguments, project, ScanStats())[0].runs_reading(run.documents[0].path)
+
+def name_reader(run: CheckedRun) -> None:
+    """Say in which run a named file is answered for."""
+    if run.read_for is not None:
+        warn(f"{run.read_for}: in the run of {run.written_at}")

@@ -12,12 +12,13 @@ from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
+from cfglint.run.sizes import size_of
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import SettingEntry, SummaryEntry
+    from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.resolved_batch import Batch
 
@@ -27,15 +28,18 @@ LAYOUT = (
     ("context parallel", "context_parallel"),
     ("sequence parallel", "sequence_parallel"),
 )
-ENGINES = ("deepspeed", "accelerate", "launch")  # kinds that parse no arguments of a program
-ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", "deepscale_config"}
 
 
 class RunSummary:
-    """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting."""
+    """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting.
 
-    def __init__(self, run: CheckedRun) -> None:
+    `what_if` is the run on the `gpus` that are asked about, if its launch sets another number; `refused_gpus` is why there is none.
+    """
+
+    def __init__(self, run: CheckedRun, gpus: int | None = None) -> None:
         self.run = run
+        self.refused_gpus = ""
+        self.what_if = self._on_gpus(gpus) if gpus is not None else None
         self.items: list[Item] = []
         self.assumed: list[str] = []
         self.marks: dict[str, list[int]] = {}
@@ -53,9 +57,10 @@ class RunSummary:
             self.marks.update(each.marks)
         for each in summaries:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
+        if run.assumed_program:
+            self.assumed.append(f"`{run.assumed_program}` takes the arguments of the Trainer")
         self.memory: RunMemory | None = None
         self.memory_flags: list[str] = []
-        self.is_refused_elsewhere = False  # whether another run that reads the file would not start
         if summaries:
             self._add_memory()
         self._use_filled()
@@ -66,12 +71,18 @@ class RunSummary:
         """What is said of a run without errors instead of the claim that it starts: its trainer or its program is not known."""
         from cfglint.rewrite.retarget import is_filled_elsewhere
 
-        if self.is_refused_elsewhere:
-            return "No errors found in this file, but a run that reads it would not start"
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
-        program = unchecked_program(self.run)
-        return f"No errors found; the arguments of {program} are not checked, as its parser is not known" if program else ""
+        not_read = self.run.launch.not_read if not self.run.unmodelled else ()
+        if not_read and self.run.assumed_program:
+            return f"No errors found if `{self.run.assumed_program}` takes the arguments of the Trainer; not read: {not_read[0].text}"
+        return f"No error in what was read; not read: {'; '.join(each.text for each in not_read)}" if not_read else ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What two runs that differ in nothing but their places have in common."""
+        values = [(item.group, item.label, str(value_or_auto(item.setting))) for item in self.items if item.label != "output_dir"]
+        return repr((self.run.kinds, self.run.verdict, [each.code for each in self.errors], values))
 
     def _add_memory(self) -> None:
         """The memory of the run where the model's shape is known, and the flags that are missing."""
@@ -90,6 +101,9 @@ class RunSummary:
         facts, layout = self.run.facts, batch.layout
         source = facts.gpus_source if layout.gpus == facts.gpus else "the files"
         self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, source, needs=self._gpus)
+        size = size_of(self.run) if self.run.launch.line is not None else None
+        if size is not None and size.nodes > 1 and size.processes == layout.gpus:
+            self._derive(LAUNCH, "nodes", "nodes", size.nodes, f"of {counted(size.per_node, 'GPU')}")
         if layout.gpus is None and batch.problem is None:
             self._add_implied()
         for item in own:
@@ -149,10 +163,30 @@ class RunSummary:
                 nowhere = setting.written and setting.node is None
                 item.setting = absent.get(name, setting) if nowhere else filled.get((place_of(setting), name), setting)
 
+    def _on_gpus(self, gpus: int) -> CheckedRun | None:
+        """The run on so many GPUs, if its launch sets another number and can be put on these."""
+        run = self.run
+        if run.launch.line is None or run.launch.machine or run.facts.gpus in (None, gpus):
+            return None
+        from cfglint.rewrite.layout import layout_on
+        from cfglint.rewrite.retarget import resized_run
+
+        layout = layout_on(run, gpus)
+        self.refused_gpus = layout.refusal
+        return resized_run(run, gpus, layout, edits=False).run if not layout.refusal else None
+
     @property
     def unknown(self) -> list[Item]:
         """The lines whose value depends on a missing flag."""
         return [item for item in self.items if item.unknown]
+
+
+def what_if(account: RunSummary) -> WhatIfEntry | None:
+    """The run on the GPUs that are asked about as plain values."""
+    run = account.what_if
+    if run is None:
+        return None
+    return {"gpus": run.facts.gpus, "verdict": run.verdict, "fails_at": run.fails_at, "resolved": run.resolved}
 
 
 def readable(run: CheckedRun) -> bool:
@@ -196,15 +230,8 @@ def table(account: RunSummary) -> SummaryEntry:
         "settings": [entry(item) for item in account.items],
         "assumed": account.assumed,
         "memory": account.memory.entry() if account.memory is not None else None,
+        "what_if": what_if(account),
     }
-
-
-def unchecked_program(run: CheckedRun) -> str:
-    """The program of a launch line whose arguments no framework parses as far as is known; empty if one does, or it has none."""
-    line, words = run.launch.line, {*run.documents[0].words} - ENGINE_ARGUMENTS
-    if line is None or line.program is None or run.launch.parser is not None or not words:
-        return ""
-    return line.program.string if run.configs and run.configs[0].kind in ENGINES else ""
 
 
 def diagram_context(account: RunSummary) -> ReportContext:

@@ -41,6 +41,14 @@ if TYPE_CHECKING:
         unknown: list[UnknownArgument]
         alternative: NotRequired[AlternativeEntry]
 
+    class NotReadEntry(TypedDict):
+        """A part of a run that was not read; `file` and `line` are null where they are not known."""
+
+        what: str
+        file: str | None
+        line: int | None
+        why: str
+
     class RunEntryBase(TypedDict):
         """The fields of every entry of `runs`."""
 
@@ -49,9 +57,12 @@ if TYPE_CHECKING:
         target: dict[str, str]
         target_from: dict[str, str]
         gpus: int | None
+        nodes: int | None
         verdict: Verdict | None
         fails_at: Stage | None
         resolved: dict[str, int | None]
+        read: bool
+        not_read: list[NotReadEntry]
 
     class RunEntry(RunEntryBase, total=False):
         """An entry of `runs`; `launch` is present for a run that a script starts."""
@@ -108,12 +119,21 @@ if TYPE_CHECKING:
         line: str
         moments: list[tuple[str, dict[str, float]]]
 
+    class WhatIfEntry(TypedDict):
+        """A run on the GPUs that are asked about, where its launch sets another number."""
+
+        gpus: int | None
+        verdict: Verdict | None
+        fails_at: Stage | None
+        resolved: dict[str, int | None]
+
     class SummaryEntry(RunEntry):
         """The output of `explain` for a run."""
 
         settings: list[SettingEntry]
         assumed: list[str]
         memory: MemoryEntry | None
+        what_if: WhatIfEntry | None
 
     class SplitEntry(TypedDict):
         """A micro batch and an accumulation that reach the target."""
@@ -139,6 +159,7 @@ if TYPE_CHECKING:
         """A target global batch on one GPU count."""
 
         gpus: int | None
+        nodes: int | None
         global_batch: int
         feasible: bool
         chosen: ChosenSplit | None
@@ -153,6 +174,7 @@ if TYPE_CHECKING:
         memory: MemoryEntry | None
         warnings: list[str]
         reasons: list[str]
+        run: str
 
     class AdviceEntry(TypedDict):
         """A setting that was tuned for another global batch size, and the value that a published rule suggests."""
@@ -164,8 +186,9 @@ if TYPE_CHECKING:
         rule: str
 
     class PlanTable(TypedDict):
-        """The plans of a run; `pace` is the basis of the hours."""
+        """The plans of a run; `pace` is the basis of the hours, `gpus_before` the GPUs that its launch line sets."""
 
+        gpus_before: int | None
         before: int | None
         after: int | None
         pace: str
@@ -214,6 +237,7 @@ if TYPE_CHECKING:
         files: list[str]
         kinds: list[str]
         gpus: int | None
+        nodes: int | None
         changed: list[ValueChangeEntry]
         skipped: list[SkippedEntry]
         removed_comments: list[RemovedComment]
@@ -407,6 +431,12 @@ if TYPE_CHECKING:
         """The output of `explain --format json` for a run."""
 
         cfglint: str
+
+    class ExplainedRunsOutput(TypedDict):
+        """The output of `explain --format json` for several runs."""
+
+        cfglint: str
+        runs: list[SummaryEntry]
 
     class LogOutput(TypedDict):
         """The output of `log --format json`."""

@@ -9,8 +9,7 @@ class ChosenSizes(Record):
     """The values of the keys that give a global batch on a number of GPUs.
 
     `values` maps each key to its value, those that stay included; it is empty if there are none, and `reasons` says why. `below` and
-    `above` are then the nearest global batches, and `gpu_counts` the GPUs, that work. `layout` and `layout_before` are (GPUs of a node,
-    nodes). `missing` is a fact that is unknown.
+    `above` are then the nearest global batches, and `gpu_counts` the GPUs, that work. `missing` is a fact that is unknown.
     """
 
     values: dict[str, int]
@@ -21,6 +20,4 @@ class ChosenSizes(Record):
     below: int | None = None
     above: int | None = None
     gpu_counts: tuple[int, ...] = ()
-    layout: tuple[int, int] | None = None
-    layout_before: tuple[int, int] | None = None
     missing: str = ""

@@ -131,7 +131,8 @@ class LaunchLine:
         self.header: dict[str, Text] = {}
         self.inner = ""
         self.values: ConfigTable | None = None
-        self.srun: list[Text] = []
+        self.srun: list[Text] = []  # the words of the srun,
+        self.mpi: list[Text] = []  # or of the mpirun, before the command
         self.folder: str | None = None
 
     def copy(self) -> LaunchLine:

@@ -5,26 +5,17 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from cfglint.batch.nodes import Size
 from cfglint.frameworks.launch_line import LaunchLine, Option
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
+from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.placed_text import Text
 
 PYTHON = "python"
 SIZE_VARIABLE = "NPROC_PER_NODE"
-
-
-class Size(Record):
-    """The size of a launch: processes of each node, and nodes."""
-
-    per_node: int
-    nodes: int
-
-    @property
-    def processes(self) -> int:
-        """The processes on all nodes."""
-        return self.per_node * self.nodes
+FILES = (".yaml", ".yml", ".json")
 
 
 class SizePlace(Record):
@@ -57,6 +48,7 @@ class Launcher:
     takes_assignments = False  # whether arguments may be written `key=value`, for OmegaConf
     own_fields: Collection[str] = ()  # arguments of the Trainer that mean something else there
     unmodelled = ""  # the name of its framework, whose programs and configs are not modelled
+    refused_words = ""  # its error for words that belong to no option, if it parses the arguments
     has_own_parser = False  # whether it parses the arguments itself, and no program does
     own_options: Collection[str] = ()  # options that it needs before the program
     options: Collection[str] = ()  # all options of its parser, of which it accepts abbreviations; empty if they are not modelled
@@ -64,6 +56,7 @@ class Launcher:
     added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
     devices_option = ""  # the option with the list of devices
     nodes_variable = ""  # the variable with the number of nodes
+    nodes_option = "--nnodes"  # the option with the number of nodes
     batch_source = ""  # the files from which it takes the batch, in words
     accumulation_option = ""  # an option that also sets the gradient accumulation
 
@@ -94,6 +87,10 @@ class Launcher:
         """Further values of a line that set the number of processes."""
         return iter(())
 
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
+        """What to add to a line that does not set its number of nodes."""
+        return f"add `{self.nodes_option} {nodes}` and the address of the first node"
+
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if line.srun:
@@ -106,6 +103,10 @@ class OfVariables(Launcher):
 
     always_trains = True
     nodes_variable = "NNODES"
+
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
+        """What to add to a line that does not set its number of nodes."""
+        return f"put `{self.nodes_variable}={nodes}` and the address of the first node before the command"
 
     def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
         """The variable of the processes of a node."""
@@ -146,6 +147,11 @@ def marks(least: int = 0) -> tuple[str, ...]:
 def launcher_of(line: LaunchLine) -> Launcher:
     """The launcher of a line; one without any properties for arguments that are given by hand."""
     return launchers().get(line.launcher, UNKNOWN)
+
+
+def names_config(word: Text) -> bool:
+    """Whether the first argument of a command is the name of a config, or may be one."""
+    return word.string.endswith(FILES) or (word.string[:1] not in ("", "-") and (not word.known or is_placeholder(word.string)))
 
 
 def is_command(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import fewest_nodes
 from cfglint.frameworks.launch_line import MACHINE, LaunchLine
 from cfglint.source.record import Record
 from cfglint.source.shell.filters import MACHINE as COUNTED
@@ -22,6 +23,11 @@ class Machine(Record):
         if self.gpus is None or self.nodes is None or self.nodes < 2:
             return self.gpus
         return self.gpus // self.nodes if self.gpus % self.nodes == 0 else None
+
+    def with_nodes(self, each: int | None) -> Machine:
+        """The machine with as few nodes as hold its GPUs, `each` on a node, if their number is unknown."""
+        size = fewest_nodes(self.gpus, each) if self.gpus and each and each > 0 and self.nodes is None else None
+        return self if size is None else Machine(self.gpus, size.nodes)
 
 
 def number(text: Text | None, default: int | None, machine: Machine, line: LaunchLine, field: str) -> int | None:

@@ -29,6 +29,7 @@ from cfglint.source.shell.tables import listed
 from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
 
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
+MPI = ("mpirun", "mpiexec")
 MAKEFILES = ("makefile", "gnumakefile")
 LEAST = 3  # characters of the name of a launcher that is looked for anywhere in a script
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
@@ -232,18 +233,25 @@ class Reader:
         line = self.launched(call, words)
         if line is None:
             return None
-        line.srun = wrappers if wrappers and command_name(wrappers[0]) == "srun" else line.srun
+        before = command_name(wrappers[0]) if wrappers else ""
+        line.srun = wrappers if before == "srun" else line.srun
+        line.mpi = wrappers if before in MPI else []
         line.folder = call.folder
-        if line.program is not None and line.program is call.cut:
+        if any(line.program is blank for blank in call.blanks):
             line.program = None
         launcher = launcher_of(line)
         if launcher.is_one_process and line.srun and line.processes == 1:
             line.processes = None
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
-        arguments, before = read_arguments(line.arguments)
-        continuations.leave_out_blank(line, arguments)
+        if launcher.is_one_process and line.mpi:
+            from cfglint.launch.mpi import take_processes
+
+            take_processes(line)
+        arguments, alone = read_arguments(line.arguments)
+        if not launcher.kind or launcher.refused_words:  # else its parser says what it refuses
+            continuations.leave_out_blanks(line, arguments)
         line.given = arguments
-        self.name_files(line, arguments, before)
+        self.name_files(line, arguments, alone)
         if line.program is not None and not line.module and line.program.value:
             line.program_path = self.around(line.folder).path_of(line.program.value)
         if prints_help(line):
@@ -340,6 +348,8 @@ class Reader:
         file.outside = found is None and around.is_outside(written)
         file.path = files.spelled_like(line.call.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
+        if findings.is_page(line) and file.role not in findings.REQUIRED:  # the config of an example is often one that the reader writes
+            file.known = file.known and around.has_folder_of(written)
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
         """The config files among the arguments, with their roles."""

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.frameworks.launch_line import LaunchLine, Option
-from cfglint.launch.launcher import Size, SizePlace, device_list, launcher_of
+from cfglint.launch.launcher import SizePlace, device_list, launcher_of
 from cfglint.launch.machine import VISIBLE
-from cfglint.launch.slurm import Header
+from cfglint.launch.slurm import SHORT, Header
 from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
 from cfglint.source.shell.placed_text import Text
 
 DEVICES = (VISIBLE, "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 NODES = ("nnodes", "num_nodes", "num_machines")
+OF_JOB = ("nodes", "ntasks", "ntasks-per-node")
 
 
-def size_places(line: LaunchLine, wanted: Size, before: Size | None) -> list[SizePlace]:
-    """The values that keep a launch from this size, or that would contradict it; `before` is its current size.
+def size_places(line: LaunchLine, wanted: Size, before: Size) -> list[SizePlace]:
+    """The values that keep a launch from this size, or that would contradict it; `before` is its current size, with 0 for unknown.
 
     Raises EditRefused for a list of devices that are not numbers.
     """
-    found = [*of_processes(line, wanted), *of_nodes(line, wanted), *of_devices(line, wanted), *of_slurm(line, wanted, before)]
+    found = [*of_processes(line, wanted), *of_nodes(line, wanted), *of_devices(line, wanted), *around_command(line, wanted, before)]
     return [each for each in found if each.text.string != each.after]
+
+
+def around_command(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
+    """The requests of the Slurm header, and the options of the srun or mpirun before the command."""
+    yield from of_slurm(line, wanted, before)
+    if line.mpi:
+        from cfglint.launch.mpi import places
+
+        yield from places(line, wanted, before)
 
 
 def of_processes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
@@ -58,8 +69,6 @@ def of_nodes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
     text = line.call.environment.get(variable)
     if text is not None and text.known:
         yield SizePlace(variable, text, str(wanted.nodes))
-    if "nodes" in line.header and Header(line.header).number("nodes") == line.nodes:
-        yield SizePlace("#SBATCH --nodes", line.header["nodes"], str(wanted.nodes))
 
 
 def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
@@ -88,27 +97,49 @@ def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -
     yield SizePlace(key, text, device_list([int(each) for each in names], count))
 
 
-def of_slurm(line: LaunchLine, wanted: Size, before: Size | None) -> Iterator[SizePlace]:
+def of_slurm(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
     """The requests of the #SBATCH header, and of the srun before the command, that are too small or that go with the current size."""
-    yield from of_header(Header(line.header), "#SBATCH --", wanted, before)
-    step = Header(srun_options(line.srun))
-    if step and wanted.nodes == 1:
-        yield from of_header(step, "srun --", wanted, before)
+    yield from of_header(Header(line.header), line.header, "#SBATCH --", line, wanted, before)
+    own = srun_options(line.srun)
+    yield from of_header(step_of(line, own), own, "srun --", line, wanted, before)
 
 
-def of_header(header: Header, mark: str, wanted: Size, before: Size | None) -> Iterator[SizePlace]:
-    """The requests of one header."""
+def step_of(line: LaunchLine, own: dict[str, Text]) -> Header:
+    """The options of a srun, which takes nodes and tasks from the job if it does not set them itself."""
+    return Header({**{name: text for name, text in line.header.items() if name in OF_JOB}, **own})
+
+
+def tasks_of(line: LaunchLine) -> Size | None:
+    """The tasks of each node that srun starts, and the nodes; None if they are unknown."""
+    step = step_of(line, srun_options(line.srun))
+    if not all(word.known for word in line.srun) or step.tasks % step.nodes:
+        return None
+    return Size(step.tasks // step.nodes, step.nodes)
+
+
+def of_header(header: Header, given: dict[str, Text], mark: str, line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
+    """The requests of one header: those of its options that are `given` there."""
     each, option = header.gpus_per_node, header.gpus_option
-    agrees = before is not None and each == before.per_node
-    if each is not None and option and (each < wanted.per_node or (agrees and each != wanted.per_node)):
-        count = {"gpus": wanted.processes, "gpus-per-task": -(-wanted.processes // max(header.tasks, 1))}.get(option, wanted.per_node)
-        yield requested(f"{mark}{option}", header.options[option], count)
-    if before is None:
-        return
-    counts = (("ntasks-per-node", before.per_node, wanted.per_node), ("ntasks", before.processes, wanted.processes))
-    for name, now, then in counts:
-        if now > 1 and name in header.options and header.number(name) == now:
-            yield SizePlace(f"{mark}{name}", header.options[name], str(then))
+    tasks = tasks_after(header.tasks, line, wanted, before)
+    if each is not None and option in given:
+        counts = {"gpus": wanted.processes, "gpus-per-task": -(-wanted.processes // max(tasks, 1))}
+        now, count = each if option == "gres" else header.count(option), counts.get(option, wanted.per_node)
+        is_short = each < wanted.per_node or (option == "gpus" and (now or 0) < count)
+        if is_short or (each == before.per_node and now != count):
+            yield requested(f"{mark}{option}", given[option], count)
+    numbers = {"nodes": (before.nodes, wanted.nodes), "ntasks": (header.tasks, tasks)}
+    if before.per_node > 1:
+        numbers["ntasks-per-node"] = before.per_node, wanted.per_node
+    for name, (current, new) in numbers.items():
+        if name in given and header.number(name) == current:
+            yield SizePlace(f"{mark}{name}", given[name], str(new))
+
+
+def tasks_after(tasks: int, line: LaunchLine, wanted: Size, before: Size) -> int:
+    """The tasks of a job on another size: one for each process, or one for each node, on which a launcher starts the processes."""
+    if tasks == before.nodes and not launcher_of(line).is_one_process:
+        return wanted.nodes
+    return wanted.processes if tasks == before.processes > 1 else tasks
 
 
 def requested(key: str, text: Text, count: int) -> SizePlace:
@@ -124,14 +155,16 @@ def requested(key: str, text: Text, count: int) -> SizePlace:
 
 
 def srun_options(words: list[Text]) -> dict[str, Text]:
-    """The options of the srun before a command: `--name=value`, `--name value`."""
+    """The options of the srun before a command: `--name=value`, `--name value`, `-N value`, `-N4`."""
     found: dict[str, Text] = {}
     for index, word in enumerate(words):
-        name, mark, _ = word.string.partition("=")
-        if not name.startswith("--") or not word.known:
+        text = word.string
+        if not text.startswith("-") or not word.known:
             continue
-        if mark:
-            found[name[2:]] = word[len(name) + 1 :]
+        name, mark, _ = text.partition("=")
+        name, start = (name[2:], len(name) + 1) if text.startswith("--") else (SHORT.get(text[1:2], ""), 2)
+        if mark if text.startswith("--") else len(text) > 2:
+            found[name] = word[start:]
         elif index + 1 < len(words):
-            found[name[2:]] = words[index + 1]
+            found[name] = words[index + 1]
     return found

@@ -98,6 +98,16 @@ def with_details_of(lines: list[str], others: list[str]) -> list[str]:
     return [*rest[:at], *details, *rest[at:]] if details else lines
 
 
+def on_nodes(found: Retarget) -> list[str]:
+    """The line about the nodes of a launch, unless one node stays as it is."""
+    before, after = found.layout.before, found.layout.after
+    if found.run.launch.line is None or after is None or (before in (None, after) and after.nodes == 1):
+        return []
+    keeps = before is not None and before.nodes != after.nodes and found.gpus % before.nodes == 0
+    keep = f" (--nodes {before.nodes} keeps them)" if before is not None and keeps else ""
+    return [f"  on {found.layout.words}{keep}\n"]
+
+
 def not_reached(found: Retarget) -> list[str]:
     """The reason why a target cannot be reached, and the nearest targets that can."""
     solution = found.solution
@@ -125,6 +135,7 @@ def reached(found: Retarget) -> list[str]:
         lines = [f"global batch {change} prompts per step{per_update}\n"]
     else:
         lines = [f"global batch {change} = {terms} {factors}\n"]
+    lines += on_nodes(found)
     if found.unbounded:
         lines.append(f"  micro batch {chosen.micro_batch} follows from these numbers; whether it fits into memory was not checked\n")
     if found.memory_bound is not None:

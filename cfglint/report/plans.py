@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
 from cfglint.report.markdown import code
 from cfglint.report.text import painted
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 HEADS = {  # the columns, with their heads of two lines on a terminal
     "GPUs": ("", "GPUs"),
+    "nodes": ("", "nodes"),
     "micro": ("", "micro"),
     "accumulation": ("accumu-", "lation"),
     "data-parallel": ("data", "parallel"),
@@ -27,7 +29,7 @@ HEADS = {  # the columns, with their heads of two lines on a terminal
     "note": ("", "note"),
 }
 COLUMNS = (*HEADS,)
-CHOSEN = 1  # the column that is empty if no plan was found
+CHOSEN = 2  # the column that is empty if no plan was found
 WIDTH = 80  # columns without a terminal
 MOST_SPLITS = 8  # maximum number of other splits listed per GPU count
 NARROWEST = 24  # minimum columns of a note that stands beside its line
@@ -55,6 +57,7 @@ def row(plan: PlanEntry) -> list[str]:
     split = (chosen["micro_batch"], chosen["accumulation"], chosen["data_parallel"]) if chosen else (None, None, None)
     cells = [
         plan["gpus"],
+        plan["nodes"],
         *split,
         plan["global_batch"],
         plan["steps_per_epoch"],
@@ -102,7 +105,7 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
 
     `quoted` escapes a place, which contains the name of a file.
     """
-    lines = [*other_splits(plan_table["plans"]), *remedies(plan_table["plans"])]
+    lines = [*as_written(plan_table), *other_splits(plan_table["plans"]), *remedies(plan_table["plans"])]
     if plan_table["pace"]:
         lines += ["", f"Hours: {plan_table['pace']}."]
     if not plan_table["advice"]:
@@ -117,6 +120,14 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
         advised.setdefault(where, []).append(f"{format_number(each['advised'])} ({each['rule'].partition(',')[0]})")
     lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
     return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in plan_table["advice"]) if "," in rule)]
+
+
+def as_written(plan_table: PlanTable) -> list[str]:
+    """The GPUs and the batch that a launch line gives, if all plans are for other GPUs."""
+    gpus, batch = plan_table["gpus_before"], plan_table["before"]
+    if gpus is None or any(each["gpus"] == gpus for each in plan_table["plans"]):
+        return []
+    return ["", f"As written: {counted(gpus, 'GPU')}{f', global batch {batch}' if batch is not None else ''}."]
 
 
 def other_splits(plans: list[PlanEntry]) -> list[str]:

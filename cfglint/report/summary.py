@@ -8,12 +8,15 @@ import textwrap
 from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
 from cfglint.explanation.summary import RunSummary, origin, value_or_auto
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.setting import DERIVED, NOT_KNOWN, Setting
+from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
+from cfglint.rewrite.layout import layout_on
 from cfglint.run.checked import CheckedRun
+from cfglint.run.sizes import size_of
 from cfglint.source.shell.reasons import UNSET, Reason
 
 TYPE_CHECKING = False
@@ -52,6 +55,10 @@ def lines(account: RunSummary) -> list[Paragraph]:
     run = account.run
     names = short_names([document.path for document in run.documents])
     lines = [*verdict(account), *of_what(run)]
+    if account.what_if is not None:
+        lines += paragraph("", on_other_gpus(run, account.what_if))
+    elif account.refused_gpus:
+        lines += paragraph("", f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); {account.refused_gpus}.")
     for group in GROUPS:
         items = [item for item in account.items if item.group == group]
         if items and group != FILLED:
@@ -82,6 +89,20 @@ def of_what(run: CheckedRun) -> list[Paragraph]:
     return [*files, *paragraph("", f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}")]
 
 
+def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:
+    """The answer for the GPUs that are asked about, where the launch sets another number: `as written: 64 GPUs (run.sh:1); on 8: ...`."""
+    numbers = other.resolved
+    terms = [numbers[name] for name in ("micro_batch", "accumulation", "data_parallel")]
+    product = f" = {' x '.join(map(str, terms))}" if None not in terms else ""
+    known = numbers["global_batch"] is not None
+    batch = f"global batch {numbers['global_batch']:,}{product}" if known else "the global batch is not known"
+    errors = [each for each in other.diagnostics if each.severity == ERROR] if other.verdict == "reject" else []
+    refused = f"; it would not start: {errors[0].code} {errors[0].message}" if errors else ""
+    nodes = layout_on(run, other.facts.gpus).after if other.facts.gpus is not None else None
+    several = f" ({nodes})" if nodes is not None and nodes != size_of(run) else ""
+    return f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); on {other.facts.gpus}{several}: {batch}{refused}."
+
+
 def verdict(account: RunSummary) -> list[Paragraph]:
     """Whether the run starts, with the first errors."""
     run = account.run
@@ -91,7 +112,7 @@ def verdict(account: RunSummary) -> list[Paragraph]:
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if account.memory is not None and account.memory.verdict is not None:
             starts = with_memory(starts, account.memory)
-        if run.verdict is None:
+        if run.verdict is None and (run.unmodelled or not run.launch.not_read):
             starts = f"Whether it would start is not known{why_unknown(run)}"
         return paragraph("", f"{starts}{more}.")
     count = len(account.errors)
@@ -115,6 +136,8 @@ def why_unknown(run: CheckedRun) -> str:
     """The reason why the verdict of a run is null."""
     if run.beyond_limits:
         return f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
+    if run.unmodelled:
+        return f": {run.unmodelled} is not modelled"
     asked = [f"{package} {version}" for package, version in run.outside.items() if version]
     if run.undecided_releases:
         return f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"

@@ -6,6 +6,7 @@ from cfglint.batch import solver
 from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.frameworks.base import imported
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.rewrite.layout import Layout, layout_on
 from cfglint.rewrite.resized import Resized
 from cfglint.rewrite.retarget import MissingFactError, Retarget, final_changes, refuse_lost_arguments, refuse_unreadable, retarget
 from cfglint.rewrite.value_change import ValueChange
@@ -51,14 +52,18 @@ def with_own_sizes(
     if gpus is None or type(batch) is not int:
         unknown = "the GPU count" if gpus is None else "the current global batch"
         raise MissingFactError(f"{unknown} is unknown", **({"gpus": "the new one"} if gpus is None else {"global_batch": "a target"}))
-    sizes: ChosenSizes = imported(config.parts["choose_sizes"])(config, gpus, facts.nodes, batch, max_micro)
+    layout = layout_on(run, gpus)
+    if layout.after is None:
+        refused = solver.refused_nodes(solver.SplitProblem(gpus, batch, 1, max_micro_batch=1, gpus_per_node=layout.each), layout.refusal)
+        return Retarget(run, gpus, before, refused, layout=layout)
+    sizes: ChosenSizes = imported(config.parts["choose_sizes"])(config, layout.after, batch, max_micro)
     if sizes.missing:
         raise MissingFactError(sizes.missing)
-    found = Retarget(run, gpus, before, solution_of(sizes, gpus, batch, before))
+    found = Retarget(run, gpus, before, solution_of(sizes, gpus, batch, before), layout=layout)
     if sizes.values:
         found.values = sizes.values
         try:
-            rewrite(found, now, sizes)
+            rewrite(found, now, sizes, layout)
         except EditRefused:
             if edits:
                 raise
@@ -92,18 +97,19 @@ def split(sizes: ChosenSizes, batch: int) -> solver.Split:
     return found
 
 
-def rewrite(found: Retarget, run: CheckedRun, sizes: ChosenSizes) -> None:
+def rewrite(found: Retarget, run: CheckedRun, sizes: ChosenSizes, layout: Layout) -> None:
     """Edit the values that differ, on the line or in the file where they are written; raises EditRefused.
 
     Where the launcher starts the processes, it is brought to the number of GPUs first.
     """
     from cfglint.rewrite.resize import resize
 
-    resized = resize(run, found.gpus) if run.configs[0].own_gpus is None and found.gpus is not None else Resized(run)
+    is_launched = run.configs[0].own_size is None and layout.after is not None
+    resized = resize(run, layout.after) if is_launched and layout.after is not None else Resized(run)
     run = resized.run
     config = run.configs[0]
     changed = {key: value for key, value in sizes.values.items() if config.setting(key).value != value}
-    command = of_script(resized, run, sizes) if changed else None
+    command = of_script(resized, run, layout) if changed else None
     edits: dict[str, tuple[Document, list[Change]]] = {}
     for key, value in changed.items():
         setting = config.setting(key)
@@ -130,17 +136,15 @@ def change_of(setting: Setting, value: int, command: Document) -> tuple[Document
     return document, Change(REPLACE, setting.path, text=spell(value, document, setting.node))
 
 
-def of_script(resized: Resized, run: CheckedRun, sizes: ChosenSizes) -> Document | None:
+def of_script(resized: Resized, run: CheckedRun, layout: Layout) -> Document | None:
     """Edit the lists of devices and the requests of Slurm around the line; return the command of the edited script, None without one."""
     line, command = run.launch.line, run.launch.command
-    if line is None or command is None or sizes.layout is None:
+    if line is None or command is None or layout.before is None or layout.after is None:
         return None
-    from cfglint.launch.launcher import Size
-    from cfglint.launch.resizing import of_devices, of_slurm
+    from cfglint.launch.resizing import around_command, of_devices
     from cfglint.rewrite.resize import edit_places
 
-    wanted, before = Size(*sizes.layout), Size(*sizes.layout_before) if sizes.layout_before is not None else None
-    places = [*of_devices(line, wanted), *of_slurm(line, wanted, before)]
+    places = [*of_devices(line, layout.after), *around_command(line, layout.after, layout.before)]
     places = [each for each in places if each.text.string != each.after]
     if not places:
         return None

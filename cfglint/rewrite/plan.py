@@ -132,7 +132,9 @@ def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
     targets = {each.solution.problem.global_batch for each in plans}
     after = targets.pop() if len(targets) == 1 else None
     notes = advice(plans[0].retarget.run, before, after) if plans and before and after else []
+    line = plans[0].retarget.run if plans and plans[0].retarget.run.launch.line is not None else None
     return {
+        "gpus_before": line.facts.gpus if line is not None and not line.launch.machine else None,
         "before": before,
         "after": after,
         "pace": basis(plans, pace) if pace is not None else "",
@@ -141,6 +143,18 @@ def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
             {"key": each.setting.name, "place": each.setting.place, "value": each.setting.value, "advised": each.value, "rule": each.rule}
             for each in notes
         ],
+    }
+
+
+def joined(tables: list[PlanTable]) -> PlanTable:
+    """The plans of several runs as one table, without what belongs to each of them alone."""
+    return {
+        "gpus_before": None,
+        "before": None,
+        "after": None,
+        "pace": "",
+        "plans": [each for one in tables for each in one["plans"]],
+        "advice": [],
     }
 
 
@@ -167,6 +181,7 @@ def entry(each: Plan) -> PlanEntry:
     chosen = solution.chosen
     return {
         "gpus": each.gpus,
+        "nodes": each.retarget.layout.after.nodes if each.retarget.layout.after is not None else None,
         "global_batch": solution.problem.global_batch,
         "feasible": solution.feasible,
         "chosen": {
@@ -193,6 +208,7 @@ def entry(each: Plan) -> PlanEntry:
         "memory": each.memory.entry() if each.memory is not None else None,
         "warnings": solution.warnings,
         "reasons": reasons_of(each.retarget),
+        "run": each.retarget.run.written_at,
     }
 
 

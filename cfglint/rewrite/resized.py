@@ -13,6 +13,10 @@ from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
 from cfglint.source.spelling import spell
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.batch.nodes import Size
+
 ACCELERATE = "accelerate"
 
 
@@ -24,12 +28,13 @@ class Resized(Record):
     changed: list[ValueChange] = []
 
 
-def without_line(run: CheckedRun, gpus: int) -> Resized:
+def without_line(run: CheckedRun, gpus: int, wanted: Size | None = None) -> Resized:
     """A run that no line starts, on so many GPUs."""
     resized = Resized(run)
     for document, kind in zip(run.documents, run.kinds, strict=True):
         if kind == ACCELERATE:
-            take(resized, document, device_changes(document, gpus))
+            machines = [] if wanted is None else count_changes(document, "num_machines", wanted.nodes)
+            take(resized, document, [*machines, *device_changes(document, wanted.per_node if wanted is not None else gpus)])
     return on(resized, documents_on(run, gpus), run.facts.replace(gpus=gpus))
 
 
@@ -51,6 +56,14 @@ def on(resized: Resized, documents: list[Document], facts: LaunchFacts) -> Resiz
     texts, run = resized.texts, resized.run
     resized.run = CheckedRun(reread_all(documents, texts), run.kinds, facts)
     return resized
+
+
+def count_changes(document: Document, key: str, count: int) -> list[Change]:
+    """The change of a number of an accelerate config, if it has it."""
+    node = document.find((key,))[1]
+    if node is None or not node.raw.isdigit() or int(node.raw) == count:
+        return []
+    return [Change(REPLACE, (key,), text=spell(count, document, node))]
 
 
 def device_changes(document: Document, count: int) -> list[Change]:

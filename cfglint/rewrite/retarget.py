@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from cfglint.batch import equation, solver
-from cfglint.findings.setting import Setting
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.rewrite.layout import Layout, layout_on
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
-from cfglint.rewrite.terms import Term, by_cost, sources_of, texts_of
+from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_of
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
-from cfglint.source.document import Path
+from cfglint.source.document import Document, Path
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
+from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
@@ -74,7 +77,7 @@ class Retarget(Record):
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
     batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target. `values` are those of
-    the keys of a framework that chooses its sizes itself.
+    the keys of a framework that chooses its sizes itself. `layout` are the nodes.
     """
 
     run: CheckedRun
@@ -90,6 +93,7 @@ class Retarget(Record):
     unbounded: bool = False
     planned: bool = False
     memory_bound: MicroBatchBound | None = None
+    layout: Layout = Layout(None, None)
 
     @property
     def feasible(self) -> bool:
@@ -175,19 +179,24 @@ def retarget(
     gpus = gpus or current
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
-    resized = resized_run(now or run, gpus, edits)
+    layout = layout_on(run, gpus)
+    resized = resized_run(now or run, gpus, layout, edits)
+    let_batch_follow(resized.run)
     after = resized.run.batch
     if before is None or after is None:
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
     target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
-        missing = {} if facts.from_gpus else {"from_gpus": "the current GPU count"}
+        is_stated = facts.from_gpus or (run.launch.line is not None and facts.gpus)
+        missing = {} if is_stated else {"from_gpus": "the current GPU count"}
         raise MissingFactError("current global batch is unknown", **missing, global_batch="a target")
     opened = open_terms(run)
     bound = memory_bound(run, facts.replace(gpus=gpus))
     most = max_micro or (bound.size if bound is not None else None)
-    solution = solver.solve(problem_of(resized.run, before, after, gpus, target, most, opened))
-    found = Retarget(run, gpus, before, solution)
+    problem = problem_of(resized.run, before, after, gpus, target, most, opened)
+    problem.gpus_per_node = layout.each
+    solution = solver.refused_nodes(problem, layout.refusal) if layout.refusal else solver.solve(problem)
+    found = Retarget(run, gpus, before, solution, layout=layout)
     found.memory_bound = bound
     found.unbounded = max_micro is None and bound is None and not positive(before.micro_batch.value)
     if found.feasible:
@@ -200,19 +209,28 @@ def retarget(
     return found
 
 
-def resized_run(run: CheckedRun, gpus: int, edits: bool) -> Resized:
+def let_batch_follow(run: CheckedRun) -> None:
+    """Let an edit of the script change all arguments of the batch that are computed from the edited value."""
+    command = run.documents[0]
+    if isinstance(command, CommandDocument):
+        command.following = frozenset(key for config in run.configs for role, key in config.batch_keys.items() if role in TRAINER_KEYS)
+
+
+def resized_run(run: CheckedRun, gpus: int, layout: Layout, edits: bool) -> Resized:
     """The run on another number of GPUs; without `edits` as if its launch line offered them."""
-    return with_imposed_count(launched_on(run, gpus, edits), gpus)
+    return with_imposed_count(launched_on(run, gpus, layout, edits), gpus)
 
 
-def launched_on(run: CheckedRun, gpus: int, edits: bool) -> Resized:
+def launched_on(run: CheckedRun, gpus: int, layout: Layout, edits: bool) -> Resized:
     """The run with the launch that `resized_run` gives it."""
     try:
-        if run.launch.relaunched is None:
-            return without_line(run, gpus)
+        if layout.refusal:
+            return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
+        if run.launch.relaunched is None or layout.after is None:
+            return without_line(run, gpus, layout.after)
         from cfglint.rewrite.resize import resize
 
-        return resize(run, gpus)
+        return resize(run, layout.after)
     except EditRefused:
         if edits:
             raise
@@ -250,6 +268,9 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
     line = run.launch.line
     if own_loop_settings(run):
         return
+    batch, not_read = run.batch, [each.text for each in run.launch.not_read if each.opens]
+    if not_read and batch is not None and not (positive(batch.micro_batch.value) and positive(batch.accumulation.value)):
+        raise MissingFactError(f"the batch is not known: {'; '.join(not_read)}; set it where it is read")
     if line is None and run.configs and run.documents[0].is_call and "micro_batch" not in run.configs[0].batch_keys:
         written = (
             [f"`{each.name}` ({each.place})" for each in (run.batch.micro_batch, run.batch.accumulation) if each.written]
@@ -259,6 +280,8 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
         raise MissingFactError(
             f"the program has a training loop of its own, which is not edited: set {' and '.join(written) or 'its batch size'}"
         )
+    if run.unmodelled:
+        raise MissingFactError(f"`{run.unmodelled}` is not modelled, so how it sets its batch is not known")
     if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))
@@ -408,7 +431,8 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
         found.needs = [Need(key, getattr(chosen_split, role)) for role, key in TRAINER_KEYS.items()]
     terms = list(_terms(found, run))
     there = [term for term in terms if term.in_file and term.setting.value != term.value]
-    there += [each for term in there for each in sources_of(term)]
+    before = integer(found.before.global_batch.value) if found.before is not None else None
+    there += [each for term in there for each in sources_of(term, (found.solution.problem.global_batch, before))]
     missing = sorted((term for term in terms if not term.in_file), key=lambda term: INSERTED_FIRST.index(term.role))
     if opened:
         found.by_hand = final_changes([*resized.changed, *(change for term in there for change in term.value_changes())])
@@ -420,7 +444,8 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
             texts = texts_of(chosen)
             if _reached(found, run, texts, chosen):
                 found.texts = {**resized.texts, **texts}
-                found.changed = final_changes([*resized.changed, *(change for term in chosen for change in term.value_changes())])
+                made = final_changes([*resized.changed, *(change for term in chosen for change in term.value_changes())])
+                found.changed = with_computed(made, found, run.documents[0], chosen)
                 return
         except EditRefused as error:  # noqa: PERF203
             reasons.append(error.message)
@@ -432,7 +457,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
     if reasons and any(each.is_in_code for each in found.run.documents):
         because = f": {reasons[0]}"
-    raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms)}", 0)
+    raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms, found, run)}", 0)
 
 
 def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None:
@@ -454,12 +479,41 @@ def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None
         )
 
 
-def by_hand(terms: list[Term]) -> str:
-    """The values to set by hand, with their files if there are several."""
-    changes = [term.value_changes()[0] for term in terms if term.role != "gpus" and term.setting.value != term.value]
+def by_hand(terms: list[Term], found: Retarget, run: CheckedRun) -> str:
+    """The values to set by hand, with their files if there are several; empty if the run would not reach the target with them, or not
+    start.
+    """
+    wrong = [term for term in terms if term.role != "gpus" and term.setting.value != term.value]
+    if not wrong or not holds_with(wrong, found, run):
+        return ""
+    changes = [term.value_changes()[0] for term in wrong]
     is_one_file = len({each.file for each in changes}) == 1
     named = [f"`{each.key.lstrip('/')}` to {spelled(each.after)}" + ("" if is_one_file else f" in {each.file}") for each in changes]
-    return f"; set {' and '.join(named)} by hand" if named else ""
+    return f"; set {' and '.join(named)} by hand"
+
+
+def holds_with(terms: list[Term], found: Retarget, run: CheckedRun) -> bool:
+    """Whether the run reaches the target without a new error if some of its keys get their values, however these are written."""
+    from cfglint.frameworks.overrides import Override
+
+    editable: list[Term] = []
+    given: list[Override] = []
+    for term in terms:
+        try:
+            texts_of([term])
+            editable.append(term)
+        except EditRefused:  # noqa: PERF203
+            if term.config is not run.configs[0]:
+                return False
+            given.append(Override(".".join(map(str, term.setting.path)), [str(term.value)]))
+    try:
+        documents = reread_all(run.documents, texts_of(editable))
+    except EditRefused:
+        return False
+    after = CheckedRun(documents, run.kinds, run.facts.replace(overrides=(*run.facts.overrides, *given)))
+    known = {each.identity for each in found.run.diagnostics}
+    new = [each for each in after.diagnostics if each.severity == ERROR and each.identity not in known]
+    return computes(after, found) and not new
 
 
 def final_changes(changes: list[ValueChange]) -> list[ValueChange]:
@@ -469,6 +523,29 @@ def final_changes(changes: list[ValueChange]) -> list[ValueChange]:
         place = each.file, each.key
         found[place] = ValueChange(*place, found[place].before if place in found else each.before, each.after)
     return [each for each in found.values() if each.before != each.after]
+
+
+def with_computed(made: list[ValueChange], found: Retarget, resized: Document, chosen: list[Term]) -> list[ValueChange]:
+    """The changes with the final values of the arguments that the script computes from the edited ones."""
+    before = found.run.documents[0]
+    if not isinstance(before, CommandDocument) or not isinstance(resized, CommandDocument) or before.path not in found.texts:
+        return made
+    after = found.after().documents[0]
+    edited = {str(term.setting.path[0]) for term in chosen if term.is_on_line and not isinstance(term, SourceTerm)}
+    for name in resized.following:
+        then, now = before.words.get(name), after.words.get(name)
+        flag = before.flags.get(name, f"--{name}")
+        if name in edited or then is None or now is None:
+            continue
+        made = [each for each in made if (each.file, each.key) != (before.path, flag)]
+        if then != now:
+            made.append(ValueChange(before.path, flag, number(" ".join(then)), number(" ".join(now))))
+    return made
+
+
+def number(text: str) -> int | str:
+    """A number as such, for reports."""
+    return int(text) if text.isdigit() else text
 
 
 def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
@@ -502,11 +579,17 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
                 found.held.append(setting)
             elif place in places:  # the launcher's own config and that of its file have the same number of processes
                 continue
-            elif (at.written and at.node is not None) or config is after.configs[0]:
+            elif (at.written and at.node is not None) or config is after.configs[0] or is_option(setting):
                 places.add(place)
                 yield Term(config, role, setting, values[role])
             elif role in config.insertable_auto and (role != "accumulation" or accumulation != 1):
                 yield Term(config, role, setting, AUTO)
+
+
+def is_option(setting: Setting) -> bool:
+    """Whether the command that starts the run gives a value of its launcher's file as an option."""
+    document = setting.document
+    return setting.origin == OVERRIDE and isinstance(document, CommandDocument) and setting.path in document.around
 
 
 def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen_terms: list[Term]) -> bool:
@@ -521,7 +604,11 @@ def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen
             from cfglint.source.python.edits import refuse_other_changes
 
             refuse_other_changes(before, after, {**before.values, **{name: wanted[name] for name in wanted if name in after.values}})
-    run = CheckedRun(documents, resized.kinds, resized.facts)
+    return computes(CheckedRun(documents, resized.kinds, resized.facts), found)
+
+
+def computes(run: CheckedRun, found: Retarget) -> bool:
+    """Whether the framework computes the target, in every config of a run."""
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
         return False
     batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys or own_loop_settings(run)]

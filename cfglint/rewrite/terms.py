@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations, product
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
@@ -9,12 +10,16 @@ from cfglint.frameworks.base import Config
 from cfglint.rewrite.value_change import ValueChange, value_at
 from cfglint.run.loaded import integer
 from cfglint.source import edit
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change
-from cfglint.source.document import Document, Path, Written
+from cfglint.source.document import SCALAR, Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.sections import file_document, in_file
+from cfglint.source.shell.command import CommandDocument
 from cfglint.source.spelling import spell
+
+ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?(?:\$\{\w+:?[-=])?([1-9]\d{0,9})(?=[\"'}\s;#]|$)", re.MULTILINE)
+MOST_VARIABLES = 32  # assignments of a script that are tried
 
 
 class Term:
@@ -95,20 +100,46 @@ class SourceTerm(Term):
     def value_changes(self) -> list[ValueChange]:
         """The number before and after."""
         document, path = self.place.document, self.place.path
-        pointer = Setting(path, None, document=document).pointer
+        is_variable = isinstance(document, CommandDocument) and path in document.around
+        pointer = str(path[0]) if is_variable else Setting(path, None, document=document).pointer
         return [ValueChange(document.path, pointer, value_at(document, path), self.number)]
 
 
-def sources_of(term: Term) -> Iterator[SourceTerm]:
-    """The numbers that a key is computed from, each with the value that gives the key its new one if it is a factor or a divisor."""
+def sources_of(term: Term, batch: tuple[int, int | None]) -> Iterator[SourceTerm]:
+    """The numbers that a key is computed from, each with the value that gives the key its new one if it is a factor or a divisor; `batch`
+    are the global batch sizes after and before, one of which a script may compute its arguments from.
+    """
     document, current, wanted = term.setting.document, integer(term.setting.value), integer(term.value)
-    if not isinstance(document, CallDocument) or len(term.setting.path) > 1 or not current or not wanted:
+    if len(term.setting.path) > 1 or current is None or not wanted or current == wanted:
         return
-    for place in document.computed.get(str(term.setting.path[0]), ()):
+    name = str(term.setting.path[0])
+    ratios = [(wanted, current), (current, wanted)]
+    places: Iterable[Written] = ()
+    if isinstance(document, CallDocument):
+        places = document.computed.get(name, ())
+    elif isinstance(document, CommandDocument) and not document.edges.get(name):
+        places = variables_of(document)
+        ratios = [(batch[0], batch[1] or 0), *ratios]
+    for place in places:
         before = integer(value_at(place.document, place.path))
-        for numerator, divisor in ((wanted, current), (current, wanted)):
-            if before and before * numerator % divisor == 0 and current != wanted:
-                yield SourceTerm(term, place, before * numerator // divisor)
+        numbers = {
+            before * numerator // divisor for numerator, divisor in ratios if before and divisor and before * numerator % divisor == 0
+        }
+        yield from (SourceTerm(term, place, number) for number in sorted(numbers) if number not in (0, before))
+
+
+def variables_of(document: CommandDocument) -> list[Written]:
+    """The numbers that a script assigns to variables before a command."""
+    found: list[Written] = []
+    for name, start, end in assigned_numbers(document.text[: document.extent[1]]):
+        document.around[f"${name}", start] = Node(SCALAR, start, end, document.text[start:end])
+        found.append(Written(document, (f"${name}", start)))
+    return found
+
+
+def assigned_numbers(text: str) -> list[tuple[str, int, int]]:
+    """(name, start, end) of the numbers that a script assigns to variables: `N=4`, `N=${N:-4}`."""
+    return [(each[1], *each.span(2)) for each in [*ASSIGNED.finditer(text)][:MOST_VARIABLES]]
 
 
 def by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:

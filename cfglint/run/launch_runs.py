@@ -11,16 +11,16 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.frameworks.program import ProgramFacts
-from cfglint.launch.arguments import hidden_options, known_words, may_have_more
+from cfglint.frameworks.program import NotRead, ProgramFacts
+from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
-from cfglint.launch.continuations import refused_joined_words
-from cfglint.launch.findings import missing_file, refused_deepspeed_word
+from cfglint.launch.continuations import refused_blanks, refused_joined_words
+from cfglint.launch.findings import missing_file, refused_deepspeed_word, unknown_without_value
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
@@ -37,6 +37,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.batch.nodes import Size
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
@@ -152,27 +153,28 @@ class LaunchReader:
         return self.run(now[lines.index(line)], text, now, which=which).launch
 
     def relaunched(
-        self, texts: Mapping[str, str], gpus: int | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
+        self, texts: Mapping[str, str], size: Size | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
     ) -> Launched:
-        """The run of a line with other contents for some files, on a machine with so many GPUs. Raises EditRefused if the script then
+        """The run of a line with other contents for some files, on machines of this size. Raises EditRefused if the script then
         starts something else.
         """
         if line.call.path in texts and line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
-        reader = self.reader_of(texts, gpus, line.script_path)
+        reader = self.reader_of(texts, size, line.script_path)
         text = reader.source.content(line.script_path) or text if texts else text
         now = reader.lines(line.script_path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
         return reader.run(now[lines.index(line)], text, now, which=which)
 
-    def reader_of(self, texts: Mapping[str, str], gpus: int | None, script: str) -> LaunchReader:
-        """The reader for other contents and another machine, which many launches of a script share."""
-        key = (gpus, *sorted(texts.items()))
+    def reader_of(self, texts: Mapping[str, str], size: Size | None, script: str) -> LaunchReader:
+        """The reader for other contents and other machines, which many launches of a script share."""
+        gpus, nodes = (size.processes, size.nodes) if size is not None else (None, self.facts.nodes)
+        key = (gpus, nodes, *sorted(texts.items()))
         if key not in self.readers:
             source = EditedSource(self.source, texts) if texts else self.source
             others = any(path != script for path in texts)  # the script may read these
-            reader = LaunchReader(source, self.facts.replace(gpus=gpus), self.named, None if others else self.evaluations)
+            reader = LaunchReader(source, self.facts.replace(gpus=gpus, nodes=nodes), self.named, None if others else self.evaluations)
             reader.listed = self.listed
             self.readers[key] = reader
             if len(self.readers) > MOST_READERS:
@@ -211,9 +213,12 @@ class LaunchReader:
                 kinds.append(launch.consumer)
         if launch.is_main:
             open_config(line, launch, command)
+        launch.not_read = unread(launch, line, built.program if built is not None else None)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
+        unknown_without_value(line, command)
         refused_joined_words(line, command, launch)
+        refused_blanks(line, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
@@ -231,12 +236,11 @@ class LaunchReader:
         found = self.program_file(line)
         program = self.program(found) if found is not None else None
         launch = Launch(command, own, program, is_open=may_have_more(line.arguments), machine=line.machine)
-        launch.hidden = hidden_options(line.arguments)
         launch.program_path, launch.project = found.path if found is not None else "", self.project(line.call.path)
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
         if line.launcher != BY_HAND:
-            launch.relaunched = lambda texts, gpus: self.relaunched(texts, gpus, line, text, lines, which)
+            launch.relaunched = lambda texts, size: self.relaunched(texts, size, line, text, lines, which)
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
         command.siblings = [call for _, call in others]
         listed = self.listed.get(line.script_path, ())
@@ -535,8 +539,8 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
     line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
-    fields = {*FIELDS, *fields_of_class(program.arguments)}
-    launch.parser = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
+    absent = (NotRead(f"the config of `{program.path}`", line.call.path, line.call.line, "it is not in the project"),)
+    launch.parser = changed(program, not_read=program.not_read + absent)
 
 
 def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
@@ -565,6 +569,8 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         override.unknown = word.reasons
         start, end = command.within(word.place)
         override.place = (command, Node(SCALAR, start, end, word.string))
+        if command.text[start:end] == word.string and option.value is not None:
+            command.around[tuple(key.split("."))] = override.place[1]
         command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
         found.append(override)
     if found and "config_file" not in line.options and "num_processes" not in line.options:

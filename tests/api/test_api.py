@@ -538,3 +538,18 @@ def test_a_copy_outside_of_the_project_has_its_releases(tmp_path):
     for folder in (tmp_path, project):
         (folder / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 4\nwarmup_ratio: 0.03\n", encoding="utf-8")
     assert not cfglint.diff(tmp_path / "train.yaml", project / "train.yaml", kind="huggingface")
+
+
+def test_one_file_means_the_run_of_the_project_that_reads_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sft.yaml").write_text("output_dir: out\nper_device_train_batch_size: 1\n", encoding="utf-8")
+    program = "from trl import SFTConfig, TrlParser\n(config,) = TrlParser((SFTConfig,)).parse_args_and_config()\n"
+    (tmp_path / "sft.py").write_text(program, encoding="utf-8")
+    line = "torchrun --nproc_per_node 8 sft.py --config sft.yaml --per_device_train_batch_size 16\n"
+    (tmp_path / "run.sh").write_text(line, encoding="utf-8")
+    assert cfglint.explain("sft.yaml").resolved["global_batch"] == 128
+    assert cfglint.fix("sft.yaml", global_batch=64).texts == {"run.sh": line.replace("16", "8")}
+    (tmp_path / "b.sh").write_text(line, encoding="utf-8")
+    with pytest.raises(cfglint.ArgumentError, match=r"sft\.yaml is read by several runs; name one of them: b\.sh:1, run\.sh:1"):
+        cfglint.plan("sft.yaml", gpus=4)

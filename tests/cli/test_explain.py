@@ -128,10 +128,12 @@ def test_output_to_a_file(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("path", "says"), [("gone.yaml", "no such file"), (".", "is a folder"), ("notes.txt", "nor is it a log with a training banner")]
+    ("path", "says"),
+    [("gone.yaml", "no such file"), ("empty", "no run was found in this folder"), ("notes.txt", "nor is it a log with a training banner")],
 )
 def test_what_cannot_be_explained(folder, capsys, path, says):
     (folder / "notes.txt").write_text("just words\n", encoding="utf-8")
+    (folder / "empty").mkdir()
     assert main(["explain", path]) == 2
     printed = capsys.readouterr()
     assert (printed.out, says in printed.err) == ("", True)
@@ -163,13 +165,13 @@ def test_a_file_is_explained_with_the_optimizer_that_the_only_program_passes_wit
     assert (entry["verdict"], entry["fails_at"]) == ("reject", "init")
 
 
-def test_a_file_that_a_refused_run_reads_is_not_said_to_start(folder, capsys):
+def test_a_file_is_explained_in_the_run_that_reads_it(folder, capsys):
     (folder / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {}}', encoding="utf-8")
     (folder / "train.yaml").write_text(f"{TRAINER}deepspeed: ds.json\n", encoding="utf-8")
     assert main(["explain", "ds.json"]) == 0
     printed = capsys.readouterr()
-    assert printed.out.startswith("No errors found in this file, but a run that reads it would not start.")
-    assert "ds.json: the run of train.yaml reads it and would not start" in printed.err
+    assert printed.out.startswith("It would not start: 1 error")
+    assert "ds.json: in the run of train.yaml" in printed.err
 
 
 def test_a_rejected_run_is_explained_all_the_same(folder, capsys):

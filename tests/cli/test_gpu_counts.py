@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cfglint.cli import main
@@ -40,7 +42,7 @@ def said(capsys, *arguments):
 
 
 @pytest.mark.parametrize(
-    "command", [("check", "train.sh"), ("check", "sft.yaml"), ("explain", "train.sh"), ("log", "train.log", "train.sh")]
+    "command", [("check", "train.sh"), ("check", "sft.yaml"), ("log", "train.log", "train.sh"), ("log", "train.log", "sft.yaml")]
 )
 def test_gpus_that_a_launch_line_does_not_use(project, capsys, command):
     launched(project)
@@ -61,3 +63,23 @@ def test_several_lines_that_do_not_use_the_number_are_one_note(project, capsys):
     launched(project, "torchrun --nproc_per_node 2", "short.sh")
     note = "2 launch lines start on other numbers of GPUs (short.sh:1: 2, train.sh:1: 8)"
     assert said(capsys, "check", "--gpus", "4").count(note) == 1
+
+
+@pytest.mark.parametrize("path", ["train.sh", "sft.yaml", "sft.py", "."])
+def test_the_run_on_the_gpus_that_its_line_does_not_use_is_explained_as_well(project, capsys, path):
+    launched(project)
+    assert main(["explain", path, "--gpus", "4"]) == 0
+    assert "train.sh:1); on 4 (1 node of 4): global batch 128" in capsys.readouterr().out
+    main(["explain", path, "--gpus", "4", "--format", "json"])
+    entry = json.loads(capsys.readouterr().out)
+    assert (entry["gpus"], entry["what_if"]["gpus"], entry["what_if"]["resolved"]["global_batch"]) == (8, 4, 128)
+
+
+def test_runs_that_differ_are_all_explained(project, capsys):
+    for name, count in {"a.sh": 8, "b.sh": 4, "c.sh": 8}.items():
+        launched(project, f"torchrun --nproc_per_node {count}", name)
+    assert main(["explain", "sft.yaml"]) == 0
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if line.startswith(("a.sh:", "b.sh:", "c.sh:"))] == ["a.sh:1, c.sh:1", "b.sh:1"]
+    assert main(["explain", "sft.yaml", "--format", "json"]) == 0
+    assert [each["resolved"]["global_batch"] for each in json.loads(capsys.readouterr().out)["runs"]] == [256, 128, 256]

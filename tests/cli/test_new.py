@@ -206,7 +206,7 @@ class TestTerminal:
         status, out, _ = new()
         assert status == 0
         assert "nearest global batches: 96, 104" in out
-        assert [line.split()[:4] for line in out.splitlines() if line.split()[:1] == ["16"]][-1] == ["16", "4", "4", "16"]
+        assert [line.split()[:4] for line in out.splitlines() if line.split()[:1] == ["16"]][-1] == ["16", "2", "4", "4"]
         read = yaml.safe_load((folder / "train.yaml").read_text())
         assert (read["per_device_train_batch_size"], read["gradient_accumulation_steps"], read["learning_rate"]) == (4, 8, 1e-5)
         assert all("--" in question or "KIND" in question or "Write it" in question for question in asked)

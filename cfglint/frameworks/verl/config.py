@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from cfglint.batch.nodes import Size
 from cfglint.findings.rule import KEY, LAUNCH, Finding, Rule
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import FORK_KEYS, Config
@@ -159,7 +160,7 @@ class VerlConfig(Config):
                 return []
             override, reasons = parse_override(f"{key}=0"), ("a placeholder",)
         if reasons:
-            override.value = Unknown(reasons)
+            override.value, override.text = Unknown(reasons), f"{key}=..."
         self.words.append((override, word))
         return [override]
 
@@ -169,9 +170,10 @@ class VerlConfig(Config):
         return lacks_program(self.facts.launch, self.version)
 
     @property
-    def own_gpus(self) -> int | None:
-        """The GPUs of all nodes: no launcher starts the workers, and no variable counts them."""
-        return self.sizes.gpus
+    def own_size(self) -> Size | None:
+        """The GPUs of each node, and the nodes: no launcher starts the workers, and no variable counts them."""
+        each, nodes = self.sizes.gpus_per_node, self.sizes.nodes
+        return Size(each, nodes) if each is not None and nodes is not None else None
 
     def is_own_value(self, key: str) -> bool:
         """Whether a key has a value of its own, and does not follow another one."""

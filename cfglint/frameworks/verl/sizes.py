@@ -23,6 +23,7 @@ GLOBAL_MICRO = f"{ACTOR}.ppo_micro_batch_size"
 SAMPLES = f"{ROLLOUT}.n"
 DYNAMIC = f"{ACTOR}.use_dynamic_bsz"
 STRATEGY = f"{ACTOR}.strategy"
+NODES, PER_NODE = "trainer.nnodes", "trainer.n_gpus_per_node"
 FSDP, MEGATRON = ("fsdp", "fsdp2"), "megatron"
 
 
@@ -34,8 +35,8 @@ class Sizes:
         self.batch = tree.integer(BATCH)
         self.samples = tree.integer(SAMPLES, 1)
         self.mini = tree.integer(MINI)
-        self.nodes = tree.integer("trainer.nnodes")
-        self.gpus_per_node = tree.integer("trainer.n_gpus_per_node")
+        self.nodes = tree.integer(NODES)
+        self.gpus_per_node = tree.integer(PER_NODE)
         self.is_fsdp = tree.value(STRATEGY) in FSDP
         self.is_megatron = tree.value(STRATEGY) == MEGATRON
         self.is_dynamic = tree.is_true(DYNAMIC)

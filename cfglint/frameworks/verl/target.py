@@ -7,35 +7,45 @@ otherwise the largest smaller ones are chosen.
 from __future__ import annotations
 
 from cfglint.batch.equation import divisors
+from cfglint.batch.nodes import Size, fewest_nodes, node_size
 from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.verl.checks import LOG_PROB, failed
 from cfglint.frameworks.verl.config import VerlConfig
-from cfglint.frameworks.verl.sizes import BATCH, CRITIC, GLOBAL_MICRO, MICRO, MINI, REF, ROLLOUT, SAMPLES, Sizes, uses_critic
+from cfglint.frameworks.verl.sizes import (
+    BATCH,
+    CRITIC,
+    GLOBAL_MICRO,
+    MICRO,
+    MINI,
+    NODES,
+    PER_NODE,
+    REF,
+    ROLLOUT,
+    SAMPLES,
+    Sizes,
+    uses_critic,
+)
 from cfglint.source.annotations import Iterator
 
-NODES, PER_NODE = "trainer.nnodes", "trainer.n_gpus_per_node"
 CRITIC_MINI, CRITIC_MICRO = f"{CRITIC}.ppo_mini_batch_size", f"{CRITIC}.ppo_micro_batch_size_per_gpu"
 MICROS = (MICRO, f"{ROLLOUT}.{LOG_PROB}_per_gpu", f"{REF}.{LOG_PROB}_per_gpu", CRITIC_MICRO)
 GLOBAL_MICROS = (GLOBAL_MICRO, f"{ROLLOUT}.{LOG_PROB}", f"{REF}.{LOG_PROB}", f"{CRITIC}.ppo_micro_batch_size")
 OF_MICRO = ("VRL018", "VRL028")
 OF_MINI = ("VRL017", "VRL024", "VRL027")
 OF_SIZES = ("VRL010", "VRL013", "VRL014", "VRL022", "VRL023", "VRL026", "VRL029", *OF_MICRO, *OF_MINI)
-GPUS_OF_NODE = 8  # assumed for a run on one node that uses fewer
 FARTHEST = 256  # how far from the target another batch is looked for
 MOST_GPUS = 2  # times the GPUs, up to which another count is looked for
 MOST_TRIES = 400  # changes of one size after another
 
 
-def choose(config: VerlConfig, gpus: int, nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes:
-    """The values that give a batch of prompts on so many GPUs; `nodes` is their number if the user names it."""
+def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) -> ChosenSizes:
+    """The values that give a batch of prompts on nodes of a size."""
     sizes = config.sizes
     for key, number in ((SAMPLES, sizes.samples), (MINI, sizes.mini), (NODES, sizes.nodes), (PER_NODE, sizes.gpus_per_node)):
         if number is None:
             return ChosenSizes({}, [], missing=f"`{key}` is unknown")
-    layout = of_nodes(sizes, gpus, nodes)
-    if layout is None:
-        return ChosenSizes({}, [f"{gpus} GPUs do not divide among the nodes"])
+    layout = keys_of(size)
     found = TargetSearch(config, layout, max_micro).at(batch)
     if isinstance(found, dict):
         return chosen(config, found)
@@ -45,28 +55,23 @@ def choose(config: VerlConfig, gpus: int, nodes: int | None, batch: int, max_mic
         next((each for each in offers if isinstance(TargetSearch(config, layout, max_micro).at(each), dict)), None)
         for offers in (below, above)
     ]
-    return ChosenSizes({}, [found], below=nearest[0], above=nearest[1], gpu_counts=tuple(other_counts(config, gpus, batch, max_micro)))
+    return ChosenSizes(
+        {}, [found], below=nearest[0], above=nearest[1], gpu_counts=tuple(other_counts(config, size.processes, batch, max_micro))
+    )
 
 
-def of_nodes(sizes: Sizes, gpus: int, nodes: int | None) -> dict[str, int] | None:
-    """Nodes and GPUs of a node; None if the GPUs do not divide.
-
-    One node has up to 8 GPUs, or as many as the run uses of one; the nodes of a run with several are as large as they are.
-    """
-    each = sizes.gpus_per_node or 1
-    if sizes.nodes == 1:
-        each = max(each, GPUS_OF_NODE)
-    if nodes is None:
-        nodes = 1 if gpus <= each else gpus // each
-    return {NODES: nodes, PER_NODE: gpus // nodes} if gpus % nodes == 0 and gpus // nodes <= each else None
+def keys_of(size: Size) -> dict[str, int]:
+    """The keys of nodes and GPUs of a node."""
+    return {NODES: size.nodes, PER_NODE: size.per_node}
 
 
 def other_counts(config: VerlConfig, gpus: int, batch: int, max_micro: int | None) -> Iterator[int]:
     """The nearest smaller and larger number of GPUs on which a batch works."""
+    each = node_size(config.own_size)
     for counts in (range(gpus - 1, 0, -1), range(gpus + 1, MOST_GPUS * gpus + 1)):
         for count in counts:
-            layout = of_nodes(config.sizes, count, None) if fills_nodes(count, config.sizes.gpus_per_node or 1) else None
-            if layout is not None and isinstance(TargetSearch(config, layout, max_micro).at(batch), dict):
+            size = fewest_nodes(count, each) if fills_nodes(count, config.sizes.gpus_per_node or 1) else None
+            if size is not None and isinstance(TargetSearch(config, keys_of(size), max_micro).at(batch), dict):
                 yield count
                 break
 
@@ -147,13 +152,10 @@ def chosen(config: VerlConfig, values: dict[str, int]) -> ChosenSizes:
         names = {MINI: "mini batch", MICRO: "micro batch"}
         reasons = [f"{' and '.join(names[key] for key in kept)} unchanged"] if kept else []
     micro = sizes.micro() if sizes.is_dynamic is False else None
-    now = config.sizes
     return ChosenSizes(
         values,
         reasons,
         micro,
         sizes.accumulation,
         sizes.data_parallel(),
-        layout=(values[PER_NODE], values[NODES]),
-        layout_before=(now.gpus_per_node, now.nodes) if now.gpus_per_node is not None and now.nodes is not None else None,
     )

@@ -6,10 +6,11 @@ Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_c
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.accelerate.launcher_options import FLAGS, is_option
 from cfglint.frameworks.launch_line import LaunchLine, NamedFile, Option
-from cfglint.launch.launcher import Launcher, Size, integer, not_an_integer
+from cfglint.launch.launcher import Launcher, integer, not_an_integer
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
 from cfglint.launch.surroundings import Surroundings
@@ -185,6 +186,7 @@ class OfAccelerate(Launcher):
 
     counts = {"num_processes": not_an_integer, "num_machines": not_an_integer}
     devices_option = "gpu_ids"
+    nodes_option = "--num_machines"
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         """Why a launch does not get a size by an edit of its script, and what to change by hand."""

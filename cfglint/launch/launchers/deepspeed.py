@@ -5,8 +5,9 @@ Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfil
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
-from cfglint.launch.launcher import Launcher, Size, SizePlace, device_list, not_an_integer
+from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
@@ -133,7 +134,8 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
     """Set the sizes without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
     options = line.options
     text, nodes_text = options.text("num_gpus"), options.text("num_nodes")
-    nodes = number(nodes_text, 1, machine, line, "nodes")
+    each = number(text, None, machine, line, "gpus_per_node") if text is not None and text.known else None
+    nodes = number(nodes_text, 1, machine.with_nodes(each), line, "nodes")
     if "hostfile" in options and options.value("hostfile") is None:
         nodes = machine.nodes
     if nodes is not None and nodes < 1:
@@ -162,12 +164,12 @@ def warn_ignored(line: LaunchLine, count: int) -> None:
     line.report("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
 
 
-def with_slots(included: str, count: int) -> str:
-    """`localhost:0,1@worker-1:0,1` with another number of slots on each host; a host without slots has all of its own."""
+def with_slots(included: str, wanted: Size) -> str:
+    """`localhost:0,1@worker-1:0,1` with another number of slots and the first of its hosts; a host without slots has all of its own."""
     entries: list[str] = []
-    for entry in included.split("@"):
+    for entry in included.split("@")[: wanted.nodes]:
         host, mark, slots = entry.partition(":")
-        ranges = slot_ranges(slots)
+        ranges, count = slot_ranges(slots), wanted.per_node
         is_other = mark and count_of(ranges) != count
         entries.append(f"{host}{mark}{device_list(first_numbers(ranges, count), count)}" if is_other else entry)
     return "@".join(entries)
@@ -211,6 +213,12 @@ class DeepSpeedLauncher(Launcher):
     counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
     added_rank = RANK
 
+    def for_nodes(self, line: LaunchLine, nodes: int) -> str:
+        """What to add to a line that does not set its number of nodes."""
+        if "include" in line.options:
+            return f"name {nodes} hosts in `--include`"
+        return f"add `--num_nodes {nodes}`" if nodes < (line.nodes or 1) else f"list {nodes} hosts in the file of `--hostfile`"
+
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse sizes and program."""
         machine = around.machine
@@ -246,12 +254,12 @@ class DeepSpeedLauncher(Launcher):
         """The slots of `--include`."""
         included = line.options.text("include")
         if included is not None and included.value is not None:
-            yield SizePlace("--include", included, with_slots(included.value, wanted.per_node))
+            yield SizePlace("--include", included, with_slots(included.value, wanted))
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if "hostfile" in line.options:
-            return "`--hostfile` sets the nodes and their slots; change the slots in that file"
+            return f"`--hostfile` sets the nodes and their slots; add `--num_nodes {wanted.nodes} --num_gpus {wanted.per_node}`"
         if "exclude" in line.options:
             return f"`--exclude` sets the GPUs; write `--include localhost:{device_list([], wanted.per_node)}` instead"
         return f"the number of GPUs of `deepspeed` is not known; add `--num_gpus {wanted.per_node}`"

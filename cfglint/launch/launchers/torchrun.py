@@ -5,8 +5,9 @@ Source: torch 2.13.0 torch/distributed/run.py (get_args_parser, parse_min_max_nn
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.frameworks.launch_line import LaunchLine
-from cfglint.launch.launcher import Launcher, Size, integer
+from cfglint.launch.launcher import Launcher, integer
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
@@ -67,6 +68,7 @@ class Torchrun(Launcher):
     options = OPTIONS
     own_options = frozenset(("nproc_per_node", "nnodes", "node_rank"))
     counts = {"nproc_per_node": not_processes, "nnodes": not_nodes}
+    nodes_variable = "PET_NNODES"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse sizes and program."""
@@ -89,7 +91,7 @@ class Torchrun(Launcher):
             each = machine.gpus_per_node if per_node is None else each
             if per_node is None:
                 line.unsure("gpus_per_node", options.open)
-        line.sized(each, node_count(line, nodes, machine, options.open))
+        line.sized(each, node_count(line, nodes, machine.with_nodes(each), options.open))
         return True
 
     def has_option(self, name: str) -> bool:

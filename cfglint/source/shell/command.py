@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.annotations import Callable, Collection, ConfigTable
-from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.document import MAPPING, SCALAR, Document, Node, Path
 from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
 from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown
 from cfglint.source.shell.reasons import ALL_OF_CALLER
@@ -75,9 +75,15 @@ class CommandDocument(Document):
         self.siblings: list[StartedCall] = []  # other commands of the script, whose values must stay
         self.partners: Collection[int] = ()  # those of them that are runs of the same command, by position
         self.targeted = False  # whether these runs get the same target, so that an edit may change all of them
+        self.following: Collection[str] = ()  # arguments of the batch, which may change with a value that they are computed from
+        self.around: dict[Path, Node] = {}  # values that are no arguments of the program: options of the launcher, variables
         self.size_key = ""  # an option or variable that is not an argument of the program: the number of processes
         self.edges: dict[str, bool] = {}
         self.roots = [Node(MAPPING, start, end, style="block")]
+
+    def find(self, path: Path) -> tuple[Node | None, Node | None]:
+        """(key node, value node) at a path; of a value that is no argument, the value alone."""
+        return (None, self.around[path]) if path in self.around else super().find(path)
 
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
         """Add an option; an earlier occurrence is replaced, because the last one counts."""

@@ -25,6 +25,8 @@ def edit_of(document: CommandDocument, change: Change) -> Edit:
     if change.kind == INSERT:
         return inserted(document, change.key, unquoted(change.text))
     key, node = document.find(change.path)
+    if change.path in document.around and node is not None and change.kind == REPLACE:
+        return Edit(node.start, node.end, shell_word(unquoted(change.text)))
     name = str(change.path[0]) if len(change.path) == 1 else ""
     if key is None or node is None or not name:
         raise EditRefused("there is no such argument on the launch line", document.extent[0])
@@ -42,7 +44,9 @@ def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edi
     """Replace the value of an option that is a literal."""
     written = document.text[node.start : node.end]
     if not document.edges.get(name) or written != node.raw:
-        raise EditRefused(f"the value of `{name if name.isupper() else f'--{name}'}` is computed by the script and not edited", node.start)
+        line = document.position(node.start)[0]
+        what = f"`{name if name.isupper() else f'--{name}'}`"
+        raise EditRefused(f"the value of {what} in line {line} is computed by the script and not edited", node.start)
     quote = document.text[node.start - 1 : node.start]
     return Edit(node.start, node.end, text if quote in ("'", '"') and quote not in text else shell_word(text))
 
@@ -75,6 +79,12 @@ def option_of(document: CommandDocument, name: str) -> str:
     pairs = [pair for pair in document.roots[0].pairs() if document.edges.get(pair[0].raw) and pair[0].raw in document.words]
     joined = [document.text[key.end : node.start].strip("\"'") == "=" for key, node in pairs if key.start < node.start]
     return f"--{name}=" if joined and all(joined) else f"--{name} "
+
+
+def after_option(text: str, end: int, value: str) -> str:
+    """A script with another value of the option that ends there, in the place of one word; empty if no such word follows."""
+    found = re.compile(r"(?:=|[ \t]+)(\"[^\"\n]*\"|(?:\$\(\([^\n]*?\)\)|[^\s\"'])+)").match(text, end)
+    return f"{text[: found.start(1)]}{value}{text[found.end(1) :]}" if found is not None else ""
 
 
 def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit:
@@ -127,6 +137,8 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
     after = document.again(text)
     expected = dict(document.words)
     for change in changes:
+        if change.path in document.around:
+            continue
         if change.kind == INSERT:
             expected[change.key] = [unquoted(change.text)]
             continue
@@ -140,6 +152,7 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
     for change in changes:
         if str(change.key or change.path[0]) in names:
             raise EditRefused(f"`--{change.key or change.path[0]}` is put together by the script and not edited", document.extent[0])
+    names = [name for name in names if name not in document.following or name not in after.words]
     if names or size_of(after) != size_after(document, changes):
         listed = ", ".join(f"`--{name}`" for name in names[:MOST_NAMED]) or "the number of processes"
         raise EditRefused(f"the edit would also change {listed} of this launch", document.extent[0])

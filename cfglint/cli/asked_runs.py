@@ -1,0 +1,81 @@
+"""The runs that a command answers for: those that its paths mean."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.cli.argument_parser import Namespace
+from cfglint.cli.console import warn
+from cfglint.cli.options import LISTED, UsageError, facts_of, facts_of_declared, runs_of, section_of, with_stdin
+from cfglint.findings.wording import first_few
+from cfglint.project.settings_file import Configuration, DeclaredRun
+from cfglint.run.checked import CheckedRun
+from cfglint.run.discovery import Discovery
+from cfglint.run.paths import BY_HAND, line_of
+from cfglint.run.readers import without_callers
+from cfglint.run.scan_stats import ScanStats
+from cfglint.source.file_source import FileSource
+from cfglint.source.root import resolved
+
+
+def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> list[CheckedRun]:
+    """The runs that the paths mean, for a command that answers for each: those of the project that read the one named file, or those of
+    a folder; several files are one run. UsageError names what is missing.
+    """
+    paths = arguments.paths
+    options = arguments.run or arguments.kind or arguments.section or arguments.args
+    if options or len(paths) != 1 or paths == ["-"]:
+        return [one_run(arguments, project, complete)]
+    found = without_callers([run for _, run in runs_of(arguments, project, ScanStats())])
+    if os.path.isdir(paths[0]):
+        if not found:
+            raise UsageError(f"{paths[0]}: no run was found in this folder")
+        return found
+    if not found or (len(found) == 1 and not found[0].is_of_reader):
+        return [one_run(arguments, project, complete)]
+    return found
+
+
+def one_run(arguments: Namespace, project: Configuration, complete: bool) -> CheckedRun:
+    """Load the paths as one run; UsageError names what is missing."""
+    if not arguments.paths and not arguments.args:
+        arguments.paths = only_run(arguments, project)
+    declared = run_of(arguments, project)
+    facts = facts_of(arguments, project, complete) if declared is None else facts_of_declared(declared, arguments, project)
+    paths, piped = with_stdin(arguments)
+    for path in paths:
+        name = line_of(path)[0]
+        if path != BY_HAND and path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
+            raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; pass the files of one run")
+    if declared is not None:
+        discovery, paths = Discovery(facts, declared.kind), declared.files
+    else:
+        discovery = Discovery(facts, arguments.kind, section_of(arguments), FileSource(piped))
+    run = discovery.one(paths)
+    entry = run.alternative
+    if entry is not None and discovery.others_of_line == entry["of"] - 1:
+        where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"
+        warn(f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}")
+    elif discovery.others_of_line:
+        warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; {LISTED}")
+    return run
+
+
+def only_run(arguments: Namespace, project: Configuration) -> list[str]:
+    """The paths of the only run of the project, for a command line without any; UsageError names the runs if there are several."""
+    if len(project.runs) == 1:
+        return project.runs[0].files
+    places = dict.fromkeys(run.written_at for _, run in runs_of(arguments, project, ScanStats()))
+    if len(places) != 1:
+        which = f"PATH is missing; the runs here are {first_few(places)}" if places else "PATH is missing, and there is no run here"
+        raise UsageError(f"{which}: pass the files of one run, or --args")
+    return [*places]
+
+
+def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
+    """The only declared run that lists all of the paths; None if flags or standard input determine the kind of the files."""
+    if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
+        return None
+    wanted = set(map(resolved, arguments.paths))
+    holding = [each for each in project.runs if wanted <= set(map(resolved, each.files))]
+    return holding[0] if len(holding) == 1 else None

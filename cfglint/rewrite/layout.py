@@ -1,0 +1,81 @@
+"""The nodes that a target uses: as few as hold its GPUs, unless --nodes says otherwise."""
+
+from __future__ import annotations
+
+from cfglint.batch.nodes import GPUS_OF_NODE, Size, fewest_nodes, node_size, not_whole
+from cfglint.run.checked import CheckedRun
+from cfglint.run.sizes import size_of
+from cfglint.source.record import Record
+
+
+class Layout(Record):
+    """The nodes of a run before and after a change of its GPUs, None if they are unknown, and the GPUs of a node.
+
+    `refusal` is why the GPUs cannot be distributed over nodes.
+    """
+
+    before: Size | None
+    after: Size | None
+    each: int = GPUS_OF_NODE
+    refusal: str = ""
+
+    @property
+    def words(self) -> str:
+        """`1 node of 8; was 8 nodes of 8`."""
+        was = f"; was {self.before}" if self.before is not None and self.before != self.after else ""
+        return f"{self.after}{was}"
+
+
+def layout_on(run: CheckedRun, gpus: int) -> Layout:
+    """The nodes of a run on so many GPUs."""
+    before, nodes = size_before(run), run.facts.nodes
+    if nodes is not None:
+        if gpus % nodes:
+            return Layout(before, None, refusal=f"{gpus} GPUs cannot be divided among {nodes} nodes (--nodes)")
+        return Layout(before, Size(gpus // nodes, nodes), max(gpus // nodes, 1))
+    if before is not None and before.processes == gpus:
+        return Layout(before, before, node_size(before))
+    if has_one_node(run):
+        return Layout(before, Size(gpus, 1), max(gpus, GPUS_OF_NODE))
+    each = of_node(run, before)
+    after = fewest_nodes(gpus, each)
+    is_launched = run.launch.line is not None or before is not None
+    return Layout(before, after, each, not_whole(gpus, each) if after is None and is_launched else "")
+
+
+def size_before(run: CheckedRun) -> Size | None:
+    """The current nodes: also those whose processes srun starts, from the Slurm header."""
+    line = run.launch.line
+    size = size_of(run)
+    if size is not None or line is None or not line.srun:
+        return size
+    from cfglint.launch.resizing import tasks_of
+
+    return tasks_of(line)
+
+
+def has_one_node(run: CheckedRun) -> bool:
+    """Whether a line starts on one machine, whatever number of GPUs that has: in one process, or in one for each of its GPUs."""
+    line = run.launch.line
+    if line is None or (run.configs and run.configs[0].own_size is not None):
+        return False
+    from cfglint.launch.launcher import launcher_of
+
+    starts_one = launcher_of(line).is_one_process and not line.srun and not line.mpi
+    return starts_one or (line.machine and line.nodes == 1)
+
+
+def of_node(run: CheckedRun, before: Size | None) -> int:
+    """The GPUs of a node: those that a run on several nodes uses of each, or that its Slurm header requests of each.
+
+    A line with an open number of nodes is for several; `--include` selects GPUs, and does not state how many a node has.
+    """
+    line = run.launch.line
+    if line is None or (before is not None and before.nodes == 1):
+        return node_size(before)
+    if "include" in line.options:
+        return max(node_size(before), GPUS_OF_NODE)
+    from cfglint.launch.slurm import Header
+
+    stated = before.per_node if before is not None else line.gpus_per_node
+    return max(stated, Header(line.header).gpus_per_node or 0) if stated else GPUS_OF_NODE
