@@ -140,7 +140,7 @@ class CheckedRun(LoadedRun):
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
-        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.hidden
+        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.not_read
         return None if is_open else "accept"
 
     @property
@@ -153,7 +153,15 @@ class CheckedRun(LoadedRun):
             return ""
         from cfglint.launch.unmodelled import unmodelled, unread_program
 
-        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and not launch.hidden else "")
+        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and launch.is_closed else "")
+
+    @property
+    def assumed_program(self) -> str:
+        """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
+        line, launch = self.launch.line, self.launch
+        if line is None or line.program is None or not launch.not_read or not launch.is_closed or not self.configs:
+            return ""
+        return line.program.string.rpartition("/")[2] if takes_arguments(self.configs[0].kind) else ""
 
     @property
     def decided_alone(self) -> set[str]:
@@ -225,6 +233,9 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
+            not_read=[
+                {"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read
+            ],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
         )
 

@@ -44,7 +44,7 @@ class TrainerFiles(Config):
         if isinstance(self.root, dict):
             self.values = self._completed(self.root)
         self.arguments = self.parsed_arguments()
-        if facts.launch.hidden:
+        if not facts.launch.is_closed:
             self.arguments.leave_open()
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)

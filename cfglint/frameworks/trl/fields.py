@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.program import ProgramFacts
 
-CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
+CAST = ("int", "float", "bool", "list:int", "list:float", "list:str")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
@@ -164,6 +164,6 @@ def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:
     if most:
         best = [trainer for trainer in best if trainer in USUAL] or best
     if most and SFT in best:  # whose class got `max_length` later than those of the preference trainers
-        ever = {trainer: sum(1 for name in names if name in HISTORY.names(trainer)) for trainer in best}
+        ever = {trainer: sum(1 for name in keys if name in HISTORY.names(trainer)) for trainer in best}
         best = [trainer for trainer in best if ever[trainer] == max(ever.values())]
     return tuple(best)

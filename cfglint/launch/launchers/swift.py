@@ -47,7 +47,7 @@ class SwiftLauncher(OfVariables):
         return True
 
     def name_file(self, line: LaunchLine, around: Surroundings) -> None:
-        """Note the file of the arguments: the first word, whose `ENV` sets further variables, or before 4.0 that of `--config`."""
+        """Note the file of the arguments: the first word, whose `ENV` sets further variables, or before 4.1 that of `--config`."""
         for place, word in enumerate(line.arguments):
             if not place and names_config(word):
                 line.files.append(NamedFile(word, "positional", self.kind))
