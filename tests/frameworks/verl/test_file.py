@@ -22,7 +22,7 @@ def test_what_new_writes_is_recognised(folder, capsys):
 
 def test_it_is_composed_and_checked(folder, capsys):
     path = folder / "grpo.yaml"
-    path.write_text(path.read_text().replace("adv_estimator: grpo", "adv_estimator: grpo\n  bogus: 1"))
+    path.write_text(path.read_text().replace("ppo_mini_batch_size: 64", "ppo_mini_batch_size: 512"))
     assert main(["check", ".", "--format", "concise"]) == 1
     assert "VRL" in capsys.readouterr().out
 
