@@ -8,7 +8,6 @@ from cfglint.run.checked import CheckedRun
 from cfglint.source import files
 from cfglint.source.annotations import Iterable
 from cfglint.source.file_source import FileSource
-from cfglint.source.shell import is_markdown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,11 +96,6 @@ def is_in(mark: str, content: bytes) -> bool:
         module = re.escape(name)
         _imports[mark] = re.compile(rb"(?:\b(?:import|from)\b[^\n]*[\s.,]|-m[\s\\]+[\w.]*\b)" + module + rb"\b")
     return _imports[mark].search(content) is not None
-
-
-def is_of_page(run: CheckedRun) -> bool:
-    """Whether a run is a launch in a Markdown file."""
-    return is_markdown(run.documents[0].path)
 
 
 def without_callers(runs: list[CheckedRun]) -> list[CheckedRun]:
