@@ -73,6 +73,9 @@ class RunSummary:
 
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
+        line = self.run.launch.line
+        if line is not None and line.lacks_gpus:
+            return f"No errors found, but {line.lacks_gpus}"
         program = unchecked_program(self.run)
         return f"No errors found; the arguments of {program} are not checked, as its parser is not known" if program else ""
 
