@@ -28,8 +28,8 @@ def other_than(gpus: int, counts: Counts) -> Counts:
 
 
 def unused(counts: Counts, gpus: int) -> list[str]:
-    """The note that launch lines use fewer GPUs than `--gpus`, because they set the number; more processes than GPUs are a finding."""
-    others = {place: number for place, number in counts.items() if number < gpus}
+    """The note that launch lines do not use `--gpus`, because they set another number; empty if none does."""
+    others = other_than(gpus, counts)
     if not others:
         return []
     return [f"`--gpus {gpus}` is not used: {starting(others)}; for another number: cfglint plan {next(iter(others))} --gpus {gpus}"]

@@ -65,6 +65,7 @@ LCH001 error: argument --weight_decay: invalid float value: '0.1--lr_scheduler_t
 LCH001 python: can't open file ' '
 LCH002 FileNotFoundError: [Errno 2] No such file or directory
 LCH018 AssertionError
+LCH024 RuntimeError: CUDA error: invalid device ordinal
 LLF013 ValueError: `mask_history` is incompatible with `train_on_prompt`.
 LLF015 ValueError: Current template does not support `train_on_prompt`.
 LLF016 ValueError: Please specify dataset for training.

@@ -99,7 +99,8 @@ def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:
     errors = [each for each in other.diagnostics if each.severity == ERROR] if other.verdict == "reject" else []
     refused = f"; it would not start: {errors[0].code} {errors[0].message}" if errors else ""
     nodes = layout_on(run, other.facts.gpus).after if other.facts.gpus is not None else None
-    several = f" ({nodes})" if nodes is not None and nodes != size_of(run) else ""
+    now = size_of(run)
+    several = f" ({nodes})" if nodes is not None and now is not None and max(nodes.nodes, now.nodes) > 1 else ""
     return f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); on {other.facts.gpus}{several}: {batch}{refused}."
 
 
@@ -230,8 +231,13 @@ def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str
 def failure_lines(path: str, found: Failure) -> list[Paragraph]:
     """The lines about one failure."""
     lines = paragraph("", f"{path}:{found.line}  {found.summary}")
+    one_of = "one of: " if len(found.rules) > 1 else "rule: "
     for code in found.rules:
-        lines += paragraph("  ", f"rule: {described(code)} (`cfglint rule {code}`)", "    ")
+        lines += paragraph("  ", f"{one_of}{described(code)} (`cfglint rule {code}`)", "    ")
+    if len(found.causes) > 1:
+        lines += paragraph("  ", "several causes, the most frequent first:")
+    for each in found.causes:
+        lines += paragraph("  - " if len(found.causes) > 1 else "  cause: ", each, "    ")
     for detail in found.details:
         lines += paragraph("  ", detail, "    ")
     return lines + (paragraph("  help: ", found.remedy, "    ") if found.remedy else [])
@@ -255,6 +261,7 @@ def failure_entry(found: Failure) -> FailureEntry:
         "summary": found.summary,
         "exception": found.exception or None,
         "rules": found.rules,
+        "causes": found.causes,
         "details": found.details,
         "help": found.remedy or None,
         "gpu_memory": found.gpu_memory,
