@@ -7,6 +7,7 @@ import json
 import os
 import re
 from inspect import cleandoc
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,9 @@ every_page = each_case("rule", RULES, ids=lambda rule: rule.code)
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory):
     """(rule, findings) of the bad examples of the rules whose pages take something from them."""
-    above, found = str(tmp_path_factory.mktemp("examples")), []
+    above, found, numbers = str(tmp_path_factory.mktemp("examples")), [], count()
     for rule in [each for each in RULES if takes_exceptions(each) or takes_remedies(each)]:
-        runs = [run_of(rule, each.text, f"{above}/{number}", each.facts) for number, each in enumerate(rule.bad_examples)]
+        runs = [run_of(rule, each.text, f"{above}/{next(numbers)}", each.facts) for each in rule.bad_examples]
         found.append((rule, [each for run in runs for each in run.diagnostics if each.code == rule.code]))
     return above, found
 

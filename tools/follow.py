@@ -41,6 +41,7 @@ import follow_fields
 import follow_notes
 import import_names
 import list_releases
+import list_requirements
 import rebuild_tables
 import schema_merge
 import source_checks
@@ -354,6 +355,8 @@ def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
         given.target.with_name("_signatures.py").write_text(trainers(given)[0], encoding="utf-8")
     if given.imports is not None:
         given.target.with_name("_imports.py").write_text(given.imports, encoding="utf-8")
+    folder = given.tree.root.parent
+    list_requirements.TARGET.write_text(list_requirements.with_release(given.package, given.name, folder), encoding="utf-8")
     list_releases.TARGET.write_text(list_releases.with_release(given.package, given.name, given.day), encoding="utf-8")
     if history:
         (source_checks.FOLDER / f"{given.package}.json").write_text(source_checks.text(history), encoding="utf-8")

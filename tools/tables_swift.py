@@ -17,7 +17,7 @@ from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ, alternatives
 
 PACKAGE = "ms-swift"
 OLDEST = (3, 0, 0)  # the first release with these commands; those of 2.x have other arguments
-LIBRARIES = ("transformers",)  # whose newest accepted release is kept
+LIBRARIES = ("transformers", "trl")  # whose newest accepted release is kept
 PLAIN = ("int", "float", "str", "bool")
 # Section -> (the class of its command, the places where it is: from 4.0 on, before).
 CLASSES = {

@@ -1,4 +1,4 @@
-"""The history tables of TRL: the fields of its configuration classes through its releases, and the transformers that each one needs."""
+"""The history tables of TRL: the fields of its configuration classes through its releases, and the transformers of the day of each."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 '''
 
 
-NEEDED, OF_THE_DAY = "needed", "of the day"  # single values
+OF_THE_DAY = "of the day"  # a single value
 CLASSES = "stable"  # the classes outside of the folder `experimental`
 
 
@@ -62,7 +62,7 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
         section: {name: schema_trl.fact(raw) for name, raw in found.items()} for section, found in schema_trl.sections(tree).items()
     }
     needed = schema_trl.requirement(tree, "transformers")
-    return Facts(sections, {CLASSES: set(schema_trl.classes(tree))}, {NEEDED: needed, OF_THE_DAY: newest_of_day(version, needed, dates)})
+    return Facts(sections, {CLASSES: set(schema_trl.classes(tree))}, {OF_THE_DAY: newest_of_day(version, needed, dates)})
 
 
 def known(tables: Any) -> dict[Release, Facts]:
@@ -72,7 +72,7 @@ def known(tables: Any) -> dict[Release, Facts]:
         version: Facts(
             sections := sections_at(version, fields, tables.SPANS),
             {CLASSES: {name for name in sections if name != DATASET and within(version, tables.STABLE.get(name, [((), ())]))}},
-            {NEEDED: value_at(version, tables.TRANSFORMERS_NEEDED), OF_THE_DAY: value_at(version, tables.TRANSFORMERS_OF_THE_DAY)},
+            {OF_THE_DAY: value_at(version, tables.TRANSFORMERS_OF_THE_DAY)},
         )
         for version in tables.RELEASES
     }
@@ -93,7 +93,6 @@ def text(found: Mapping[Release, Facts]) -> str:
         entries,
         exists,
         stable,
-        steps({version: each.values[NEEDED] for version, each in found.items()}),
         steps({version: each.values[OF_THE_DAY] for version, each in found.items()}),
     )
 
@@ -104,7 +103,6 @@ def written(
     entries: Mapping[str, Sequence[Fact]],
     exists: Mapping[str, Sequence[tuple[Release, Release]]],
     stable: Mapping[str, Sequence[tuple[Release, Release]]],
-    needed: Sequence[tuple[Release, str]],
     of_the_day: Sequence[tuple[Release, str]],
 ) -> str:
     """The module with these tables."""
@@ -127,11 +125,6 @@ def written(
         "STABLE: dict[str, tuple[tuple[Version, Version], ...]] = {",
         *(f"    {literal(section)}: {literal(found)}," for section, found in stable.items()),
         "}",
-        "",
-        "# (first release, the versions of transformers that it asks for)",
-        "TRANSFORMERS_NEEDED: tuple[tuple[Version, str], ...] = (",
-        *(f"    {literal(each)}," for each in needed),
-        ")",
         "",
         "# (first release, the newest transformers on the day of this release that it accepts)",
         "TRANSFORMERS_OF_THE_DAY: tuple[tuple[Version, str], ...] = (",

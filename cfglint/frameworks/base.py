@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sys import modules
 
-from cfglint.findings.rule import Finding, Rule
+from cfglint.findings.rule import KEY, Finding, Rule
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.versions import Version, dotted
@@ -155,8 +155,19 @@ class Config:
         return self._for_fork
 
     def is_outside(self, rule: Rule) -> bool:
-        """Whether a finding of the rule would be about a release or fork that is not modelled, and so no error."""
-        return self.package in self.facts.outside or self.is_for_fork
+        """Whether a finding of the rule would be about a release or fork that is not modelled, and so no error.
+
+        What a rule of another kind says, of the one that this kind extends, is raised by the package of that kind; the fields are those
+        of both.
+        """
+        is_of_base = self.framework.base in rule.kinds and self.kind not in rule.kinds
+        packages = (() if is_of_base else (self.package,), self.base_packages if is_of_base or rule.about == KEY else ())
+        return any(package in self.facts.outside for each in packages for package in each) or self.is_for_fork
+
+    @property
+    def base_packages(self) -> tuple[str, ...]:
+        """The package of the kind that this one extends, if it extends one."""
+        return (imported(f"{self.framework.base}.FRAMEWORK").package,) if self.framework.base else ()
 
     @property
     def is_partial(self) -> bool:

@@ -51,6 +51,30 @@ class Field(Record):
         return f"{self.path}:{self.line}"
 
 
+class NotRead(Record):
+    """A part of a run that was not read, so that what depends on it is not known: what it is, its place, and why.
+
+    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project. `opens`: it may set any field that is
+    not written, so that no default is known; else the arguments are assumed to be those of a framework.
+    """
+
+    what: str
+    file: str
+    line: int
+    why: str
+    opens: bool = True
+
+    @property
+    def text(self) -> str:
+        """It in words: `the arguments of `train.py` (own parser in `pkg/rm.py`)`."""
+        return f"{self.what} ({self.why})"
+
+
+def arguments_of(path: str) -> str:
+    """The arguments of a program, in words."""
+    return f"the arguments of `{path.rpartition('/')[2]}`"
+
+
 class TrainerCall(Record):
     """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
 
@@ -103,12 +127,13 @@ class ProgramFacts(Record):
     other classes of TRL. `is_called`: the code calls what creates the parser, and does not only pass it on. `fields` are arguments that
     the program defines itself, `defaults` those that a subclass sets for fields of `arguments`. `complete`: there are no further
     arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so does an unknown key of a config file. `trainer` is
-    the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on.
+    the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on,
+    `own_methods` are all methods of such subclasses. `taken` are further arguments of a class that drops all that it does not know.
     `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
     trainer's arguments in code, `further` the number of those beyond a limit, `scopes` the code that it may run, `evaluations` what its
     code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `imports`
-    what the program imports of the frameworks.
+    what the program imports of the frameworks. `not_read` is what may set further values.
     """
 
     path: str
@@ -123,6 +148,8 @@ class ProgramFacts(Record):
     refuses_in_file: bool = False
     trainer: str = ""
     own_trainer: bool = False
+    own_methods: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     exact: bool = False
     config_files: tuple[str, ...] = ()
@@ -132,6 +159,7 @@ class ProgramFacts(Record):
     evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()
     imports: tuple[ImportedNames, ...] = ()
+    not_read: tuple[NotRead, ...] = ()
 
     @property
     def checked_packages(self) -> tuple[str, ...]:
@@ -153,7 +181,7 @@ class ProgramFacts(Record):
         """Whether a name is an argument that the program defines, the negation `no_x` of a boolean one, or may be an abbreviation of
         one.
         """
-        if name in self.fields or name in self.defaults or any(field.startswith(name) for field in self.fields):
+        if name in self.fields or name in self.defaults or name in self.taken or any(field.startswith(name) for field in self.fields):
             return True
         positive = self.fields.get(name.removeprefix("no_"))
         return positive is not None and positive.kind == "bool" and positive.default is True

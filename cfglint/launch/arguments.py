@@ -45,7 +45,7 @@ def override_arguments(words: Iterable[Text]) -> list[Argument]:
     for word in words:
         name = word.string.partition("=")[0]
         key = name.lstrip("+~-") if not name.startswith("--") else name[2:].replace("-", "_")
-        if key and UNKNOWN not in key:
+        if key.strip() and UNKNOWN not in key:
             found.append(argument(key, word))
     return found
 

@@ -13,6 +13,7 @@ from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
+from cfglint.launch.launcher import launcher_of
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
 from cfglint.source.shell.placed_text import Text
 
@@ -24,17 +25,18 @@ CONTINUATION = 2  # characters: a backslash and a newline
 
 def lost_arguments(line: LaunchLine) -> None:
     """Report words that a broken line continuation cuts off, and the blank that it passes to the program."""
-    cut, lost = line.call.cut, line.call.lost
-    if (not lost and cut is None) or line.call.words[-1].string in ELLIPSES:  # `...` on a line of its own stands for other arguments
+    call = line.call
+    cut, lost = call.cut, call.lost
+    if (not lost and not call.blanks) or call.words[-1].string in ELLIPSES:  # `...` on a line of its own stands for other arguments
         return
     if lost:
         word = lost[0][0][0]
         key = word.string.partition("=")[0]
         message = f"{named(key, lost)} not passed to {'the program' if line.program is not None else 'the launcher'}: {cause(cut)}"
     else:
-        assert cut is not None
-        word, key = cut, ""
-        message = f"{blank_name(cut)} is passed to the program as an argument of its own: it follows the last backslash"
+        word, key = call.blanks[0], ""
+        where = "the last backslash" if word is cut else "a backslash that does not end its line"
+        message = f"{blank_name(word)} is passed to the program as an argument of its own: it follows {where}"
     problem = LineProblem(CODE, "warning", word, key, message, remedy=REMEDY)
     if line.program is None:
         problem.severity, problem.of_launcher = "error", True
@@ -44,7 +46,8 @@ def lost_arguments(line: LaunchLine) -> None:
 
 def named(first: str, lost: list[tuple[list[Text], int]]) -> str:
     """The first of the words that are cut off and the number of the other options, with a verb."""
-    count = sum(word.string.startswith("--") for words, _ in lost for word in words) - first.startswith("--")
+    arguments = [word.string for words, _ in lost for word in words if word.string.startswith("--") or "=" in word.string]
+    count = len(arguments) - any(each.partition("=")[0] == first for each in arguments[:1])
     return f"`{first}` and {counted(count, 'more argument')} are" if count > 0 else f"`{first}` is"
 
 
@@ -55,13 +58,30 @@ def cause(cut: Text | None) -> str:
 
 def blank_name(word: Text) -> str:
     """The character behind a backslash, in words."""
-    return "a carriage return (a Windows line end)" if word.string == "\r" else "a tab" if word.string == "\t" else "a blank"
+    return {"\r": "a carriage return (a Windows line end)", "\t": "a tab"}.get(word.string[0], "a blank")
 
 
-def leave_out_blank(line: LaunchLine, arguments: list[Argument]) -> None:
-    """Remove the blank that a broken continuation passes from the values of the last option, if it has others."""
-    if arguments and len(arguments[-1].texts) > 1 and arguments[-1].texts[-1] is line.call.cut:
-        arguments[-1].texts.pop()
+def leave_out_blanks(line: LaunchLine, arguments: list[Argument]) -> None:
+    """Remove the blanks that broken continuations pass from the values of options that have others."""
+    for argument in arguments if line.call.blanks else ():
+        argument.texts[1:] = [word for word in argument.texts[1:] if not is_stray(word, line)]
+
+
+def is_stray(word: Text, line: LaunchLine) -> bool:
+    """Whether a word is a blank that a broken continuation passes, or a word of the comment that it begins."""
+    call = line.call
+    if any(word is each for each in call.blanks):
+        return True
+    behind = call.words[next(place for place, each in enumerate(call.words) if each is call.cut) :] if call.cut is not None else ()
+    return any(word is each for each in behind)
+
+
+def refused_blanks(line: LaunchLine, launch: Launch) -> None:
+    """Make the blanks that broken continuations pass an error where the launcher's parser accepts no further words."""
+    raised = launcher_of(line).refused_words
+    words = [word for word in line.arguments if is_stray(word, line)] if line.call.blanks else []
+    if raised and words and launch.is_main:
+        refuse(line, "", raised.format([word.string for word in words]))
 
 
 def joined_words(line: LaunchLine, arguments: list[Argument]) -> None:
@@ -109,7 +129,7 @@ def kind_of(name: str, launch: Launch) -> str:
 
 
 def refuse(line: LaunchLine, key: str, exception: str) -> None:
-    """Make the problem of a broken continuation at an option an error with this exception; empty `key` for the one at the end."""
+    """Make the problem of a broken continuation at an option an error with this exception; empty `key` for that of blanks."""
     for problem in line.problems:
         if problem.code == CODE and (not key or problem.key == key):
             problem.severity, problem.exception, problem.of_launcher = "error", exception, True

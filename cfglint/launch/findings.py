@@ -82,7 +82,7 @@ def offered_gpus(line: LaunchLine, gpus: int | None) -> None:
     word = option or line.call.environment.get(SIZE_VARIABLE) or line.call.words[0]
     remedy = f"start {counted(gpus, 'process')}: `cfglint fix --gpus {gpus}`"
     line.report(
-        "LCH024", "warning", word, "--gpus", f"{line.processes} processes start{several}, but --gpus is {gpus}", WITHOUT_GPU, remedy=remedy
+        "LCH025", "warning", word, "--gpus", f"{line.processes} processes start{several}, but --gpus is {gpus}", WITHOUT_GPU, remedy=remedy
     )
 
 

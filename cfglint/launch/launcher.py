@@ -10,10 +10,12 @@ from cfglint.frameworks.launch_line import LaunchLine, Option
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
+from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.placed_text import Text
 
 PYTHON = "python"
 SIZE_VARIABLE = "NPROC_PER_NODE"
+FILES = (".yaml", ".yml", ".json")
 
 
 class SizePlace(Record):
@@ -46,6 +48,7 @@ class Launcher:
     takes_assignments = False  # whether arguments may be written `key=value`, for OmegaConf
     own_fields: Collection[str] = ()  # arguments of the Trainer that mean something else there
     unmodelled = ""  # the name of its framework, whose programs and configs are not modelled
+    refused_words = ""  # its error for words that belong to no option, if it parses the arguments
     has_own_parser = False  # whether it parses the arguments itself, and no program does
     own_options: Collection[str] = ()  # options that it needs before the program
     options: Collection[str] = ()  # all options of its parser, of which it accepts abbreviations; empty if they are not modelled
@@ -145,6 +148,11 @@ def marks(least: int = 0) -> tuple[str, ...]:
 def launcher_of(line: LaunchLine) -> Launcher:
     """The launcher of a line; one without any properties for arguments that are given by hand."""
     return launchers().get(line.launcher, UNKNOWN)
+
+
+def names_config(word: Text) -> bool:
+    """Whether the first argument of a command is the name of a config, or may be one."""
+    return word.string.endswith(FILES) or (word.string[:1] not in ("", "-") and (not word.known or is_placeholder(word.string)))
 
 
 def is_command(name: str) -> bool:

@@ -240,7 +240,7 @@ class Reader:
         line.srun = wrappers if before == "srun" else line.srun
         line.mpi = wrappers if before in MPI else []
         line.folder = call.folder
-        if line.program is not None and line.program is call.cut:
+        if any(line.program is blank for blank in call.blanks):
             line.program = None
         launcher = launcher_of(line)
         if launcher.is_one_process and line.srun and line.processes == 1:
@@ -251,7 +251,8 @@ class Reader:
 
             take_processes(line)
         arguments, alone = read_arguments(line.arguments)
-        continuations.leave_out_blank(line, arguments)
+        if not launcher.kind or launcher.refused_words:  # else its parser says what it refuses
+            continuations.leave_out_blanks(line, arguments)
         line.given = arguments
         self.name_files(line, arguments, alone)
         if line.program is not None and not line.module and line.program.value:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import launcher_of
 
+OVERRIDE = re.compile(r"[+~]{0,2}[A-Za-z_][\w.@/]*=|~[A-Za-z_][\w.@/]*$").match
 # The beginning of a module's name, in lower case -> the name of the framework.
 MODULES = {
     "openrlhf.": "OpenRLHF",
@@ -19,6 +22,7 @@ MODULES = {
     "litgpt.": "LitGPT",
     "fairseq_cli.": "fairseq",
     "mlx_lm.": "MLX LM",
+    "xtuner.": "XTuner",
     "swift.ray.": "Megatron-SWIFT with Ray",
     "verl.": "another program of verl",
     "recipe.": "a recipe of verl",
@@ -42,6 +46,12 @@ def unmodelled(line: LaunchLine) -> str:
         return ""
     launcher, name = launcher_of(line), line.program.string
     return launcher.unmodelled or (of_module(name) if line.module else of_path(name))
+
+
+def unread_program(line: LaunchLine) -> str:
+    """The program of a line whose parser is not modelled, because it takes overrides without dashes: `lr=1e-5`, `+seed=1`, `~model`."""
+    overrides = (word for word in line.arguments if OVERRIDE(word.string))
+    return line.program.string if line.program is not None and line.program.known and any(overrides) else ""
 
 
 def of_module(name: str) -> str:

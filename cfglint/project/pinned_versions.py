@@ -2,9 +2,10 @@
 
 The statement nearest to the config decides: that of its folder, then of each folder above up to the top of the repository. In a folder the
 order is lock files, requirements files, pyproject.toml, Pipfile, setup.cfg, setup.py, conda environments, Dockerfiles, the launch script,
-the README, a git submodule that is not checked out, and last a copy of the package. An exact version takes precedence over a bound that it
-satisfies. Extras and groups count if nothing else names the package, those for tests, documentation or development never. If no folder up
-to the top names the package, the requirements files and copies in other folders do.
+scripts that install, the README, a git submodule that is not checked out, and last a copy of the package. The block of dependencies in a
+program precedes all. An exact version takes precedence over a bound that it satisfies. Extras, groups and requirements for another machine
+or use count if nothing else names the package, those for tests, documentation or development never. If no folder up to the top names the
+package, the requirements files and copies in other folders do, and last the text of a README.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
+from cfglint.frameworks.forks import FORKS
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.requirements import OTHERS
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
@@ -27,11 +30,39 @@ if TYPE_CHECKING:
     Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
     Folders = dict[str, dict[str, list[Statement]]]
 
+PACKAGES = (*NEWEST, *FORKS)
 OWN_NAME = ""  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 MAIN_REQUIREMENTS = ("requirement", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # name prefixes
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
+# Words in the names of requirements files for another machine or another use than the training.
+OTHER_USES = frozenset(
+    (
+        *(
+            "arm",
+            "arm64",
+            "aarch64",
+            "mac",
+            "macos",
+            "windows",
+            "win",
+            "cpu",
+            "npu",
+            "xpu",
+            "tpu",
+            "amd",
+            "rocm",
+            "vllm",
+            "sglang",
+            "inference",
+        ),
+        *("infer", "serve", "serving", "server", "deploy", "deployment", "demo", "eval", "evaluation", "app", "web", "api", "gradio"),
+    )
+)
+SCRIPTS = (".sh", ".bash")
+YAML = (".yml", ".yaml")
+BLOCK = "# /// script"  # of the dependencies in a program (PEP 723)
 FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
 MOST_INCLUDED = 20  # files that a requirements file includes
 MOST_FOLDERS = 400  # of a repository that are looked through for requirements files and copies of packages
@@ -75,30 +106,61 @@ class Repositories:
         """
         wanted = [package for package in packages if package not in facts.target and package not in facts.outside]
         folder, name = os.path.split(path)
+        program = self._disk.text(facts.launch.program_path) if wanted and script and facts.launch.program_path else ""
         if wanted and folder not in self._upwards:
             self._upwards[folder] = repository(path)
         for package in wanted:
             found = None if script else self._decisive.get((folder, package))
             if found is None:
-                found = self.look(self._upwards[folder], package, name, script)
+                found = self.look(self._upwards[folder], package, name, script, program)
             if not script:
                 self._decisive[folder, package] = found
             if found:
                 facts = with_statements(facts, package, found)
+        required = {other for package in wanted for other in OTHERS.get(package, ())}
+        for other in sorted(required - set(wanted) - facts.target.keys()):
+            exact = [each for each in self.look(self._upwards[folder], other, name, script, program) if each.release and not each.elsewhere]
+            if len(exact) == 1:
+                facts = facts.replace(pinned={**facts.pinned, other: (exact[0].release, exact[0].file)})
+        for package in wanted:
+            if package in facts.bounds:
+                facts = installable(facts, package)
         return facts
 
-    def look(self, folders: list[str], package: str, name: str = "", script: str = "") -> list[Statement]:
-        """The statements that decide about a package: one, several that disagree, or none."""
+    def forks(self, path: str) -> tuple[str, ...]:
+        """The distributions that replace packages and that the files around a config name."""
+        return tuple(each for each in FORKS if self.in_folder_of(repository(path), each))
+
+    def in_folder_of(self, folders: list[str], distribution: str) -> list[Statement]:
+        """What the nearest folder that names a distribution states of it."""
+        return next((found for folder in folders if (found := self.in_folder(folder).get(distribution))), [])
+
+    def look(self, folders: list[str], package: str, name: str = "", script: str = "", program: str = "") -> list[Statement]:
+        """The statements that decide about a package: one, several that disagree, or none.
+
+        `script` is the text of the launch script or the program, `program` that of the program of a launch line.
+        """
         if self.is_copy_of(folders, package):
             return [self.own_copy(folders, package)]
+        for fork in (each for each, original in FORKS.items() if original == package and self.in_folder_of(folders, each)):
+            stated = self.look(folders, fork, name, script, program) or self.in_folder_of(folders, fork)[:1]
+            return [
+                changed(each, elsewhere=f"{fork} {each.release}".strip(), release=each.release.partition(".post")[0]) for each in stated
+            ]
         chain = [self.in_folder(folder).get(package, []) for folder in folders]
         if script:
-            from cfglint.project.statements.lines import of_commands
+            of_script_itself = [each for _, each in of_script(script, name, (package,))]
+            chain[0] = sorted([*chain[0], *of_script_itself], key=lambda each: rank(each.file, name))
+        if BLOCK in script or BLOCK in program:
+            from cfglint.project.statements.tables import of_block
 
-            of_script = [each for _, each in of_commands(script, name, (package,))]
-            chain[0] = sorted([*chain[0], *of_script], key=lambda each: rank(each.file, name))
+            texts = (script, program) if name.endswith(".py") else (program,)
+            chain.insert(0, [each for text in texts for _, each in of_block(text, name, (package,))])
+        prose = [[each for each in statements if each.in_prose] for statements in chain]
+        chain = [[each for each in statements if not each.in_prose] for statements in chain]
         found = nearest(package, [[each for each in statements if not each.optional] for statements in chain], name)
-        return found or nearest(package, chain, name, every=True) or self.elsewhere(folders, package)
+        found = found or nearest(package, chain, name, every=True) or self.elsewhere(folders, package)
+        return found or nearest(package, prose, name)
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
         """Whether the file lies in a copy of the framework's own repository: its pyproject.toml or setup.py has this name."""
@@ -147,6 +209,7 @@ class Repositories:
                 if package.replace("-", "_") in names or "src" in names:
                     copy = self.copy_in(folder, package)
                     found.setdefault(package, []).extend([copy] if copy is not None else [])
+                    found[package].sort(key=lambda each: bool(each.elsewhere) and is_readme(each.file))
             self._folders[folder] = {package: statements for package, statements in found.items() if statements}
         return self._folders[folder]
 
@@ -155,12 +218,21 @@ class Repositories:
         form = form_of(name)
         if form is None or not text:
             return
-        yield from form(text, name, NEWEST)
+        yield from form(text, name, PACKAGES)
         for included in self.included(folder, name, text):
-            yield from of_requirements(self._disk.text(os.path.join(folder, included)), included, NEWEST)
+            form = of_environment if included.endswith(YAML) else of_requirements
+            yield from form(self._disk.text(os.path.join(folder, included)), included, PACKAGES)
 
     def included(self, folder: str, name: str, text: str) -> list[str]:
-        """The requirements files that a file includes, and those that they include, relative to the folder."""
+        """The requirements files that a file includes, and those that they include, or the environments that commands create from files.
+
+        Relative to the folder.
+        """
+        if form_of(name) in (of_page, of_script):
+            from cfglint.project.statements.lines import environment_files
+
+            named = [each for each in environment_files(text) if not is_environment(each.rpartition("/")[2])]
+            return [each for each in named[:MOST_INCLUDED] if may_include(folder, each)]
         if name == "pyproject.toml":
             from cfglint.project.statements.tables import requirement_files
 
@@ -250,6 +322,7 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
     first = next((each for each in found if each.elsewhere), found[0])
     if first.elsewhere:
         said = f"at {first.elsewhere} ({first.file})" if first.file else first.elsewhere
+        said = f"{first.elsewhere} of {first.file}" if first.in_prose else said
         target = {**facts.target, package: first.release} if first.release else facts.target
         source = {**facts.outside_from, package: (first.elsewhere, first.file)}
         return facts.replace(target=target, outside={**facts.outside, package: said}, outside_from=source)
@@ -264,6 +337,22 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
     if not release:
         return facts
     return facts.replace(target={**facts.target, package: release}, target_from={**facts.target_from, package: said})
+
+
+def installable(facts: LaunchFacts, package: str) -> LaunchFacts:
+    """The facts with the newest release that bounds allow and that can be installed with what is stated of other packages."""
+    from cfglint.frameworks import modelled_releases
+    from cfglint.frameworks.requirements import known_others, newest_with
+    from cfglint.frameworks.version_bounds import allowed
+
+    specs, every = facts.bounds[package], modelled_releases(package)
+    releases = [each for each in every if any(each in allowed(spec, every) for spec in specs)]
+    others = known_others(facts, package)
+    found = newest_with(package, releases, {each: release for each, release in others.items() if each not in facts.bounds})
+    if not found or found == releases[-1]:
+        return facts
+    bounds = {**facts.bounds, package: tuple(f"{spec},<={found}" for spec in specs)}
+    return facts.replace(target={**facts.target, package: found}, bounds=bounds)
 
 
 def nearest(package: str, chain: list[list[Statement]], script: str, every: bool = False) -> list[Statement]:
@@ -328,7 +417,7 @@ def rank(name: str, script: str) -> int:
     """0 for the files that come before the launch script, 1 for itself, 2 for those after it."""
     if name == script:
         return 1
-    return 2 if is_readme(name) or form_of(name) is None else 0
+    return 2 if is_readme(name) or is_setup_script(name) or form_of(name) is None else 0
 
 
 def own_name(text: str, file: str) -> str:
@@ -371,6 +460,7 @@ def sources(folder: str, names: list[str], disk: DiskFolders) -> list[str]:
     wanted += sorted(name for name in names if is_environment(name) and not is_side_group(name))
     wanted += sorted((name for name in names if is_dockerfile(name)), key=lambda name: (len(name), name))
     wanted += sorted(f"docker/{name}" for name in inner.get("docker", ()) if is_dockerfile(name))
+    wanted += sorted(name for name in names if is_setup_script(name) and not is_side_group(name))
     wanted += sorted(name for name in names if is_readme(name))
     return wanted + [name for name in parts if is_option(name)]
 
@@ -401,9 +491,35 @@ def form_of(name: str) -> Form | None:
 
     if is_environment(last):
         return lines.of_environment
-    if is_dockerfile(last) or is_readme(last):
-        return lines.of_commands
+    if is_readme(last):
+        return of_page
+    if is_dockerfile(last) or is_setup_script(last):
+        return of_script
     return of_requirements if last.endswith(".txt") else None
+
+
+def of_script(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What the commands of a script or Dockerfile state."""
+    from cfglint.project.statements.clones import of_clones
+    from cfglint.project.statements.lines import of_commands
+
+    yield from of_commands(text, name, packages)
+    yield from of_clones(text, name, packages)
+
+
+def of_page(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What the commands of a README state, and what its text says."""
+    from cfglint.project.statements.prose import of_prose
+
+    yield from of_script(text, name, packages)
+    yield from of_prose(text, name, packages)
+
+
+def of_environment(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a conda environment states."""
+    from cfglint.project.statements.lines import of_environment as of_text
+
+    return of_text(text, name, packages)
 
 
 def of_requirements(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
@@ -432,15 +548,25 @@ def is_pylock(name: str) -> bool:
 
 
 def is_option(name: str) -> bool:
-    """Whether a file of a `requirements` folder is installed only for an option."""
+    """Whether a requirements file is installed only for an option, another machine, or another use than the training."""
     folder, _, last = name.rpartition("/")
-    return folder.rpartition("/")[2] == "requirements" and not last.removesuffix(".txt").startswith(MAIN_REQUIREMENTS)
+    is_part = folder.rpartition("/")[2] == "requirements"
+    if (is_part or is_requirements(last)) and not OTHER_USES.isdisjoint(last.lower().replace("_", "-").replace(".", "-").split("-")):
+        return True
+    return is_part and not last.removesuffix(".txt").startswith(MAIN_REQUIREMENTS)
 
 
 def is_environment(name: str) -> bool:
     """Whether a file has a typical name of a conda environment."""
     stem, _, end = name.lower().rpartition(".")
-    return end in ("yml", "yaml") and (stem.startswith(("conda", "env_", "env-")) or "environment" in stem or stem == "env")
+    return end in ("yml", "yaml") and (stem.startswith(("conda", "env")) or "environment" in stem)
+
+
+def is_setup_script(name: str) -> bool:
+    """Whether a file name is that of a script that installs: `setup.sh`, `install_env.sh`."""
+    stem, _, end = name.lower().rpartition(".")
+    words = stem.replace("_", "-").split("-")
+    return f".{end}" in SCRIPTS and any(word in INSTALLING or word == "env" for word in words)
 
 
 def is_dockerfile(name: str) -> bool:
@@ -461,4 +587,4 @@ def may_name_versions(path: str) -> bool:
         return True
     if name.endswith(".txt"):
         return is_requirements(name) or folder.rpartition("/")[2] == "requirements"
-    return is_environment(name) or is_dockerfile(name) or is_readme(name)
+    return is_environment(name) or is_dockerfile(name) or is_setup_script(name) or is_readme(name)

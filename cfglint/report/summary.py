@@ -113,7 +113,8 @@ def verdict(account: RunSummary) -> list[Paragraph]:
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if account.memory is not None and account.memory.verdict is not None:
             starts = with_memory(starts, account.memory)
-        if run.verdict is None and not account.left_open:
+        lacks_gpus = run.launch.line is not None and run.launch.line.lacks_gpus
+        if run.verdict is None and (run.unmodelled or not (run.launch.not_read or lacks_gpus)):
             starts = f"Whether it would start is not known{why_unknown(run)}"
         return paragraph("", f"{starts}{more}.")
     count = len(account.errors)
@@ -137,6 +138,8 @@ def why_unknown(run: CheckedRun) -> str:
     """The reason why the verdict of a run is null."""
     if run.beyond_limits:
         return f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
+    if run.unmodelled:
+        return f": {run.unmodelled} is not modelled"
     asked = [f"{package} {version}" for package, version in run.outside.items() if version]
     if run.undecided_releases:
         return f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"

@@ -150,7 +150,8 @@ class Branch:
         if before is not None and after is not None and not comparison.settings and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
-            self.unread[path] = f"arguments of {after.unmodelled or before.unmodelled}, which is not modelled"
+            framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
+            self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0].text
         return comparison
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
@@ -293,9 +294,9 @@ def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
 
 
 def unread_arguments(run: CheckedRun) -> list[str]:
-    """The arguments of a program that is not modelled, which no framework reads."""
+    """The arguments of a program that is not modelled, or that was not read."""
     line = run.launch.line
-    return [each.string for each in line.arguments] if line is not None and run.unmodelled else []
+    return [each.string for each in line.arguments] if line is not None and (run.unmodelled or run.launch.not_read) else []
 
 
 def names_of(run: CheckedRun | None) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, Diagnostic, Outcome, rank
 from cfglint.findings.fingerprint import identity
+from cfglint.findings.rule import COMBINATION
 from cfglint.review import consequences
 from cfglint.review.consequence import Consequence
 from cfglint.review.consequences import VERSION
@@ -112,7 +113,7 @@ class Comparison:
     def add_notes(self) -> None:
         """Add to every changed setting the findings there that remain, so that an insufficient change is visible."""
         new = self.new
-        remaining = [each for each, _ in findings(self.after) if each not in new and each.severity != INFO]
+        remaining = [each for each, _ in findings(self.after) if each not in new and (each.severity != INFO or each.about == COMBINATION)]
         for change in self.settings:
             span = change.after.span
             if span is None:

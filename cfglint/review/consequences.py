@@ -62,6 +62,7 @@ OWN_SENTENCE = frozenset(
     )
 )
 
+NOT_KNOWN = "whether it starts is not known"
 NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping", "beta")  # consequences whose values are numbers
 
 
@@ -109,7 +110,13 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
         Consequence(name_of(label), f"{label} {as_written(side.lines[label])}", None, plain(label, side.line(label))) for label in labels
     ]
     verdict = side.outcome.verdict
-    state = [] if verdict is None else [(starts if verdict == "accept" else fails) + on_gpus(side)]
+    state = (
+        []
+        if verdict is None and found
+        else [NOT_KNOWN]
+        if verdict is None
+        else [(starts if verdict == "accept" else fails) + on_gpus(side)]
+    )
     return [Consequence("run", f"{text}: {', '.join([*state, *(each.text for each in found)])}", None, verdict), *found]
 
 

@@ -268,6 +268,9 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
     line = run.launch.line
     if own_loop_settings(run):
         return
+    batch, not_read = run.batch, [each.text for each in run.launch.not_read if each.opens]
+    if not_read and batch is not None and not (positive(batch.micro_batch.value) and positive(batch.accumulation.value)):
+        raise MissingFactError(f"the batch is not known: {'; '.join(not_read)}; set it where it is read")
     if line is None and run.configs and run.documents[0].is_call and "micro_batch" not in run.configs[0].batch_keys:
         written = (
             [f"`{each.name}` ({each.place})" for each in (run.batch.micro_batch, run.batch.accumulation) if each.written]
@@ -277,6 +280,8 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
         raise MissingFactError(
             f"the program has a training loop of its own, which is not edited: set {' and '.join(written) or 'its batch size'}"
         )
+    if run.unmodelled:
+        raise MissingFactError(f"`{run.unmodelled}` is not modelled, so how it sets its batch is not known")
     if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))

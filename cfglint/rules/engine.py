@@ -81,7 +81,7 @@ def packages_asked(own: Framework) -> list[str]:
 
 def load_shared() -> None:
     """Import the modules of the rules for all kinds, which registers them."""
-    from cfglint.rules import batch, files, scalars, syntax  # noqa: F401
+    from cfglint.rules import batch, files, releases, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config, only: str = "") -> list[Diagnostic]:
@@ -127,7 +127,7 @@ def releases_of(rule: Rule) -> list[tuple[str, Releases]]:
 def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
     program = config.facts.launch.program
-    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed))
+    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed)) or not config.facts.launch.is_closed
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
@@ -196,11 +196,13 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if setting.origin == DEFAULT and config.may_have_own_defaults():
         return False
+    if config.package in facts.outside and rule.fails_at != "load" and any(each.origin == DEFAULT for each in (setting, *finding.related)):
+        return False  # another release may have another default
     if (finding.fails_at or rule.fails_at) == "config" and any(each.is_set_later for each in (finding.setting, *finding.related)):
         return False  # the class checks what it is constructed with, not the attributes that are set afterwards
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
-    return not facts.launch.undecided or rule.certainty == "always" or is_of_engine(rule, config)
+    return (facts.launch.is_closed and not facts.launch.undecided) or rule.certainty == "always" or is_of_engine(rule, config)
 
 
 def is_of_engine(rule: Rule, config: Config) -> bool:
@@ -233,7 +235,9 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
 
 def is_open(setting: Setting, config: Config) -> bool:
     """Whether the default of a field stands for a value that is unknown."""
-    return len(setting.path) == 1 and isinstance(config.values.get(setting.path[0]), Unknown)
+    if len(setting.path) != 1:
+        return False
+    return isinstance(config.values.get(setting.path[0]), Unknown) or (not setting.written and not config.knows(str(setting.path[0])))
 
 
 def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:

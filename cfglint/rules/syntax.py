@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import INFO
 from cfglint.findings.rule import VALUE, Finding, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
@@ -101,7 +102,7 @@ def limit_exceeded(config: Config) -> Iterator[Finding]:
 def duplicate_key(config: Config) -> Iterator[Finding]:
     """A key is set twice in one mapping; the parser silently uses the last one.
 
-    The earlier value has no effect.
+    The earlier value has no effect. It is for information only if both are the same.
 
     Fix: keep one of them. Where the parser rejects duplicate keys (DeepSpeed's own), SRC002 reports an error
     instead.
@@ -133,8 +134,14 @@ def _duplicates(config: Config, document: Document, path: Path, mapping: Node, r
             f"duplicate key `{key.raw}`: this value is overridden at line {line}",
             related=(Setting((*path, key.raw), in_effect, WRITTEN, document, kept, winner),),
             on_key=True,
+            severity=INFO if is_same(value, kept, document) else None,
             help=f"keep one of the two `{key.raw}`",
         )
+
+
+def is_same(value: Node, other: Node, document: Document) -> bool:
+    """Whether two values are written alike."""
+    return value.kind == other.kind and document.text[value.start : value.end] == document.text[other.start : other.end]
 
 
 def _problems(config: Config, wanted: Callable[[Problem], bool]) -> Iterator[Finding]:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
         """The properties of a run that are needed here; `cfglint.run.checked.CheckedRun` has them."""
 
         given: LaunchFacts
-        facts: LaunchFacts
+
+        @property
+        def consumer_facts(self) -> LaunchFacts:
+            """The facts as the framework of the run completed them."""
 
         @property
         def target(self) -> dict[str, str]:
@@ -77,7 +80,7 @@ def open_packages(run: Run) -> Open:
             continue
         from cfglint.project.allowed_releases import allowed_releases
 
-        releases = allowed_releases(package, run.facts.bounds.get(package, ()))
+        releases = allowed_releases(package, run.consumer_facts.bounds.get(package, ()))
         older = releases[: releases.index(chosen)] if chosen in releases else releases
         if older:
             packages[package] = older
@@ -86,7 +89,7 @@ def open_packages(run: Run) -> Open:
 
 def is_open(run: Run, package: str, chosen: str) -> bool:
     """Whether nobody states the release of a package, and no framework of the run requires exactly one."""
-    given, facts = run.given, run.facts
+    given, facts = run.given, run.consumer_facts
     if given.is_known(package) or package in given.outside:
         return False
     return package in facts.bounds or (is_newest(package, chosen) and package not in facts.target)

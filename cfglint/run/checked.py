@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, OTHER, STAGES, Diagnostic, Outcome, Place
 from cfglint.findings.rule import BY_CODE
-from cfglint.frameworks import framework
+from cfglint.frameworks import framework, takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rules.engine import inspect, internal_error
@@ -92,7 +92,12 @@ class CheckedRun(LoadedRun):
             follows = uses if number else compares
             is_exempt = not refused or (number and self.configs[number].kind == LAUNCH)
             kept += of_config if is_exempt else [each for each in of_config if not follows(each, causes)]
-        return kept
+        line = self.launch.line
+        if line is None or not (line.call.lost or line.call.blanks):
+            return kept
+        from cfglint.run.cut_lines import without_consequences
+
+        return without_consequences(line, kept)
 
     @property
     def alternative(self) -> AlternativeEntry | None:
@@ -101,7 +106,8 @@ class CheckedRun(LoadedRun):
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages, of which only the places of the findings matter."""
-        return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **target}))
+        outside = {package: release for package, release in self.target.items() if package in self.given.outside}
+        return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **outside, **target}))
 
     def with_facts(self, facts: LaunchFacts) -> CheckedRun:
         """The same files with other facts."""
@@ -134,19 +140,29 @@ class CheckedRun(LoadedRun):
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
-        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.hidden
+        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.not_read
         is_open = is_open or (self.launch.line is not None and self.launch.line.lacks_gpus)
         return None if is_open else "accept"
 
     @property
     def unmodelled(self) -> str:
-        """The framework of a launch line whose program is not modelled, so that only its launcher is checked; else empty."""
-        line = self.launch.line
-        if line is None or not self.configs or self.configs[0].kind != LAUNCH:
+        """The framework of a launch line whose program is not modelled, so that only its launcher is checked, or the name of the program;
+        else empty.
+        """
+        launch, line = self.launch, self.launch.line
+        if line is None or not self.configs or launch.is_main or takes_arguments(launch.consumer):
             return ""
-        from cfglint.launch.unmodelled import unmodelled
+        from cfglint.launch.unmodelled import unmodelled, unread_program
 
-        return unmodelled(line)
+        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and launch.is_closed else "")
+
+    @property
+    def assumed_program(self) -> str:
+        """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
+        line, launch = self.launch.line, self.launch
+        if line is None or line.program is None or not launch.not_read or not launch.is_closed or not self.configs:
+            return ""
+        return line.program.string.rpartition("/")[2] if takes_arguments(self.configs[0].kind) else ""
 
     @property
     def decided_alone(self) -> set[str]:
@@ -179,7 +195,8 @@ class CheckedRun(LoadedRun):
     @property
     def outside(self) -> dict[str, str]:
         """The packages of the run whose requested release is not modelled, with that release; empty for the fork of a single file."""
-        found = {config.package: config.facts.outside[config.package] for config in self.configs if config.package in config.facts.outside}
+        asked = [(package, config.facts.outside) for config in self.configs for package in (config.package, *config.framework.packages())]
+        found = {package: outside[package] for package, outside in asked if package in outside}
         forks: list[str] = self.attempt("looking for a fork", lambda: [each.package for each in self.configs if each.is_for_fork], [])
         return {**found, **dict.fromkeys(forks, "")}
 
@@ -217,6 +234,9 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
+            not_read=[
+                {"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read
+            ],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
         )
 

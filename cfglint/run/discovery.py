@@ -7,6 +7,7 @@ import os
 from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.frameworks.forks import ADDED, named_in
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
@@ -597,18 +598,26 @@ class Discovery:
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
+        texts = [each.text for each in documents]
+        if any(key in text for key in ADDED for text in texts):
+            facts = facts.replace(forks=(*self.repositories.forks(document.path), *(each for text in texts for each in named_in(text))))
         if all(package in facts.target for package in packages):
             return facts
         if facts.installed:
             from cfglint.project.installed import complete
 
             facts = complete(facts, document.path, packages)
+        script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
+        return self.repositories.complete(facts, document.path, packages, script)
+
+    @property
+    def repositories(self) -> Repositories:
+        """The releases that the repositories around the files state."""
         if self._repositories is None:
             from cfglint.project.pinned_versions import Repositories
 
             self._repositories = Repositories(self.folders, self.source.disk)
-        script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
-        return self._repositories.complete(facts, document.path, packages, script)
+        return self._repositories
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:

@@ -11,16 +11,16 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.frameworks.program import ProgramFacts
-from cfglint.launch.arguments import hidden_options, known_words, may_have_more
+from cfglint.frameworks.program import NotRead, ProgramFacts
+from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
-from cfglint.launch.continuations import refused_joined_words
+from cfglint.launch.continuations import refused_blanks, refused_joined_words
 from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
@@ -213,9 +213,11 @@ class LaunchReader:
                 kinds.append(launch.consumer)
         if launch.is_main:
             open_config(line, launch, command)
+        launch.not_read = unread(launch, line, built.program if built is not None else None)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command, launch)
+        refused_blanks(line, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
@@ -233,7 +235,6 @@ class LaunchReader:
         found = self.program_file(line)
         program = self.program(found) if found is not None else None
         launch = Launch(command, own, program, is_open=may_have_more(line.arguments), machine=line.machine)
-        launch.hidden = hidden_options(line.arguments)
         launch.program_path, launch.project = found.path if found is not None else "", self.project(line.call.path)
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
@@ -538,8 +539,8 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
     line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
-    fields = {*FIELDS, *fields_of_class(program.arguments)}
-    launch.parser = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
+    absent = (NotRead(f"the config of `{program.path}`", line.call.path, line.call.line, "it is not in the project"),)
+    launch.parser = changed(program, not_read=program.not_read + absent)
 
 
 def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:

@@ -137,10 +137,15 @@ class LoadedRun:
             return None
 
     @property
+    def consumer_facts(self) -> LaunchFacts:
+        """The facts as the framework of the run completed them: it may pin the packages that it uses, or bound them."""
+        return self.configs[0].facts if self.configs else self.facts
+
+    @property
     def target(self) -> dict[str, str]:
         """The package versions that the prediction is for."""
         target: dict[str, str] = {}
-        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin the packages that it uses
+        chosen = self.consumer_facts.target
         for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
                 target[package] = chosen.get(package, newest)
@@ -157,7 +162,7 @@ class LoadedRun:
 
     def _origin(self, package: str, target: dict[str, str]) -> str:
         """The source of one version, with what was requested if that is not modelled."""
-        facts = self.configs[0].facts if self.configs else self.facts
+        facts = self.consumer_facts
         requested = facts.outside.get(package)
         is_given = package in self.given.target and package not in self.given.outside
         source = self.given.target_from.get(package, "--target" if is_given else "")

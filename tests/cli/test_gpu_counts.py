@@ -78,7 +78,7 @@ def test_more_processes_than_gpus_are_a_finding(project, capsys, path):
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert [(each["code"], each["severity"], each["message"]) for each in found["diagnostics"]] == [
-        ("LCH024", "warning", "8 processes start, but --gpus is 4")
+        ("LCH025", "warning", "8 processes start, but --gpus is 4")
     ]
     assert [each["verdict"] for each in found["runs"]] == [None]
     assert "not used" not in captured.err

@@ -14,10 +14,10 @@ from cfglint.cli import main
 def checked(tmp_path, monkeypatch, capsys):
     """(runs, the last line on standard error) of a script."""
 
-    def run(script):
+    def run(script, status=0):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "run.sh").write_text(script)
-        assert main(["check", "run.sh", "--format", "json"]) == 0
+        assert main(["check", "run.sh", "--format", "json"]) == status
         printed = capsys.readouterr()
         report = json.loads(printed.out)
         assert report["diagnostics"] == []
@@ -35,6 +35,10 @@ def checked(tmp_path, monkeypatch, capsys):
         ),
         ("ray job submit --address=http://127.0.0.1:8265 -- python3 -m openrlhf.cli.train_ppo_ray --save_steps 9", "OpenRLHF"),
         ("tune run --nproc_per_node 4 full_finetune_distributed --config llama3/8B_full batch_size=4", "torchtune"),
+        ("NPROC_PER_NODE=8 xtuner train internlm2_chat_7b_qlora_oasst1_e3.py --deepspeed deepspeed_zero2", "XTuner"),
+        ("deepspeed --module openrlhf.cli.train_sft --pretrain m --deepspeed_config ds.json", "OpenRLHF"),
+        ("mpirun -np 64 python train_sft.py lr=1e-5 mbs=1", "train_sft.py"),
+        ("python train.py +trainer.max_epochs=1 ~callbacks", "train.py"),
         ("megatron rlhf --use_ray true --config grpo.yaml", "Megatron-SWIFT with Ray"),
         ("torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file train.toml", "torchtitan"),
         ("python3 -m MaxText.train MaxText/configs/base.yml per_device_batch_size=4", "MaxText"),
@@ -52,7 +56,7 @@ def test_it_is_said_by_name(checked, line, name):
 
 
 def test_a_recipe_that_does_not_train_is_no_run(checked):
-    assert checked("tune run eleuther_eval --config eval.yaml\n")[0] == []
+    assert checked("tune run eleuther_eval --config eval.yaml\n", status=2)[0] == []
 
 
 def test_a_job_of_ray_is_the_command_behind_its_dashes(checked):

@@ -84,8 +84,8 @@ REQUIREMENTS = [
     ("transformers @ git+https://github.com/huggingface/transformers@v4.40.0", "4.40.0"),
     ("transformers@git+ssh://git@github.com/huggingface/transformers@v4.40.0", "4.40.0"),
     ("git+https://github.com/huggingface/transformers@v4.49.0-Gemma-3", "branch v4.49.0-Gemma-3 (4.49.0)"),
-    ("transformers @ git+https://github.com/huggingface/transformers@main", None),
-    ("git+https://github.com/huggingface/transformers", None),
+    ("transformers @ git+https://github.com/huggingface/transformers@main", "the main branch"),
+    ("git+https://github.com/huggingface/transformers", "the main branch"),
     (f"git+https://github.com/huggingface/transformers.git@{COMMIT}", "commit 0123456789"),
     (f"transformers@git+https://github.com/huggingface/transformers.git@{COMMIT}#egg=transformers[main]", "commit 0123456789"),
     ("git+https://github.com/someone/transformers@v4.40.0", "branch v4.40.0 of someone/transformers (4.40.0)"),
@@ -205,8 +205,55 @@ def test_requirements(text, expected):
         ("Dockerfile", "ENV T 4.40.0\nRUN pip install transformers==$T\n", "4.40.0"),
         ("Dockerfile", "ENV T=4.40.0 S=1\nRUN pip install transformers==${T}\n", "4.40.0"),
         ("README.md", "Install:\n```\npip install transformers==4.40.0 accelerate\n```\n", "4.40.0"),
-        ("README.md", "Tested with transformers==4.40.0.\n", None),
+        ("README.md", "Tested with transformers==4.40.0.\n", "4.40.0 in the text (4.40.0)"),
         ("README.md", "pip install git+https://github.com/huggingface/transformers@v4.40.0\n", "4.40.0"),
+        ("README.md", "`pip install git+https://github.com/huggingface/transformers.git`\n", "the main branch"),
+        ("README.md", "Requirements:\n```\ntransformers 4.40.0\ndeepspeed 0.15.1\n```\n", "4.40.0 in the text (4.40.0)"),
+        ("README.md", "| Transformers | 4.40.0 |\n", "4.40.0 in the text (4.40.0)"),
+        ("README.md", "- [Transformers](https://github.com/huggingface/transformers) == 4.40.0\n", "4.40.0 in the text (4.40.0)"),
+        ("README.md", "- 🤗 transformers >= 4.40, < 5\n", ">=4.40,<5"),
+        ("README.md", "- transformers 4.40 or newer\n", ">=4.40"),
+        ("README.md", "| transformers | 4.40.0 | 4.43.4 |\n", ">=4.40.0"),
+        ("README.md", "transformers 4.40.0 to 4.43.4\n", None),
+        ("README.md", "Do not do this if you are using transformers>=4.40\n", None),
+        ("README.md", "It is built on Transformers, and we use its `4.40.0` version.\n", "4.40.0 in the text (4.40.0)"),
+        ("README.md", "It is built on the library Transformers, of which\nwe use version 4.40.0.\n", "4.40.0 in the text (4.40.0)"),
+        ("README.md", "Transformers and torch 4.40.0, released with 4.40.0 examples\n", None),
+        ("README.md", "Transformers has 4.40.0 problems that we solve\n", None),
+        ("README.md", "transformers 4.40.99 was never released\n", None),
+        (
+            "README.md",
+            f"git clone https://github.com/huggingface/transformers.git\ncd transformers\ngit checkout {COMMIT}\npip install .\n",
+            "commit 0123456789",
+        ),
+        ("README.md", "git clone -b v4.40.0 https://github.com/huggingface/transformers && pip install -e ./transformers\n", "4.40.0"),
+        (
+            "README.md",
+            "git clone https://github.com/huggingface/transformers\ncd transformers && pip install -e '.[torch]'\n",
+            "the main branch",
+        ),
+        (
+            "README.md",
+            "git clone git@github.com:someone/transformers.git\npip install -e transformers/\n",
+            "a fork of someone/transformers",
+        ),
+        ("README.md", "git clone https://github.com/huggingface/transformers  # for its examples\n", None),
+        (
+            "README.md",
+            "git clone https://github.com/huggingface/transformers\ngit clone https://x.org/me/own\ngit checkout 0123456\n",
+            None,
+        ),
+        (
+            "Dockerfile",
+            f"RUN git clone https://github.com/huggingface/transformers && git -C transformers checkout {COMMIT}\n",
+            "commit 0123456789",
+        ),
+        ("setup.sh", "pip install transformers==4.40.0\n", "4.40.0"),
+        ("install_env.sh", "set -e\n# pip install transformers==4.30.0\npip install transformers==4.40.0 # not 4.41\n", "4.40.0"),
+        ("train.sh", "pip install transformers==4.40.0\n", None),
+        ("env14_5.yml", "name: a\ndependencies:\n  - python=3.10\n  - pip:\n    - transformers==4.40.0\n", "4.40.0"),
+        ("service.yml", "services:\n  dependencies:\n    - transformers==4.40.0\n", None),
+        ("requirements_arm.txt", "transformers==4.40.0\n", "4.40.0"),
         ("src/transformers/__init__.py", '__version__ = "4.40.0"\n', "4.40.0"),
         ("src/transformers/__init__.py", '__version__ = "4.40.0.dev0"\n', "the development version 4.40.0.dev0 (4.40.0.dev0)"),
         ("src/transformers/__init__.py", "__version__ = '4.40.0'  # of the fork\n", "4.40.0"),
@@ -216,6 +263,57 @@ def test_requirements(text, expected):
 )
 def test_what_a_file_states(name, text, expected):
     assert decision({name: text}) == expected
+
+
+@each_case(
+    "command", ["conda env create -f x/gpu.yml", "mamba env update --file=./x/gpu.yml --prune", "`micromamba env create -f x/gpu.yml -y`"]
+)
+def test_a_page_names_the_file_of_an_environment(command):
+    files = {"x/gpu.yml": "dependencies:\n  - transformers=4.40.0\n", "README.md": f"First:\n{command}\n"}
+    assert decision(files) == "4.40.0"
+    assert decision(files | {"README.md": "# conda env create -f x/gpu.yml\n"}) is None
+
+
+def test_what_counts_last():
+    """Requirements for another machine or use, and the text of a page, count where nothing else names the package."""
+    vllm, page = {"requirements-vllm.txt": "transformers==4.41.0\n"}, {"README.md": "We use transformers 4.42.0.\n"}
+    project = {"pyproject.toml": '[project]\ndependencies = ["transformers<=4.44"]\n'}
+    assert decision(vllm | project | page) == "<=4.44"
+    assert decision(vllm | page) == "4.41.0"
+    assert decision(page | {"sub/requirements.txt": "transformers==4.43.0\n"}) == "4.43.0"
+    assert decision(page | {"setup.sh": "pip install transformers\n"}) == "4.42.0 in the text (4.42.0)"
+
+
+def test_a_clone_that_a_page_makes_counts_after_a_copy():
+    page = "git clone https://github.com/huggingface/trl.git\ncd trl/\npip install -e .\n"
+    assert decision({"README.md": page, "trl/__init__.py": '__version__ = "0.9.6"\n'}, "trl") == "0.9.6"
+    assert decision({"README.md": page}, "trl") == "the main branch"
+
+
+BLOCK = """# /// script
+# requires-python = ">=3.10"
+# dependencies = [
+#     "transformers==4.40.0",
+#   "trl>=0.9",
+# ]
+# ///
+import trl
+"""
+
+
+def test_the_block_of_a_program():
+    def stated(package, files=None, name="t.py", script=BLOCK, program=""):
+        repositories = Repositories(disk=Files(files or {}))
+        return [each.release or each.spec for each in repositories.look([TOP], package, name, script, program)]
+
+    assert stated("transformers") == ["4.40.0"]
+    assert stated("transformers", {"requirements.txt": "transformers==4.41.0\n"}) == ["4.40.0"]
+    assert stated("trl") == [">=0.9"]
+    assert stated("trl", {"requirements.txt": "trl==0.9.6\n"}) == ["0.9.6"]
+    assert stated("trl", {"requirements.txt": "trl==0.8.6\n"}) == [">=0.9"]
+    assert stated("transformers", name="run.sh", script="python t.py\n", program=BLOCK) == ["4.40.0"]
+    assert stated("transformers", script=BLOCK.replace("# ]", "")) == []
+    assert stated("transformers", script="x = 1\n" + BLOCK.replace("# ///\n", "")) == []
 
 
 def test_other_packages_of_a_table_of_dependencies():

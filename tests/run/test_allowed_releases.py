@@ -250,3 +250,25 @@ def test_since_which_releases_a_finding_is_given(given, packages, since):
     search.at = lambda target: SimpleNamespace(gives=lambda diagnostic: given(**{**ASKED, **target}))
     finding = Diagnostic("HFT006", "strategies", "warning", Place("a.yaml", 1, 1, 1, 1, 0, 0, ""), "/eval_strategy", "do not match")
     assert search.since(finding) == since
+
+
+GENERATIONS = "NPROC_PER_NODE=2 swift rlhf --rlhf_type grpo --model m --dataset d --eval_strategy no --gradient_accumulation_steps 3"
+
+
+@each_case(
+    ("generations", "targets", "severity", "since"),
+    [
+        (4, (), "warning", {"trl": "0.18.0"}),  # which has the check; ms-swift takes the release before, too
+        (8, (), "error", None),  # more than a generation has: 0.17.0 refuses it at the first step
+        (4, ("trl==0.19.1",), "error", None),
+    ],
+)
+def test_the_releases_of_a_library_that_a_framework_takes_decide(tmp_path, capsys, generations, targets, severity, since):
+    script = tmp_path / "run.sh"
+    script.write_text(f"{GENERATIONS} --per_device_train_batch_size 1 --num_generations {generations}\n")
+    wanted = [word for target in ("ms-swift==3.5.1", *targets) for word in ("--target", target)]
+    main(["check", str(script), "--format", "json", *wanted])
+    report = json.loads(capsys.readouterr().out)
+    [found] = report["diagnostics"]
+    assert (found["code"], found["severity"], found.get("since")) == ("SWF020", severity, since)
+    assert report["runs"][0]["verdict"] == ("reject" if severity == "error" else None)

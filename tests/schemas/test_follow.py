@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._requirements import REQUIREMENTS
 from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL
-from cfglint.frameworks.trl._tables import TRANSFORMERS_NEEDED
 from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
 from cfglint.frameworks.trl.source_fields import BESIDE, CONFIGS, DATASET, DATASET_SECTION
 from cfglint.frameworks.versions import parse_version
@@ -51,7 +51,7 @@ def wheel(tmp_path_factory):
     root = folder / "trl"
     metadata = folder / f"trl-{NEXT}.dist-info"
     metadata.mkdir(parents=True)
-    metadata.joinpath("METADATA").write_text(f"Requires-Dist: transformers{TRANSFORMERS_NEEDED[-1][1]}\n")
+    metadata.joinpath("METADATA").write_text(f"Requires-Dist: transformers{REQUIREMENTS['trl']['transformers'][-1][1]}\n")
     places = {**BESIDE, DATASET_SECTION: (DATASET,)}
     for section, fields in {**HISTORY.at(NEWEST), DATASET_SECTION: ENTRY.fields(DATASET_SECTION, NEWEST)}.items():
         place = f"experimental/{section}" if is_experimental(section, NEWEST) else "trainer"

@@ -190,8 +190,11 @@ class DeepSpeedSections(Config):
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
 
     def is_outside(self, rule: Rule) -> bool:
-        """Whether a finding is about an unmodelled release; the values that a trainer passes depend on its release, too."""
-        return super().is_outside(rule) or (self.trainer is not None and self.trainer.is_outside(rule))
+        """Whether a finding is about an unmodelled release; the values that a trainer passes depend on that of transformers, too."""
+        if super().is_outside(rule) or self.trainer is None:
+            return super().is_outside(rule)
+        passing = self.trainer.base_packages or (self.trainer.package,)
+        return self.trainer.is_for_fork or any(package in self.facts.outside for package in passing)
 
     @property
     def is_partial(self) -> bool:

@@ -6,7 +6,7 @@ from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
-from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
@@ -31,6 +31,10 @@ TRAINING = frozenset(("stage", "do_train", "do_predict", "do_eval"))  # one of t
 OTHER_COMMANDS = frozenset(("infer_backend", "export_dir", "vllm_maxlen", "sglang_maxlen", "n_shot", "save_dir"))  # chat, api, export, eval
 OUTPUTS = frozenset(("output_dir", "dataset", "eval_dataset", "num_train_epochs", "max_steps"))  # further keys of training files
 FOREIGN = frozenset(("train_micro_batch_size_per_gpu", "compute_environment", "services", "jobs", "architectures", "base_model"))
+
+OWN_PROGRAM = "src/train.py"  # of its repository, which calls `run_exp` and nothing else
+OWN_OPTIONS = frozenset(("stage", "finetuning_type", "template", "cutoff_len", "dataset_dir"))
+FEWEST_OPTIONS = 2  # of these, on a line whose program is not in the project
 
 # Rules of the trainer that LLaMA-Factory's own rules replace.
 REPLACED = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
@@ -91,6 +95,17 @@ class LlamaFactory(Framework):
         names = top_keys(document)
         other = names & OTHER_COMMANDS or "adapter_name_or_path" in names
         return f"{self.title} inference" if other and names & OWN and "model_name_or_path" in names else None
+
+    def takes(self, launch: Launch) -> bool:
+        """Whether a line starts the program of its repository with options: `torchrun src/train.py --stage sft`."""
+        line, command = launch.line, launch.command
+        if line is None or command is None or line.program is None or line.module or any(each.role == "positional" for each in line.files):
+            return False
+        text = launch.project.read(launch.program_path) if launch.project is not None and launch.program_path else None
+        if text is not None:
+            return "run_exp(" in text and any(f"{name}." in text for name in (self.package, *self.former_packages))
+        named = f"/{line.program.string}".endswith(f"/{OWN_PROGRAM}")
+        return named and len(OWN_OPTIONS.intersection(command.words)) >= FEWEST_OPTIONS
 
     def packages(self) -> dict[str, str]:
         """LLaMA-Factory and the transformers that it requires."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
-from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
@@ -20,6 +21,11 @@ SCRIPTS = tuple(f"swift/cli/{each}.py" for each in COMMANDS)
 RELATIVE = "ms-swift"
 MEGATRON = frozenset(("micro_batch_size", "train_iters", "tensor_model_parallel_size"))
 WRITTEN = frozenset(("swift_version", "model_info"))  # in the `args.json` of a checkpoint
+
+
+LIBRARY = "trl"
+LIBRARY_CHECKS = Releases((3, 5), (4, 2))  # whose GRPO has the checks of that library; it requires this one at least:
+LIBRARY_OLDEST = "0.17.0"
 
 
 class SwiftCommands(Framework):
@@ -54,6 +60,7 @@ class Swift(SwiftCommands):
         "config": "swift.config.SwiftConfig",
         "words": "swift.command_line.OPTIONS",
         "loaded": "swift.batch.loaded",
+        "batches_because": "swift.batch.batches_because",
         "operations": "huggingface.field_operations.OPERATIONS",
         "batch": "swift.batch.resolve",
         "numbers": "swift.batch.numbers",
@@ -81,6 +88,18 @@ class Swift(SwiftCommands):
         from cfglint.frameworks.swift.fields import libraries
 
         return {PACKAGE: NEWEST, **libraries(parse_version(NEWEST))}
+
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with the releases of TRL, if it is not stated which, where these decide about the sizes of a generation."""
+        from cfglint.frameworks.accepted_releases import within
+        from cfglint.frameworks.swift.fields import libraries
+
+        own = facts.version(PACKAGE, NEWEST)
+        if facts.is_known(LIBRARY) or own not in LIBRARY_CHECKS:
+            return facts
+        newest = libraries(own)[LIBRARY]
+        bounds = facts.bounds.get(LIBRARY, (f">={LIBRARY_OLDEST},<={newest}",))
+        return within(facts, {LIBRARY: newest}).replace(bounds={**facts.bounds, LIBRARY: bounds})
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that an argument names, unless it is one of the package's."""

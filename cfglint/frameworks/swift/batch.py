@@ -1,11 +1,14 @@
 """The batch arithmetic of ms-swift: that of the Trainer, with its own loader, and that of TRL's generations.
 
 Each process of supervised training gets the same number of samples, rounded down (4.6.0 dataloader/shard.py:24), where the loader of
-the Trainer rounds up. GRPO and GKD repeat prompts as TRL does (4.6.0 rlhf_trainers/args_mixin.py:193-240).
+the Trainer rounds up. GRPO and GKD repeat prompts as TRL does (4.6.0 rlhf_trainers/args_mixin.py:193-240); before 3.5, which has no sizes
+of a generation, GRPO makes one for the micro batches of an accumulation, and before 3.4 one for each micro batch.
 """
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
+from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, generated_batches
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.resolved_batch import Batch, Layout
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 GENERATING = ("grpo", "gkd")
 GRPO, KTO = "grpo", "kto"
 SIZE, STEPS = "generation_batch_size", "steps_per_generation"
+ONE_MICRO_BATCH = Releases((3, 1, 1), (3, 4))  # a generation is that of one micro batch
 MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
 
 
@@ -56,14 +60,14 @@ class SwiftGeneration(Record):
 
 
 def generation(config: SwiftConfig) -> SwiftGeneration | None:
-    """The sizes of a generation; None for a trainer that generates nothing, or whose release has no such fields."""
-    if config.trainer not in GENERATING or SIZE not in config.known:
+    """The sizes of a generation; None for a trainer that generates nothing, or that does so in another way."""
+    if config.trainer not in GENERATING or (config.trainer != GRPO and SIZE not in config.known):
         return None
     micro, world = config.batch.micro_batch.value, config.world_size
     one = micro * world if isinstance(micro, int) and world is not None else None
     size, each = config.own(SIZE), config.own(STEPS)
     if size is None and each is None:
-        each = integer(config.batch.accumulation.value)
+        each = 1 if config.own_version in ONE_MICRO_BATCH else integer(config.batch.accumulation.value)
     if size is None:
         size = one * each if one is not None and each is not None else None
     elif each is None and one:
@@ -72,6 +76,15 @@ def generation(config: SwiftConfig) -> SwiftGeneration | None:
     return SwiftGeneration(
         size, each, integer(per_prompt) or 1, integer(config.own("num_iterations")) or 1 if config.trainer == GRPO else 1
     )
+
+
+def batches_because(config: SwiftConfig) -> str:
+    """How prompts become the batches of one process, if the trainer generates its training data."""
+    made, micro = generation(config), config.batch.micro_batch.value
+    if made is None or made.size is None or config.facts.num_examples is None:
+        return ""
+    whole = config.library_version >= DROPS_INCOMPLETE
+    return generated_batches(config.facts.num_examples, made.size, made.steps, made.per_prompt, made.passes, micro, whole)
 
 
 def integer(value: object) -> int | None:
@@ -86,26 +99,28 @@ def loaded(config: SwiftConfig) -> tuple[int | None, ConfigValue]:
         return None, micro
     made = generation(config)
     if config.trainer in GENERATING:
-        return generated(examples, micro, made)
+        return generated(examples, micro, made, config.library_version >= DROPS_INCOMPLETE)
     if not config.own_sampler or not world:
         return examples, micro
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 
 
-def generated(examples: int, micro: object, made: SwiftGeneration | None) -> tuple[int | None, ConfigValue]:
-    """(completions per epoch, completions of one process per generation): prompts that do not fill a generation are dropped."""
+def generated(examples: int, micro: object, made: SwiftGeneration | None, whole: bool) -> tuple[int | None, ConfigValue]:
+    """(completions per epoch, completions of one process per generation); `whole`: without the prompts that do not fill one."""
     if made is None or not made.size or not made.steps or made.size < made.per_prompt or not isinstance(micro, int):
         return None, micro
     prompts = made.size // made.per_prompt
-    return examples // prompts * prompts * made.per_prompt * made.passes * made.steps, micro * made.steps
+    seen = examples // prompts * prompts if whole else examples
+    return seen * made.per_prompt * made.passes * made.steps, micro * made.steps
 
 
 def numbers(config: SwiftConfig) -> dict[str, int | None]:
     """Steps and warm-up, and the sizes of a generation."""
     found = steps(config).numbers()
     made = generation(config)
-    found[SIZE] = as_integer(made.size) if made is not None else None
-    found[STEPS] = as_integer(made.steps) if made is not None else None
+    shown = made if SIZE in config.known else None
+    found[SIZE] = as_integer(shown.size) if shown is not None else None
+    found[STEPS] = as_integer(shown.steps) if shown is not None else None
     return found
 
 
@@ -118,11 +133,11 @@ def split_rule(config: SwiftConfig) -> SplitRule | None:
     made = generation(config)
     if config.trainer != GRPO or made is None or not 1 < made.per_prompt < MOST_GENERATIONS:
         return None
-    size, each = config.own(SIZE), config.own(STEPS)
+    size, each, alone = config.own(SIZE), config.own(STEPS), config.own_version in ONE_MICRO_BATCH
 
     def fits(micro: int, accumulation: int, processes: int) -> bool:
         one = micro * processes
-        whole = size if size is not None else one * (each or accumulation)
+        whole = size if size is not None else one * (1 if alone else each or accumulation)
         return whole % made.per_prompt == 0 and whole >= made.per_prompt and (size is None or size % one == 0)
 
     return SplitRule(fits, made.per_prompt, f"a generation has to be a multiple of num_generations ({made.per_prompt})")

@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
 
-FILE_WINS: Version = (4,)  # before, `--config` names a file, which overrides the line
-CONFIG = "config"  # the option that names a file before 4.0
+FILE_WINS: Version = (4, 1)  # before, `--config` names a file, which overrides the line; from here on a file is the first argument
+CONFIG = "config"  # the option that names a file before 4.1
 RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
 PAGES = (".md", ".markdown", ".mdx")  # whose commands often leave out what is not of interest
 SINGLE_DEVICE = "SWIFT_SINGLE_DEVICE_MODE"  # with 1 a process uses one GPU, however many it sees

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
+from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.swift import FRAMEWORK
+from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.command_line import command_of, devices_per_process
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
@@ -20,6 +22,7 @@ from cfglint.source.document import Document
 
 OWN_LOADER = ("sft", "pt")  # commands whose batches are those of ms-swift's own loader,
 OWN_LOADER_TYPES = ("dpo",)  # and kinds of preference training
+FAST_INFERENCE = Releases((3, 2), (3, 6))  # a process is not asked for its GPUs where an engine generates the completions
 
 
 class SwiftConfig(CommandConfig, TrainerConfig):
@@ -32,7 +35,8 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
-        facts = facts.replace(target={**libraries(self.own_version), **facts.target})
+        facts = within(facts, libraries(self.own_version))
+        self.library_version: Version = facts.version(LIBRARY, "")
         self.command = command_of(facts, documents[0])
         self.known = arguments_of(self.command, self.own_version, facts.version(TRANSFORMERS, ""))
         self.refused: list[RefusedWords] = []
@@ -99,7 +103,11 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     @property
     def devices(self) -> tuple[int, int] | None:
-        """(visible GPUs, processes) of a node; None if unknown."""
+        """(visible GPUs, processes) of a node; None if unknown, or if ms-swift does not compare them."""
+        engines = [name for name in ("use_vllm", "use_lmdeploy") if name in self.known]
+        infers = any(self.arguments[name] or not self.arguments.known(name) for name in engines)
+        if self.trainer == "grpo" and infers and self.own_version in FAST_INFERENCE:
+            return None
         return devices_per_process(self.facts)
 
     @property
@@ -140,5 +148,5 @@ class SwiftConfig(CommandConfig, TrainerConfig):
     def batches_because(self) -> str:
         """How samples become the batches of one process."""
         if self.trainer not in (*OWN_LOADER, *OWN_LOADER_TYPES) or self.facts.num_examples is None:
-            return ""
+            return self.part("batches_because", "")
         return f"{self.facts.num_examples:,} samples / data parallel, rounded down, / micro batch"

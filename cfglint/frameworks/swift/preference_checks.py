@@ -7,11 +7,18 @@ source has the check.
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.frameworks.generated_data import EVALUATION_CHECKED
+from cfglint.frameworks.generated_data import OWN_EVALUATION as EVALUATION_OF_ITS_OWN
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.swift.batch import GENERATING, GRPO, SIZE, STEPS, generation
+from cfglint.frameworks.swift.batch import GENERATING, GRPO, ONE_MICRO_BATCH, SIZE, STEPS, generation
 from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, Iterator, Mapping
 from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
 
 METHOD, ROLLOUT, GENERATIONS = "SWF018", "SWF019", "SWF020"
 
@@ -22,7 +29,12 @@ TRUNCATION = Releases((4,))
 VLLM_MODE = Releases((3, 11, 1))
 SERVER = Releases((3, 5))
 ASYNC = Releases((3, 5))
-OWN_GENERATIONS = Releases((4, 2))  # before, a class of its library checks them
+OWN_GENERATIONS = Releases((4, 2))  # before, a class of its library checks them,
+OF_TRAINER = Releases((3, 1, 1), (3, 5))  # and before that its own trainer
+CONFIG_CHECKS: Version = (0, 18, 0)  # from here on TRL's GRPOConfig checks them; before, its trainer does
+DIVIDES: Version = (0, 20, 0)  # from here on its messages name `generation_batch_size`
+MICRO, ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_steps"
+FEWEST = 2  # completions per prompt that can be compared
 TEACHER = Releases((4, 4))
 SEQUENCE = Releases((3, 7))
 PADDING_FREE = Releases((3, 6))
@@ -36,6 +48,8 @@ WITH_SEQUENCE_PARALLEL = ("grpo", "dpo")
 WITH_PADDING_FREE = ("grpo", "dpo", "gkd")
 NOT_EQUAL = "ValueError: generation_batch_size ({}) must equal per_device_train_batch_size * world_size * steps_per_generation = {}."
 NOT_DIVISIBLE = "ValueError: generation_batch_size ({}) must be evenly divisible by num_generations ({}). Valid values: {}."
+EVALUATION = "ValueError: The {} eval batch size ({{}} x {{}}) must be evenly divisible by the number of generations per prompt ({{}})."
+OWN_EVALUATION = "ValueError: The global eval batch size ({} x {}) must be evenly divisible by num_generations_eval ({}). Valid values: {}."
 TOO_FEW = (
     "ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided {}, which is less than the"
     " minimum required."
@@ -283,82 +297,154 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     made = generation(config)
     if config.trainer != GRPO or made is None or not config.is_whole or not config.arguments.known("num_generations", SIZE, STEPS):
         return
-    own = config.own_version in OWN_GENERATIONS
-    micro, world = config.batch.micro_batch.value, config.world_size
-    if made.per_prompt < 2 and (not own or config.own_version not in TEACHER):
-        text = TOO_FEW.format(made.per_prompt)
-        yield Refusal(
-            GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, ["set `--num_generations 8`"]
-        )
-        return
-    if made.per_prompt < 2:
-        if not config.own("teacher_model") and not config.own("teacher_model_server"):
-            text = "ValueError: num_generations must be greater than 1 for GRPO"
-            yield Refusal(
-                GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, ["set `--num_generations 8`"]
-            )
-        return
-    if not isinstance(micro, int) or world is None or not micro * world:
-        return
-    yield from sizes_of_generation(config, micro * world, own)
+    if config.own_version in OWN_GENERATIONS:
+        yield from own_generations(config)
+    elif config.own_version in OF_TRAINER:
+        yield from generations_of_trainer(config)
+    else:
+        yield from generations_of_library(config)
 
 
-def sizes_of_generation(config: SwiftConfig, one: int, own: bool) -> Iterator[Refusal]:
-    """The size of a generation against the samples of all processes, and against the completions per prompt."""
-    made = generation(config)
+def own_generations(config: SwiftConfig) -> Iterator[Refusal]:
+    """What ms-swift itself refuses of the sizes of a generation."""
+    made, one = generation(config), samples_at_once(config)
     assert made is not None
+    if made.per_prompt < FEWEST:
+        if config.own_version not in TEACHER:
+            yield too_few(TOO_FEW.format(made.per_prompt))
+        elif not config.own("teacher_model") and not config.own("teacher_model_server"):
+            yield too_few("ValueError: num_generations must be greater than 1 for GRPO")
+        return
+    if not one:
+        return
     size, each = config.own(SIZE), config.own(STEPS)
     if size is not None and each is None and size % one:
-        text = f"ValueError: generation_batch_size ({size}) must be divisible by the global batch size ({one})."
-        message = f"`{SIZE}` ({size}) is not a multiple of micro batch x processes ({one})"
-        yield Refusal(GENERATIONS, [SIZE], message, text, [f"set `--{SIZE}` to a multiple of {one}"])
-        return
-    if size is not None and each is not None and (not own or size != one * each):
-        text = NOT_EQUAL.format(size, one * each)
-        if not own:
-            text = "ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time"
-        yield Refusal(GENERATIONS, [SIZE, STEPS], f"`{SIZE}` and `{STEPS}` are both set", text, [f"remove `--{STEPS}`"])
-        return
-    if made.size is None:
-        return
-    if own and made.steps is not None and made.steps <= 0:
+        yield no_multiple(size, one)
+    elif size is not None and each is not None and size != one * each:
+        yield sizes_twice(NOT_EQUAL.format(size, one * each))
+    elif made.steps is not None and made.steps <= 0:
         text = f"ValueError: steps_per_generation must be > 0, got {made.steps}."
-        key = STEPS if each is not None else "gradient_accumulation_steps"
-        yield Refusal(
-            GENERATIONS, [key], f"`{key}` is {made.steps}; a generation needs at least one micro batch", text, [f"set `--{key} 1`"]
-        )
-    elif made.size % made.per_prompt or not made.size:
-        text = f"ValueError: generation_batch_size ({made.size}) must be divisible by num_generations ({made.per_prompt})."
-        if own:
-            valid = [count for count in range(2, made.size + 1) if made.size % count == 0]
-            text = NOT_DIVISIBLE.format(made.size, made.per_prompt, valid)
-        message = f"a generation has {made.size} completions, not a multiple of `num_generations` ({made.per_prompt})"
-        remedy = (
-            f"choose `--num_generations`, `--per_device_train_batch_size` and the processes so that {made.per_prompt} divides their product"
-        )
-        yield Refusal(GENERATIONS, ["num_generations"], message, text, [remedy])
-    else:
-        yield from evaluation_of_generations(config, made.per_prompt)
+        key = STEPS if each is not None else ACCUMULATION
+        message = f"`{key}` is {made.steps}; a generation needs at least one micro batch"
+        yield Refusal(GENERATIONS, [key], message, text, [f"set `--{key} 1`"])
+    elif made.size is not None and (made.size % made.per_prompt or not made.size):
+        yield indivisible(config, NOT_DIVISIBLE.format(made.size, made.per_prompt, divisors(made.size)))
+    elif made.size is not None:
+        yield from evaluation_of_generations(config, OWN_EVALUATION)
 
 
-def evaluation_of_generations(config: SwiftConfig, per_prompt: int) -> Iterator[Refusal]:
-    """The evaluation batch of all processes against the completions per prompt."""
-    args, world = config.arguments, config.world_size
-    if not args.known("eval_strategy") or args.eval_strategy not in ("steps", "epoch") or world is None:
+def generations_of_trainer(config: SwiftConfig) -> Iterator[Refusal]:
+    """What the trainer of ms-swift before 3.5 refuses (3.2.2 grpo_trainer.py:178-194, 3.4.0 :202-223, rlhf_args.py:221)."""
+    made, one = generation(config), samples_at_once(config)
+    assert made is not None
+    if made.per_prompt < FEWEST and config.own_version not in ONE_MICRO_BATCH:
+        yield too_few(TOO_FEW.format(made.per_prompt))
         return
-    group = (config.own("num_generations_eval") if "num_generations_eval" in config.known else None) or per_prompt
+    if not one or not made.size:
+        return
+    micro, world = config.batch.micro_batch.value, config.world_size
+    alone = config.own_version in ONE_MICRO_BATCH
+    what = f"global train batch size ({world} x {micro})" if alone else f"effective train batch size ({world} x {micro} x {made.steps})"
+    if made.per_prompt not in divisors(made.size):
+        text = f"ValueError: The {what} must be evenly divisible by the number of generations per prompt ({made.per_prompt})."
+        yield too_few(text, "init") if made.per_prompt < FEWEST else indivisible(config, text, "init")
+    else:
+        kind = "global" if alone else "effective"
+        yield from evaluation_of_generations(config, EVALUATION.format(kind), "init")
+
+
+def generations_of_library(config: SwiftConfig) -> Iterator[Refusal]:
+    """What the class of TRL refuses of the sizes of a generation (trl 0.18.1 and 0.24.0 trainer/grpo_config.py)."""
+    made, one, release = generation(config), samples_at_once(config), config.library_version
+    assert made is not None
+    if release < CONFIG_CHECKS:  # of whose trainer ms-swift deletes the checks; the sampler takes as many prompts as are complete
+        if one and made.size is not None and made.size < made.per_prompt:
+            yield indivisible(config, "ValueError: range() arg 3 must not be zero", "first-step")
+        return
+    size, each = config.own(SIZE), config.own(STEPS)
+    if size is not None and each is not None:
+        yield sizes_twice("ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time")
+        return
+    if one and size is not None and size % one:
+        yield no_multiple(size, one)
+        return
+    if made.per_prompt < FEWEST:
+        yield too_few(TOO_FEW.format(made.per_prompt))
+        return
+    if not one or made.size is None:
+        return
+    if made.size % made.per_prompt or not made.size:
+        text = f"ValueError: generation_batch_size ({made.size}) must be divisible by num_generations ({made.per_prompt})."
+        if release < DIVIDES:
+            what = f"{config.world_size} x {config.batch.micro_batch.value} x {made.steps}"
+            text = f"ValueError: The effective train batch size ({what}) must be evenly divisible by the number of generations per prompt"
+            text = f"{text} ({made.per_prompt})."
+        yield indivisible(config, text)
+    elif any(release in each for each in EVALUATION_CHECKED):
+        text = EVALUATION.format("global")
+        if release >= DIVIDES:
+            text = "ValueError: The global eval batch size ({1} * {0}) must be divisible by "
+            text += ("the number of generations used for evaluation" if release >= EVALUATION_OF_ITS_OWN else "num_generations") + " ({2})."
+        yield from evaluation_of_generations(config, text)
+
+
+def samples_at_once(config: SwiftConfig) -> int | None:
+    """Micro batch x processes; None if one of them is unknown."""
+    micro, world = config.batch.micro_batch.value, config.world_size
+    return micro * world if isinstance(micro, int) and world is not None else None
+
+
+def divisors(number: int) -> list[int]:
+    """The numbers of completions per prompt that divide a generation."""
+    return [count for count in range(FEWEST, number + 1) if number % count == 0]
+
+
+def too_few(text: str, fails_at: Stage = "config") -> Refusal:
+    """The refusal of fewer than two completions per prompt."""
+    message = "GRPO requires `num_generations` of at least 2"
+    return Refusal(GENERATIONS, ["num_generations"], message, text, ["set `--num_generations 8`"], fails_at)
+
+
+def no_multiple(size: int, one: int) -> Refusal:
+    """The refusal of a size that is no multiple of micro batch x processes."""
+    text = f"ValueError: generation_batch_size ({size}) must be divisible by the global batch size ({one})."
+    message = f"`{SIZE}` ({size}) is not a multiple of micro batch x processes ({one})"
+    return Refusal(GENERATIONS, [SIZE], message, text, [f"set `--{SIZE}` to a multiple of {one}"])
+
+
+def sizes_twice(text: str) -> Refusal:
+    """The refusal of both sizes of a generation."""
+    return Refusal(GENERATIONS, [SIZE, STEPS], f"`{SIZE}` and `{STEPS}` are both set", text, [f"remove `--{STEPS}`"])
+
+
+def indivisible(config: SwiftConfig, text: str, fails_at: Stage = "config") -> Refusal:
+    """The refusal of a generation whose completions are no multiple of those per prompt."""
+    made = generation(config)
+    assert made is not None
+    message = f"a generation has {made.size} completions, not a multiple of `num_generations` ({made.per_prompt})"
+    if config.own(SIZE) is not None:
+        others = f"set `--{SIZE}` to a multiple of {made.per_prompt}"
+    else:
+        steps = STEPS if config.own(STEPS) is not None else ACCUMULATION
+        factors = [f"`--{MICRO}`", *([] if config.own_version in ONE_MICRO_BATCH else [f"`--{steps}`"])]
+        others = f"choose {', '.join(factors)} and the processes so that {made.per_prompt} divides their product"
+    remedy = [f"set `--num_generations` to a divisor of {made.size}", others] if made.size and made.size >= FEWEST else [others]
+    return Refusal(GENERATIONS, ["num_generations"], message, text, remedy, fails_at)
+
+
+def evaluation_of_generations(config: SwiftConfig, text: str, fails_at: Stage = "config") -> Iterator[Refusal]:
+    """The evaluation batch of all processes against the completions per prompt; `text` is the exception, without its numbers."""
+    args, world, made = config.arguments, config.world_size, generation(config)
+    if not args.known("eval_strategy") or args.eval_strategy not in ("steps", "epoch") or world is None or made is None:
+        return
+    group = (config.own("num_generations_eval") if "num_generations_eval" in config.known else None) or made.per_prompt
     each = config.own("per_device_eval_batch_size")
     if not isinstance(each, int) or not isinstance(group, int) or (each * world) % group == 0:
         return
     valid = [count for count in range(1, each * world + 1) if each * world % count == 0]
-    text = (
-        f"ValueError: The global eval batch size ({world} x {each}) must be evenly divisible by num_generations_eval ({group}). "
-        f"Valid values: {valid}."
-    )
-    if config.own_version not in OWN_GENERATIONS:
-        text = f"ValueError: The global eval batch size ({world} x {each}) must be evenly divisible by"
     message = f"the evaluation batch of all processes ({each * world}) is not a multiple of the completions per prompt ({group})"
-    yield Refusal(GENERATIONS, ["per_device_eval_batch_size"], message, text, [f"set `--per_device_eval_batch_size {group}`"])
+    remedy = [f"set `--per_device_eval_batch_size {group}`"]
+    yield Refusal(GENERATIONS, ["per_device_eval_batch_size"], message, text.format(world, each, group, valid), remedy, fails_at)
 
 
 def after(config: SwiftConfig) -> Iterator[Refusal]:

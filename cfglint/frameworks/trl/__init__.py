@@ -110,23 +110,34 @@ class Trl(Framework):
         return {PACKAGE: NEWEST, TRANSFORMERS: NEWEST_TRANSFORMERS}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the release of TRL or transformers that matches the other, if only one of them is stated.
+        """The facts with the release of TRL or transformers that matches what is stated of the other, and of accelerate.
 
-        All releases of transformers that TRL's requirements allow, up to the newest of its day, may be used then.
+        A release of TRL that nothing states is the newest that can be installed with the others. Of transformers all
+        releases that TRL's requirements allow, up to the newest of its day, may be used.
         """
-        if (PACKAGE in facts.target) == (TRANSFORMERS in facts.target):
-            return facts
-        from cfglint.frameworks.trl.releases import newest_for, transformers_needed, transformers_of
+        from cfglint.frameworks.requirements import required
 
-        if TRANSFORMERS in facts.target:
-            found = newest_for(facts.version(TRANSFORMERS, ""))
-            if found == NEWEST:
-                return facts
-            return facts.replace(target={**facts.target, PACKAGE: found}, bounds={**facts.bounds, PACKAGE: (f"<={found}",)})
+        if PACKAGE not in facts.target:
+            facts = self.installable(facts)
+        if TRANSFORMERS in facts.target or PACKAGE not in facts.target:
+            return facts
+        from cfglint.frameworks.trl.releases import transformers_of
+
         version = facts.version(PACKAGE, NEWEST)
         newest = {} if version >= FIRST_WITH_NEWEST else {TRANSFORMERS: transformers_of(version)}
-        needed = {TRANSFORMERS: (transformers_needed(version),)} if facts.is_known(PACKAGE) else {}
+        needed = {TRANSFORMERS: (required(PACKAGE, version, TRANSFORMERS),)} if facts.is_known(PACKAGE) else {}
         return facts.replace(target={**facts.target, **newest}, bounds={**facts.bounds, **needed})
+
+    def installable(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with the newest release of TRL that can be installed with the stated ones of transformers and accelerate."""
+        from cfglint.frameworks import modelled_releases
+        from cfglint.frameworks.requirements import known_others, newest_with
+
+        every = modelled_releases(PACKAGE)
+        found = newest_with(PACKAGE, every, known_others(facts, PACKAGE)) or every[0]
+        if found == NEWEST:
+            return facts
+        return facts.replace(target={**facts.target, PACKAGE: found}, bounds={**facts.bounds, PACKAGE: (f"<={found}",)})
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer of the program: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""

@@ -1171,22 +1171,6 @@ STABLE: dict[str, tuple[tuple[Version, Version], ...]] = {
     "distillation": (((1, 10, 0), ()),),
 }
 
-# (first release, the versions of transformers that it asks for)
-TRANSFORMERS_NEEDED: tuple[tuple[Version, str], ...] = (
-    ((), ">=4.18.0"),
-    ((0, 7, 5), ">=4.31.0"),
-    ((0, 11, 0), ">=4.40.0"),
-    ((0, 12, 0), ">=4.46.0"),
-    ((0, 12, 2), "<4.47.0"),
-    ((0, 13, 0), ">=4.46.0"),
-    ((0, 18, 0), ">=4.50.0"),
-    ((0, 19, 0), ">=4.51.0"),
-    ((0, 20, 0), ">=4.53.2"),
-    ((0, 21, 0), ">=4.55.0"),
-    ((0, 23, 0), ">=4.56.1"),
-    ((0, 27, 0), ">=4.56.2"),
-)
-
 # (first release, the newest transformers on the day of this release that it accepts)
 TRANSFORMERS_OF_THE_DAY: tuple[tuple[Version, str], ...] = (
     ((), "4.32.1"),

@@ -13,6 +13,7 @@ incomplete generation too, which it does not make. RLOO generates like this from
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION, Number
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.config import REPEATS, TrlConfig
@@ -25,17 +26,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
 
-Number = int | float | None
-
 GENERATING = tuple(REPEATS)
 ACCUMULATES: Version = (0, 17, 0)  # from here on one generation supplies all micro batches of an accumulation
-DROPS_INCOMPLETE: Version = (0, 20, 0)
 ONE_MICRO_BATCH = Releases((0, 15, 0), ACCUMULATES)
 GENERATION = "generation_batch_size"
 GENERATION_STEPS = "steps_per_generation"
-# The releases that require complete groups in an evaluation batch, and the first in which `num_generations_eval` counts there.
-EVALUATION_CHECKED = (Releases((0, 15, 0), (0, 20, 0)), Releases((0, 22, 0)))
-OWN_EVALUATION: Version = (0, 26, 1)
 WITHOUT_KL = "apo_zero_unpaired"  # the loss of KTO that does not compare samples
 SMALLEST_FOR_KL = 2
 MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch

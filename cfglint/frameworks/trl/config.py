@@ -87,11 +87,12 @@ class TrlConfig(TrainerConfig):
 
         if self.documents[0].is_call:
             return self.values
-        words = {override.key for override in self.facts.overrides if override.origin == ARGS}
+        words = set(self.values) if self.documents[0].is_command else set()
+        words.update(override.key for override in self.facts.overrides if override.origin == ARGS)
         sets_file = self.documents[0].syntax == "yaml" and self.trl_version < CASTS
         parsed = {name: value for name, value in self.values.items() if not sets_file or name in words}
         nullable = table.nullable if self.trl_version >= NULL_WORDS_READ else set()
-        found, self.refused = cast(parsed, table.types, nullable)
+        found, self.refused = cast(parsed, table.types, nullable, words)
         return {name: found.get(name, value) for name, value in self.values.items() if name in found or name not in parsed}
 
     def override_value(self, override: Override) -> ConfigValue:

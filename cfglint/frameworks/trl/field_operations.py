@@ -32,8 +32,8 @@ TASKS = ("SEQ_CLS", "SEQ_2_SEQ_LM", "CAUSAL_LM", "TOKEN_CLS", "QUESTION_ANS", "F
 
 
 def adapters(config: TrlConfig) -> bool:
-    """Whether the scripts wrap the model into LoRA adapters: every value except false does."""
-    return config.arguments["use_peft"] is not False and config.arguments.known("use_peft")
+    """Whether the scripts wrap the model into LoRA adapters: every value of their field except false does."""
+    return config.has_field("use_peft") and config.arguments["use_peft"] is not False and config.arguments.known("use_peft")
 
 
 def prepares(config: TrlConfig) -> bool:

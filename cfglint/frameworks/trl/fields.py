@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.program import ProgramFacts
 
-CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
+CAST = ("int", "float", "bool", "list:int", "list:float", "list:str")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 

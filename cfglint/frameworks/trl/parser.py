@@ -14,6 +14,7 @@ from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record
 
+LIST = "list:"  # before the type of the words of a list
 DEBUG_OPTIONS = ("underflow_overflow", "tpu_metrics_debug")
 NULL_WORDS = ("none", "null")
 NULL_WORDS_READ = (1, 6, 0)  # from here on TRL's own parser treats `none` as null for an optional field (scripts/_hf_argparser.py)
@@ -33,23 +34,28 @@ class UncastString(Record):
         return invalid_value(spellings(self.name), self.kind, self.value)
 
 
-def cast(values: ConfigMapping, types: dict[str, str], nullable: Collection[str]) -> tuple[ConfigMapping, list[UncastString]]:
+def cast(
+    values: ConfigMapping, types: dict[str, str], nullable: Collection[str], options: Collection[str] = ()
+) -> tuple[ConfigMapping, list[UncastString]]:
     """The values as the parser passes them to the dataclasses, and the strings that it refuses, which are left out.
 
     `types` maps a field to the type of its strings; a key that is not in it stays unchanged. For the fields of
-    `nullable`, the words "none" and "null" mean null.
+    `nullable`, the words "none" and "null" mean null. `options` are the values that are words of the line: a list has one or more.
     """
     found: ConfigMapping = {}
     refused: list[UncastString] = []
     for name, value in values.items():
         kind = types.get(name, "str") if isinstance(name, str) else "str"
-        if isinstance(value, str) and kind not in ("str", "list:str", "enum"):
-            try:
-                found[name] = converted(value, kind, name in nullable)
-            except (ValueError, TypeError):
-                refused.append(UncastString(name, value, kind.removeprefix("list:")))
-        else:
-            found[name] = value
+        several = name in options and kind.startswith(LIST) and isinstance(value, (str, list))
+        words = value if several and isinstance(value, list) else [value]
+        if kind in ("str", LIST + "str", "enum") or not isinstance(words[0], str):
+            found[name] = words if several else value
+            continue
+        try:
+            made = [converted(word := each, kind, name in nullable) for each in words]
+            found[name] = made if several else made[0]
+        except (ValueError, TypeError):
+            refused.append(UncastString(name, word, kind.removeprefix(LIST)))
     return found, refused
 
 
@@ -60,7 +66,7 @@ def converted(text: str, kind: str, null_words: bool) -> ConfigValue:
         if word is None:
             raise ValueError(text)
         return word
-    if null_words and text.lower() in NULL_WORDS and not kind.startswith("list:"):
+    if null_words and text.lower() in NULL_WORDS and not kind.startswith(LIST):
         return None
     if kind in ("int", "list:int"):
         if len(text) > MOST_DIGITS and text.strip().isdecimal():

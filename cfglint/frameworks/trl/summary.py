@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, generated_batches
 from cfglint.frameworks.huggingface.batch import as_integer, of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH, Summary
@@ -47,9 +48,8 @@ def batches_because(config: TrlConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
     if not config.own_sampler:
         return ""
-    made = generation(config)
-    passes = f" x {made.passes} passes" if made.passes != 1 else ""
-    return f"{config.facts.num_examples:,} prompts / {prompts(config)} per generation, rounded down, x {made.steps} micro batches{passes}"
+    made, micro, whole = generation(config), config.batch.micro_batch.value, config.trl_version >= DROPS_INCOMPLETE
+    return generated_batches(config.facts.num_examples or 0, made.size, made.steps, made.per_prompt, made.passes, micro, whole)
 
 
 FEW = 3

@@ -6,6 +6,8 @@ Source: verl 0.3.0 to 0.7.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz, 
 
 from __future__ import annotations
 
+from math import prod
+
 from cfglint.batch.nodes import Size
 from cfglint.findings.setting import OVERRIDE, WRITTEN
 from cfglint.frameworks.chosen_sizes import ChosenSizes
@@ -23,6 +25,8 @@ from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.source.annotations import Iterator, Sequence
 from cfglint.source.document import Document
 
+MEGATRON = "McoreEngineConfig"  # the class of the engine's config, which names no strategy (0.6.0 to 0.9.1 workers/config/engine.py)
+MODEL_PARALLEL = {"tensor_parallel": "tensor_model", "pipeline_parallel": "pipeline_model", "context_parallel": "context"}
 MICRO = "data.micro_batch_size_per_gpu"
 SETTINGS = (
     (RATE, "learning rate", "optim.lr"),
@@ -38,11 +42,28 @@ class SftSizes:
         self.on_engine = on_engine
         self.gpus = tree.facts.gpus
         self.batch = tree.integer(BATCH)
+        self.is_megatron = on_engine and str(tree.value("engine._target_")).endswith(MEGATRON)
         self.parallel_key = "engine.ulysses_sequence_parallel_size" if on_engine else "ulysses_sequence_parallel_size"
         self.sequence_parallel = tree.integer(self.parallel_key, 1)
-        is_fsdp = not on_engine or tree.value("engine.strategy", "fsdp") in ("fsdp", "fsdp2")
-        each = self.sequence_parallel
-        self.data_parallel = self.gpus // each if is_fsdp and self.gpus and each and self.gpus >= each else None
+        self.replica = self._replica(tree.value("engine.strategy", "fsdp"))
+        each = self.replica
+        self.data_parallel = self.gpus // each if self.gpus and each and self.gpus >= each else None
+
+    def _replica(self, strategy: object) -> int | None:
+        """The GPUs that hold the model, or one sequence, together; None for an engine of which that is not known."""
+        if self.is_megatron:
+            sizes = [self.tree.integer(f"engine.{each}_parallel_size", 1) or 0 for each in MODEL_PARALLEL.values()]
+            return prod(sizes) or None
+        return self.sequence_parallel if not self.on_engine or strategy in ("fsdp", "fsdp2") else None
+
+    @property
+    def layout(self) -> Layout:
+        """The GPUs and the sizes that divide them."""
+        if not self.is_megatron:
+            return Layout(self.gpus, sequence_parallel=self.sequence_parallel or 1)
+        return Layout(
+            self.gpus, **{name: self.tree.integer(f"engine.{each}_parallel_size", 1) or 1 for name, each in MODEL_PARALLEL.items()}
+        )
 
     @property
     def is_dynamic(self) -> bool | None:
@@ -122,13 +143,13 @@ def batch(config: VerlConfig) -> Batch:
     sizes = sizes_of(config)
     micro = config.setting(MICRO) if sizes.micro is not None else derived("micro_batch", None, "packed by tokens, or unknown")
     return Batch(
-        Layout(sizes.gpus, sequence_parallel=sizes.sequence_parallel or 1),
+        sizes.layout,
         micro,
         derived("accumulation", sizes.accumulation, "rows of a rank / micro batch"),
-        derived("data_parallel", sizes.data_parallel, "GPUs / sequence-parallel size"),
+        derived("data_parallel", sizes.data_parallel, f"GPUs / {'model' if sizes.is_megatron else 'sequence'}-parallel size"),
         config.setting(BATCH, value=sizes.batch),
         sizes.consumed,
-        gpus_per_replica=sizes.sequence_parallel or 1,
+        gpus_per_replica=sizes.replica or 1,
     )
 
 
@@ -155,9 +176,10 @@ def account(config: VerlConfig) -> Summary:
 def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) -> ChosenSizes:
     """The values for a global batch on so many GPUs: complete rows on each rank, and the largest micro batch that divides them."""
     sizes, gpus = sizes_of(config), size.processes
-    each = sizes.sequence_parallel or 1
+    each = sizes.replica or 1
     if gpus % each:
-        return ChosenSizes({}, [f"{gpus} GPUs do not divide among groups of {each} (sequence parallel size)"])
+        what = "model" if sizes.is_megatron else "sequence"
+        return ChosenSizes({}, [f"{gpus} GPUs do not divide among groups of {each} ({what} parallel size)"])
     parallel = gpus // each
     if batch % parallel or batch < parallel:
         below = batch - batch % parallel

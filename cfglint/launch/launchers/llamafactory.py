@@ -1,17 +1,20 @@
-"""`llamafactory-cli train`.
+"""`llamafactory-cli train`, and its other commands where a line gives them the settings of a training.
 
-Source: LLaMA-Factory ff6d4d12e src/llamafactory/launcher.py.
+Source: LLaMA-Factory ff6d4d12e src/llamafactory/launcher.py; llamafactory 0.9.5 hparams/parser.py (_INFER_ARGS, _EVAL_ARGS).
 """
 
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables
+from cfglint.launch.launcher import SIZE_VARIABLE, Launcher, OfVariables, names_config
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, literal
 
 ON = ("true", "y", "1")
+TRAIN = "train"
+OTHERS = ("api", "chat", "eval", "export", "webchat")  # whose parsers have no arguments of the Trainer
+FEW = 5  # refused keys that a message names
 
 
 class LlamaFactoryLauncher(OfVariables):
@@ -26,17 +29,20 @@ class LlamaFactoryLauncher(OfVariables):
     opens_files = True
     takes_arguments = True
     takes_assignments = True
+    refused_words = "ValueError: Some specified arguments are not used by the HfArgumentParser: {}"  # its hparams/parser.py (_parse_args)
     own_fields = ("overwrite_output_dir",)  # LLaMA-Factory 0.9.5 hparams/training_args.py; transformers has removed its own
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `llamafactory-cli train X`."""
-        if not words or words[0].value != "train":
+        """Parse `llamafactory-cli train X`; another command counts only where it is given the settings of a training."""
+        if words and words[0].value in OTHERS:
+            return OTHER.read(line, words, around)
+        if not words or words[0].value != TRAIN:
             return False
         environment = line.call.environment
         line.module = True
         line.program = literal("llamafactory")
         line.arguments = words[1:]
-        if line.arguments and line.arguments[0].string.endswith((".yaml", ".yml", ".json")):
+        if line.arguments and names_config(line.arguments[0]):
             line.files.append(NamedFile(line.arguments[0], "positional", "llamafactory"))
         forced = is_switched_on(environment.get("FORCE_TORCHRUN"))
         if is_switched_on(environment.get("USE_RAY")) or is_switched_on(environment.get("USE_KT")):
@@ -55,6 +61,46 @@ class LlamaFactoryLauncher(OfVariables):
         return True
 
 
+class OtherCommand(Launcher):
+    """A command of LLaMA-Factory that trains nothing and refuses the settings of a training."""
+
+    name = "llamafactory-cli for inference"
+    always_trains = True  # it looks at no line that gives it nothing of a training
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Whether the file or the options of the line have keys that only the training has."""
+        command, *given = words
+        named = given[0] if given and names_config(given[0]) else None
+        values = around.values(named.string) if named is not None and named.known else None
+        options = [word.string.partition("=")[0].lstrip("-").replace("-", "_") for word in given if word.string.startswith("--")]
+        refused = [key for key in (values or {}) if is_of_training(key)] if named is not None else [*filter(is_of_training, options)]
+        if not refused or is_switched_on(line.call.environment.get("ALLOW_EXTRA_ARGS")):
+            return False
+        line.launcher, line.module, line.program = self.name, True, literal("llamafactory")
+        what = "keys" if named is not None else "arguments"
+        names = [f"`{key}`" for key in refused[:FEW]] + (["..."] if len(refused) > FEW else [])
+        line.refuse(
+            "LCH024",
+            named or command,
+            command.string,
+            f"`llamafactory-cli {command.string}` does not accept the {what} of a training: {', '.join(names)}",
+            f"ValueError: Some {'keys' if named is not None else 'specified arguments'} are not used by the HfArgumentParser: "
+            + str(sorted(refused) if named is not None else [f"--{key}" for key in refused]),
+            remedy=f"remove the {what} of the training, or start it with `llamafactory-cli {TRAIN}`",
+        )
+        return True
+
+
+def is_of_training(key: object) -> bool:
+    """Whether a key is an argument of the Trainer, and in no release one of LLaMA-Factory's own."""
+    if not isinstance(key, str):
+        return False
+    from cfglint.frameworks.huggingface.fields import FIELDS
+    from cfglint.frameworks.llamafactory.releases import ever
+
+    return key in FIELDS and not ever(key)
+
+
 def visible_count(line: LaunchLine, machine: Machine) -> int | None:
     """The number of visible GPUs, without recording why it is unknown."""
     given = line.call.environment.get(VISIBLE)
@@ -68,4 +114,5 @@ def is_switched_on(text: Text | None) -> bool:
     return text is not None and (text.value or "").lower() in ON
 
 
-LAUNCHERS = (LlamaFactoryLauncher(),)
+OTHER = OtherCommand()
+LAUNCHERS = (LlamaFactoryLauncher(), OTHER)

@@ -6,13 +6,12 @@ Source: ms-swift 4.6.0 swift/cli/main.py.
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables
+from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables, names_config
 from cfglint.launch.machine import number, visible
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, literal
 
 TRAINERS = ("sft", "pt", "rlhf")
-FILES = (".yaml", ".yml", ".json")
 CONFIG_OPTION = "--config"
 RAY, RAY_PROGRAM = "--use_ray", "swift.ray.megatron"
 
@@ -49,9 +48,9 @@ class SwiftLauncher(OfVariables):
         return True
 
     def name_file(self, line: LaunchLine, around: Surroundings) -> None:
-        """Note the file of the arguments: the first word, whose `ENV` sets further variables, or before 4.0 that of `--config`."""
+        """Note the file of the arguments: the first word, whose `ENV` sets further variables, or before 4.1 that of `--config`."""
         for place, word in enumerate(line.arguments):
-            if not place and word.string.endswith(FILES):
+            if not place and names_config(word):
                 line.files.append(NamedFile(word, "positional", self.kind))
                 values = around.values(word.value) if word.value is not None else None
                 own = values.get("ENV") if values is not None else None

@@ -1,4 +1,4 @@
-"""xtuner, whose configs are not modelled.
+"""`xtuner train`, whose configs are not modelled.
 
 Source: xtuner b934f4620 xtuner/entry_point.py.
 """
@@ -6,21 +6,33 @@ Source: xtuner b934f4620 xtuner/entry_point.py.
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import LaunchLine
-from cfglint.launch.launcher import Launcher
+from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables
+from cfglint.launch.machine import number
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text
 
 
-class XTuner(Launcher):
-    """`xtuner train`: its lines are recognised, but no run is made of them."""
+class XTuner(OfVariables):
+    """XTuner's command: one process, or torchrun if one of the variables asks for several."""
 
     name = "xtuner"
-    commands = {"xtuner": ""}
+    unmodelled = "XTuner"
+    commands = {"xtuner": "train"}
     words = ("xtuner",)
+    has_own_parser = True
+    lists_files = True
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Return false."""
-        return False
+        """Parse `xtuner train CONFIG`; the config is a program, or the name of one of XTuner's."""
+        line.module = True
+        line.program, line.arguments = (words[0], words[1:]) if words else (None, [])
+        each, nodes = (
+            number(line.call.environment.get(name), 1, around.machine, line, field)
+            for name, field in ((SIZE_VARIABLE, "gpus_per_node"), (self.nodes_variable, "nodes"))
+        )
+        line.inner = "torchrun" if (each, nodes) != (1, 1) else ""
+        line.sized(each, nodes)
+        return True
 
 
 LAUNCHERS = (XTuner(),)

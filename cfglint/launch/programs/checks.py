@@ -15,7 +15,7 @@ from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, re
 from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
 from cfglint.launch.arguments import may_have_more
-from cfglint.launch.continuations import joined_at, refuse
+from cfglint.launch.continuations import is_stray, joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE, severity_of
 from cfglint.launch.launcher import launcher_of
 from cfglint.source.annotations import Container, Iterator
@@ -47,8 +47,8 @@ class Known:
 def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[LineProblem]:
     """The problems that the parser would report about the arguments of a line."""
     program = known.program
-    if program.is_strict and line.call.cut is not None:
-        drop_blank(line, arguments, before, known)
+    if program.is_strict and line.call.blanks:
+        drop_blanks(line, arguments, before, known)
     for argument in arguments:
         field = known.own.get(argument.name)
         takes = known.takes.get(argument.name)
@@ -72,13 +72,17 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         yield from missing(line, {each.name for each in arguments}, program)
 
 
-def drop_blank(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> None:
-    """Report the blank behind the last backslash as the word that the program refuses; it is no word of the option before it."""
-    last = arguments[-1].texts if arguments else before
-    words = last[1:] if arguments and known.takes.get(arguments[-1].name) in ONE else last
-    if words and words[-1] is line.call.cut and (not arguments or known.takes.get(arguments[-1].name) in (*ONE, "0")):
-        refuse(line, "", refusal([words[-1].string], known.program))
-        last.pop()
+def drop_blanks(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> None:
+    """Report the blanks behind backslashes as the words that the program refuses; they are no words of the options before them."""
+    dropped: list[Text] = []
+    for name, texts in [("", before), *((each.name, each.texts) for each in arguments)]:
+        takes = known.takes.get(name) if name else "0"
+        if takes in (*ONE, "0"):
+            first = 1 if takes in ONE else 0
+            dropped += [word for word in texts[first:] if is_stray(word, line)]
+            texts[first:] = [word for word in texts[first:] if not is_stray(word, line)]
+    if dropped:
+        refuse(line, "", refusal([word.string for word in dropped], known.program))
 
 
 def are_words(texts: list[Text]) -> bool:

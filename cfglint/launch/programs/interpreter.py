@@ -60,11 +60,15 @@ BUILTINS = frozenset(dir(builtins))
 
 
 class Import(Record):
-    """An import of a framework; `is_certain`: the program makes it, and nothing catches what it raises."""
+    """An import of a framework; `is_certain`: the program makes it, and nothing catches what it raises.
+
+    `tests` are the conditions that it, or the import of its module, is made under.
+    """
 
     node: ast.Import | ast.ImportFrom
     module: ProgramModule
     is_certain: bool
+    tests: tuple[ast.AST, ...]
 
 
 class Interpreter(Branches):
@@ -79,6 +83,7 @@ class Interpreter(Branches):
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
+        self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
         self.goes_on = False  # whether an exception that the program raises does not end it
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
@@ -153,13 +158,14 @@ class Interpreter(Branches):
             frame = self.frames[module.path] = Frame(module)
             self._name_module(frame, module.path)
             conditions, self.conditions = self.conditions, []
+            around, self.importing = self.importing, [*self.importing, *(node for node, _ in conditions)]
             self.guards += bool(conditions)
             try:
                 self.block(module.tree.body, frame)
             except Signal:
                 pass
             finally:
-                self.conditions = conditions
+                self.conditions, self.importing = conditions, around
                 self.guards -= bool(conditions)
         return self.frames[module.path]
 
@@ -425,7 +431,8 @@ class Interpreter(Branches):
         """Record an import of a framework."""
         origin = node.names[0].name if isinstance(node, ast.Import) else (node.module or "") if not node.level else ""
         if not self.trial and origin.partition(".")[0] in FRAMEWORKS:
-            self.imports.append(Import(node, frame.module, is_certain=not self.conditions and not self.guards))
+            tests = (*self.importing, *(each for each, _ in self.conditions))
+            self.imports.append(Import(node, frame.module, is_certain=not self.conditions and not self.guards, tests=tests))
 
     def _do_import(self, node: ast.Import, frame: Frame) -> None:
         self._note_import(node, frame)

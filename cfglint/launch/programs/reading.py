@@ -16,7 +16,8 @@ from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import FROM_FILE, Construction, added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
 from cfglint.launch.programs.scopes import Scope, called, reachable
-from cfglint.launch.programs.trainers import changed_fields, trainers
+from cfglint.launch.programs.trainers import REPLACED, changed_fields, trainers
+from cfglint.launch.programs.unread import unread_parsers
 from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable
 from cfglint.source.record import changed
@@ -33,8 +34,9 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     if not any(each.kind in HF_PARSERS for each in made) and not constructors(scopes, made):
         scopes = with_methods(modules, scopes) or scopes
         made = constructions(scopes)
-    built, replaced = trainers(scopes)
-    facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "", own_trainer=replaced or not built)
+    built, methods = trainers(scopes)
+    facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "")
+    facts.own_trainer, facts.own_methods = not built or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
     parsers = [each for each in made if each.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)
@@ -42,6 +44,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         flags = Flags(line_parser)
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
+    facts.not_read = unread_parsers(facts, made)
     facts.is_called = bool(facts.parser) and not called(scopes).isdisjoint(each.scope for each in made if each.kind)
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
@@ -95,10 +98,10 @@ def default_file(facts: ProgramFacts) -> tuple[str, ...]:
 
 def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:
     """Add the arguments that the parser defines."""
+    facts.parser = parser.kind
     types = parser.types()
     if types is None:
         return
-    facts.parser = parser.kind
     line, file, closed = is_strict(parser)
     facts.complete = closed
     fields: dict[str, Field] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import ProgramFacts, TrainerCall
@@ -11,7 +10,7 @@ from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ
 from cfglint.launch.programs.documents import add
-from cfglint.launch.programs.imports import is_copied
+from cfglint.launch.programs.imports import compares_releases, is_copied
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import CALLBACKS, IS_TRAINED, STREAMED, Built, Class, Opaque, Sequence
 from cfglint.launch.programs.runs_of_program import Evaluated, scope_around
@@ -22,8 +21,6 @@ from cfglint.source.python.call import CallDocument
 PACKAGES = ("transformers", "trl")
 SEQ2SEQ_CLASS = "Seq2SeqTrainingArguments"
 EXPERIMENTAL = ".experimental."  # other classes of the same names
-# Words in a condition that looks at the release or at the constructor itself.
-COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
 
 
 def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
@@ -33,7 +30,7 @@ def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.
     return tuple(
         trainer_call(made, program)
         for made in evaluated.trainers.values()
-        if is_modelled(made, program) and not compares_releases(made) and is_given(made, evaluated, node)
+        if is_modelled(made, program) and not is_for_release(made) and is_given(made, evaluated, node)
     )
 
 
@@ -43,10 +40,9 @@ def is_modelled(made: MadeCall, program: ProgramFacts) -> bool:
     return package in PACKAGES and EXPERIMENTAL not in made.origin and not is_copied(package, program)
 
 
-def compares_releases(made: MadeCall) -> bool:
+def is_for_release(made: MadeCall) -> bool:
     """Whether the call is made under a condition about the release of the package."""
-    tests = (getattr(node, "test", None) for node, _ in made.conditions)
-    return any(test is not None and COMPARES_RELEASES.search(ast.unparse(test)) for test in tests)
+    return any(compares_releases(node, made.module) for node, _ in made.conditions)
 
 
 def is_given(made: MadeCall, evaluated: Evaluated, node: ast.AST | None) -> bool:

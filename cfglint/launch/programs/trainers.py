@@ -18,33 +18,33 @@ REPLACED = frozenset(
 )
 
 
-def trainers(scopes: list[Scope]) -> tuple[set[str], bool]:
-    """(framework classes of the trainers that a program builds, whether a subclass replaces methods that checks rely on)."""
+def trainers(scopes: list[Scope]) -> tuple[set[str], set[str]]:
+    """(framework classes of the trainers that a program builds, the methods of their subclasses)."""
     found: set[str] = set()
-    replaced = False
+    methods: set[str] = set()
     for scope in scopes:
         for call in scope.calls():
             name, own = trainer_class(scope, call.func)
             if name:
                 found.add(name)
-                replaced = replaced or own
-    return found, replaced
+                methods |= own
+    return found, methods
 
 
-def trainer_class(scope: Scope, node: ast.expr) -> tuple[str, bool]:
-    """(framework's trainer that a class is or derives from, whether a subclass replaces its methods); empty for other classes."""
+def trainer_class(scope: Scope, node: ast.expr) -> tuple[str, set[str]]:
+    """(framework's trainer that a class is or derives from, the methods of the classes between them); empty for other classes."""
     found = scope.resolve(node)
     if isinstance(found, External):
-        return framework_trainer(found.name), False
+        return framework_trainer(found.name), set()
     if not isinstance(found, Definition) or not isinstance(found.node, ast.ClassDef):
-        return "", False
-    name, replaced = "", False
+        return "", set()
+    name, methods = "", set[str]()
     for each in linearized(scope.modules, found):
         if isinstance(each, External):
             name = framework_trainer(each.name) or name
         elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
-            replaced = replaced or any(isinstance(line, FUNCTIONS) and line.name in REPLACED for line in each.node.body)
-    return name, replaced
+            methods.update(line.name for line in each.node.body if isinstance(line, FUNCTIONS))
+    return name, methods
 
 
 def framework_trainer(name: str) -> str:

@@ -19,6 +19,12 @@ DEFAULTS = names(
     " num_generations optim output_dir padding_free per_device_eval_batch_size per_device_train_batch_size report_to seed top_k"
     " torch_empty_cache_steps vllm_mode warmup_ratio warmup_steps weight_decay"
 )
+# Parameters that its classes add, and former names whose values it moves to the new ones (rl.py, rl_config_compat.py); it drops any other.
+TAKEN = names(
+    "max_seq_length per_gpu_eval_batch_size per_gpu_train_batch_size push_to_hub_token unsloth_grpo_mini_batch"
+    " unsloth_logit_chunk_multiplier unsloth_num_chunks use_liger_loss vllm_guided_decoding_regex vllm_sampling_params"
+    " wandb_log_unique_prompts warmup_ratio"
+)
 MICRO, COMPLETIONS = "per_device_train_batch_size", "num_generations"
 
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from cfglint.project.statements.statement import Stated
 
 
-INSTALLERS = ("pip", "pip3", "uv", "conda", "mamba", "micromamba", "poetry", "pdm")
+CONDA = ("conda", "mamba", "micromamba")
+INSTALLERS = ("pip", "pip3", "uv", *CONDA, "poetry", "pdm")
 COMMANDS = ("install", "add")
 WITH_VALUE = (
     *("-r", "-c", "--requirement", "--constraint", "-i", "--index-url", "--extra-index-url", "-f", "--find-links"),
@@ -22,9 +23,19 @@ ENDS = ("&&", "||", ";", "|", "&", "#")
 MOST_LINES = 200_000  # of a file that are looked at
 
 
+def joined(text: str) -> str:
+    """A text with its continued lines joined."""
+    return text.replace("\\\r\n", " ").replace("\\\n", " ")
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line is a comment, in a cell of a notebook, too."""
+    return line.lstrip(" \t\"'").startswith(("#", "<!--"))
+
+
 def mentions(text: str, packages: Collection[str]) -> Iterator[str]:
     """The lines of a text that contain the name of a package, in order; continued lines are joined."""
-    text = text.replace("\\\r\n", " ").replace("\\\n", " ")
+    text = joined(text)
     lowered = text.lower()
     spellings = {spelling for package in packages for spelling in (package, package.replace("-", "_")) if spelling in lowered}
     if not spellings:
@@ -65,6 +76,14 @@ def included(text: str) -> Iterator[str]:
             yield words[0][2:]
 
 
+def environment_files(text: str) -> Iterator[str]:
+    """The YAML files from which commands in a text create conda environments: `conda env create -f gpu.yml`."""
+    for line in joined(text).splitlines()[:MOST_LINES] if "env" in text else ():
+        words = line.replace("`", " ").replace("=", " ").split()
+        if "env" in words and any(word in CONDA for word in words) and not is_comment(line):
+            yield from (word.strip(QUOTES).removeprefix("./") for word in words if word.strip(QUOTES).endswith((".yml", ".yaml")))
+
+
 def of_environment(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What a conda environment states, including the lines for pip in it."""
     for line in mentions(text, packages):
@@ -80,11 +99,12 @@ def of_commands(text: str, file: str, packages: Collection[str]) -> Iterator[Sta
     if not any(command in text for command in COMMANDS):
         return
     variables: dict[str, str] = {}
-    for line in text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()[:MOST_LINES]:
+    for line in joined(text).splitlines()[:MOST_LINES]:
         if "=" in line or line.startswith("ENV "):
             assigned(line, variables)
-        if any(f" {command} " in line for command in COMMANDS) and not line.lstrip().startswith("#"):
-            for word in installed(line, variables):
+        command = "" if is_comment(line) else line.partition(" # ")[0]
+        if any(f" {each} " in command for each in COMMANDS):
+            for word in installed(command, variables):
                 found = stated(word, file, packages)
                 if found is not None:
                     yield found

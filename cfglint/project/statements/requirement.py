@@ -122,7 +122,7 @@ def at_ref(package: str, owner: str, repository: str, ref: str, file: str, optio
     if official and near == tag and near:
         return Statement(file, f"=={near}", near, "", optional)
     if official and ref in MAIN_BRANCHES:
-        return Statement(file, optional=optional)
+        return Statement(file, ref, near, "the main branch", optional)
     if is_commit(ref):
         return Statement(file, ref, near, f"commit {ref[:10]}", optional)
     where = f"{owner}/{repository}" if not official else ""

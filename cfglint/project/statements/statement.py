@@ -18,7 +18,8 @@ class Statement(Record):
 
     `spec` is the version specifier (PEP 440), empty for any version. `release` is the one release that it allows, else empty.
     `elsewhere` says where another source tree than that of a release comes from, such as a commit; `release` is then the nearest one
-    that the statement names. `optional`: an extra or a group, which counts only if nothing else names the package.
+    that the statement names. `optional`: an extra or a group, which counts only if nothing else names the package. `in_prose`: the text
+    of a page names the release, which no command installs; it counts last.
     """
 
     file: str
@@ -26,6 +27,7 @@ class Statement(Record):
     release: str = ""
     elsewhere: str = ""
     optional: bool = False
+    in_prose: bool = False
 
     @property
     def is_exact(self) -> bool:

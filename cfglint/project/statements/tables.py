@@ -39,6 +39,20 @@ def of_pyproject(text: str, file: str, packages: Collection[str]) -> Iterator[St
             yield from of_mapping(within(group, "dependencies"), file, packages, optional=True)
 
 
+def of_block(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What the block `# /// script` in a program states (PEP 723)."""
+    block: list[str] | None = None
+    for line in map(str.rstrip, text.splitlines()):
+        if line == "# ///" and block is not None:
+            table = parsed("\n".join(block), file)
+            yield from of_list(table.get("dependencies"), file, packages)
+            return
+        if line == "# /// script":
+            block = []
+        elif block is not None:
+            block = [*block, line[1:].removeprefix(" ")] if line.startswith("#") else None
+
+
 def of_extras(table: ConfigTable) -> Iterator[object]:
     """The requirements of the extras and groups that are not for tests, documentation or development."""
     for path in (("project", "optional-dependencies"), ("dependency-groups",), ("tool", "pdm", "dev-dependencies")):

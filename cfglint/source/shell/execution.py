@@ -17,7 +17,7 @@ from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import EMPTY, Text, literal, unknown
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.started_command import Runner, StartedCall, begins, cut_by, from_caller, second_word
+from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
 from cfglint.source.shell.state import Saved, State
 from cfglint.source.shell.word_spans import whole_words
 
@@ -356,33 +356,34 @@ class Execution:
         last = self.script.place(end - 1, end)
         after = last[2] if last and last[2] > offset else offset + end - start
         line = self.script.line(second_word(self.script, node)) if self.runner is None else self.runner.line(place)
-        if self.continues(offset):
+        if self.continues(start):
             if stands_for_more(words[0]):
                 self.calls[-1].words.extend(words)
                 return
-            if words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, offset):
+            if words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, start):
                 self.calls[-1].lost.append((words, offset))
                 return
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
         call = StartedCall(words, env, self.state.folder, self.script.path, line, offset, after, self.conditional > 0, broken)
-        call.cut = cut_by(self.script, words)
+        call.blanks, call.span = escaped_blanks(words), (start, end)
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
 
     def continues(self, offset: int) -> bool:
-        """Whether a command at an offset was intended to belong to the last recorded one."""
+        """Whether a command at an offset of the source was intended to belong to the last recorded one."""
         if not self.calls or self.calls[-1].path != self.script.path or self.runner:
             return False
         last = self.calls[-1]
-        between = self.script.text[last.end - self.script.offset : offset - self.script.offset]
+        end = last.span[1]
+        between = self.script.text[end:offset]
         if last.lost:
-            return last.end <= offset
+            return end <= offset
         lines = [line.strip("\\ \t\r") for line in between.split("\n")]
         nothing = all(not line or line.startswith("#") for line in lines)
-        return last.end <= offset and len(between) < 5_000 and nothing
+        return end <= offset and len(between) < 5_000 and nothing
 
 
 def one_of(outputs: list[Text]) -> Text:

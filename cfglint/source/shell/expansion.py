@@ -14,6 +14,7 @@ from cfglint.source.shell.placed_text import (
     EMPTY,
     GAP,
     AnyNumber,
+    Escaped,
     MayBeNoWord,
     Text,
     TextPart,
@@ -41,6 +42,7 @@ PLAIN = frozenset("\\\"'$`~{").isdisjoint
 SIMPLE = frozenset("\\\"'`~").isdisjoint  # plain characters and variables
 SIMPLE_IN_QUOTES = frozenset('\\"`').isdisjoint
 VARIABLES = re.compile(r"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*|[0-9]))").finditer
+ESCAPED = (" ", "\t", "\r")
 NAME = re.compile(r"[A-Za-z_]\w*").findall
 SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
@@ -207,7 +209,10 @@ class Expander(Record):
                 return at + 2, []
             if quoted and following not in '$`"\\':
                 return at + 1, [Piece(self.script.literal(at, at + 1))]
-            return min(at + 2, end), [Piece(self.script.literal(at + 1, min(at + 2, end)))]
+            escaped = self.script.literal(at + 1, min(at + 2, end))
+            if following in ESCAPED:
+                escaped = Text(Escaped(part.text, part.place) for part in escaped.parts)
+            return min(at + 2, end), [Piece(escaped)]
         if char == "'":
             close = text.find("'", at + 1, end)
             close = end if close < 0 else close

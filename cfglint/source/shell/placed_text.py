@@ -126,6 +126,10 @@ EMPTY = Text()
 GAP = Text()  # in the place of an element that a sparse array lacks
 
 
+class Escaped(TextPart):
+    """A blank or carriage return behind a backslash, which is a part of a word."""
+
+
 class OfCall(TextPart):
     """An unknown part that the arguments of the script decide; `likely` is what it is in a call without arguments."""
 

@@ -22,7 +22,7 @@ from cfglint.source.shell.redirections import (
 )
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
-from cfglint.source.shell.word_spans import blank_word
+from cfglint.source.shell.word_spans import blanks_at_end
 
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
@@ -75,8 +75,7 @@ def command(shell: Execution, node: Any, extra: Sequence[Span] = ()) -> bool | N
             shell.placeholder = shell.placeholder or PLACEHOLDER(shell.script.text, child.start_byte) is not None
             spans.extend(arguments(shell, child))
     spans.extend(extra)
-    blank = blank_word(shell.script.text, spans[-1][1]) if spans else None
-    words = shell.words([*spans, blank] if blank is not None else spans)
+    words = shell.words([*spans, *(blanks_at_end(shell.script.text, spans[-1][1]) if spans else ())])
     try:
         if not words:
             for name, value in environment.items():

@@ -5,19 +5,20 @@ from __future__ import annotations
 from cfglint.source.annotations import Any
 from cfglint.source.record import Record
 from cfglint.source.shell import reasons
-from cfglint.source.shell.placed_text import Place, Text
+from cfglint.source.shell.placed_text import Escaped, Place, Text
 from cfglint.source.shell.script import Script
 
-BLANKS = (" ", "\t", "\r")
+COMMENT = "#"
 
 
 class StartedCall(Record):
     """A command that the script would start.
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
-    continuation, which do not reach the command: (words, offset); `cut` is the blank or carriage return that bash passes to the
-    command if it follows the backslash. `broken`: its syntax is unclear, or bash refuses the script before it. `needs_caller`: a call
-    without arguments ends before it, because parameters, variables or files are missing.
+    continuation, which do not reach the command: (words, offset); `blanks` are the blanks and carriage returns that bash passes to
+    the command because they follow a backslash, `cut` the one at the end of its line. `span` are its offsets in its source.
+    `broken`: its syntax is unclear, or bash refuses the script before it. `needs_caller`: a call without arguments ends before it,
+    because parameters, variables or files are missing.
     `called_from` is the command of the followed script that calls the one with this command: (path, line).
     """
 
@@ -32,23 +33,33 @@ class StartedCall(Record):
     broken: bool
     needs_caller: bool = False
     lost: list[tuple[list[Text], int]] = []
-    cut: Text | None = None
+    blanks: list[Text] = []
+    span: tuple[int, int] = (0, 0)
     called_from: tuple[str, int] | None = None
 
+    @property
+    def cut(self) -> Text | None:
+        """The blank or carriage return behind a backslash that ends the command."""
+        return ending(self.words, self.blanks)
+
     def is_cut(self, script: Script, offset: int) -> bool:
-        """Whether a blank or carriage return behind a backslash ends the command on the line above an offset."""
+        """Whether a blank or carriage return behind a backslash ends the command on the line above an offset of its source."""
         if self.lost:
-            return cut_by(script, self.lost[-1][0]) is not None
-        return self.cut is not None and script.text.count("\n", self.end - script.offset, offset - script.offset) == 1
+            words = self.lost[-1][0]
+            return ending(words, escaped_blanks(words)) is not None
+        return self.cut is not None and script.text.count("\n", self.span[1], offset) == 1
 
 
-def cut_by(script: Script, words: list[Text]) -> Text | None:
-    """The last word of a command, if it is a blank or carriage return behind a backslash."""
-    word = words[-1]
-    if word.string not in BLANKS or word.place is None:
-        return None
-    start = word.place[1] - script.offset
-    return word if script.text.startswith("\\", start - 1) else None
+def ending(words: list[Text], blanks: list[Text]) -> Text | None:
+    """The last blank behind a backslash if it ends a command, together with the comment that it begins."""
+    last = blanks[-1] if blanks else None
+    return last if last is not None and (last is words[-1] or COMMENT in last.string) else None
+
+
+def escaped_blanks(words: list[Text]) -> list[Text]:
+    """The words of a command that are a blank or carriage return behind a backslash, or one and the mark of a comment."""
+    escaped = [word for word in words if any(isinstance(part, Escaped) for part in word.parts)]
+    return [word for word in escaped if len(word) == 1 or word.string[1] == COMMENT]
 
 
 class Runner:

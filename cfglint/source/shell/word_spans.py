@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 
 CONTINUED = "\\\n"
-BLANK_WORD = re.compile(r"(?:[ \t]|\\\n)*(\\[ \t])[ \t]*(?=\n|\Z)").match  # a backslash and a blank at the end of a line
+# A backslash and a blank at the end of a line or before a comment; without a blank before its mark, the comment is more words.
+BLANK_WORD = re.compile(r"(?:[ \t]|\\\n)*(\\[ \t])(?:[ \t]*(?=\n|\Z)|[ \t]+#|(#[^\n;|&<>()'\"`$\\]*))").match
+WORD = re.compile(r"\S+").finditer
 ESCAPED = ("\\ ", "\\\t")
 
 
@@ -44,7 +46,10 @@ def blank_words(text: str, start: int, end: int) -> tuple[list[tuple[int, int]],
     return found, end
 
 
-def blank_word(text: str, end: int) -> tuple[int, int] | None:
-    """The word of one blank that a backslash and a blank at the end of the line add to a command; None without them."""
+def blanks_at_end(text: str, end: int) -> list[tuple[int, int]]:
+    """The word of one blank that a backslash and a blank at the end of a line add to a command, and those of a comment that it begins."""
     found = BLANK_WORD(text, end)
-    return None if found is None else found.span(1)
+    if found is None:
+        return []
+    first, *others = [word.span() for word in WORD(text, found.start(2), found.end(2))] if found[2] else [found.span(1)]
+    return [(found.start(1), first[1]), *others]

@@ -67,3 +67,18 @@ def test_a_removed_field_at_its_default_is_nobodys_trouble(trainer, codes):
     text = "output_dir: out\nno_cuda: false\npast_index: -1\nfp16_backend: auto\nwarmup_ratio: 0.0\n"
     assert codes(trainer(text)) == []
     assert codes(trainer(text, strict=True)) == ["KEY202"] * 4
+
+
+WARM_UP = "import sys\nfrom transformers import TrainingArguments\nTrainingArguments('o', warmup_ratio=float(sys.argv[1]){})\n"
+
+
+@each_case(
+    ("others", "remedy"),
+    [
+        ("", "rename to warmup_steps, which takes a fraction as well"),
+        (", warmup_steps=10", "remove warmup_ratio"),  # which overrides it
+    ],
+)
+def test_a_warmup_ratio_that_is_not_known_becomes_a_number_of_steps(checked_project, others, remedy):
+    [found] = checked_project({"t.py": WARM_UP.format(others)}, "transformers==5.24.0", paths=["t.py"])["diagnostics"]
+    assert (found["code"], found["fix"]["title"]) == ("KEY202", remedy)

@@ -195,6 +195,79 @@ def test_a_module_is_the_worker_itself(checked):
     assert checked(line).resolved["data_parallel"] == 4
 
 
+GENERATIONS = "NPROC_PER_NODE=2 swift rlhf --rlhf_type grpo --model m --dataset d --split_dataset_ratio 0 --per_device_train_batch_size 1"
+GLOBAL, EFFECTIVE = "ValueError: The global train batch size (2 x 1)", "ValueError: The effective train batch size (2 x 1 x 3)"
+TOO_FEW = "ValueError: GRPO requires at least 2 generations per prompt"
+SIZE = "ValueError: generation_batch_size (6) must be divisible by num_generations (4)."
+
+
+@each_case(
+    ("generations", "release", "trl", "severity", "exception"),
+    [
+        (3, "3.1.1", "", "error", GLOBAL),  # the accumulation does not count for the trainer of ms-swift before 3.4
+        (3, "3.3.1", "", "error", GLOBAL),
+        (2, "3.3.1", "", "", ""),
+        (1, "3.3.1", "", "error", GLOBAL),
+        (4, "3.4.1", "", "error", EFFECTIVE),
+        (3, "3.4.1", "", "", ""),
+        (1, "3.4.1", "", "error", TOO_FEW),
+        # then TRL's class decides, which has no check in 0.17 and another text in each of the others
+        (4, "3.5.1", "0.17.0", "", ""),
+        (8, "3.5.1", "0.17.0", "error", "ValueError: range() arg 3 must not be zero"),
+        (4, "3.5.1", "0.18.1", "error", EFFECTIVE),
+        (4, "3.5.1", "0.19.1", "error", EFFECTIVE),
+        (4, "3.8.0", "0.20.0", "error", SIZE),
+        (4, "3.5.1", "", "error", EFFECTIVE),  # the newest that it accepts
+        (3, "3.5.1", "", "", ""),
+    ],
+)
+def test_the_completions_of_a_generation_by_release(generations, release, trl, severity, exception, checked):
+    line = f"{GENERATIONS} --eval_strategy no --gradient_accumulation_steps 3 --num_generations {generations}"
+    found = checked(line, release, options=["--target", f"trl=={trl}"] if trl else [])
+    [(given, text)] = [(each["severity"], each["exception"] or "") for each in found.diagnostics if each["code"] == "SWF020"] or [("", "")]
+    assert (given, text[: len(exception)]) == (severity, exception)
+
+
+@each_case(
+    ("release", "trl", "severity", "text"),
+    [
+        ("3.3.1", "", "error", "The global eval batch size (2 x 1)"),
+        ("3.4.1", "", "error", "The effective eval batch size (2 x 1)"),
+        ("3.5.1", "0.17.0", "", ""),
+        ("3.5.1", "0.19.1", "error", "The global eval batch size (2 x 1)"),
+        ("3.8.0", "0.20.0", "", ""),  # TRL before 0.22 does not look at it any more
+        ("3.9.0", "0.23.1", "error", "The global eval batch size (1 * 2) must be divisible by num_generations (4)"),
+    ],
+)
+def test_the_completions_of_an_evaluation_by_release(release, trl, severity, text, checked):
+    line = f"{GENERATIONS} --gradient_accumulation_steps 2 --num_generations 4 --per_device_train_batch_size 2 --val_dataset d"
+    options = ["--per_device_eval_batch_size=1", "--eval_strategy=steps"]
+    found = checked(f"{line} {' '.join(options)}", release, options=["--target", f"trl=={trl}"] if trl else [])
+    [(given, said)] = [(each["severity"], each["exception"] or "") for each in found.diagnostics if each["code"] == "SWF020"] or [("", "")]
+    assert (given, text in said) == (severity, True)
+
+
+def test_the_batches_of_prompts_are_those_of_the_accepted_trl(checked):
+    """TRL before 0.20 counts prompts that do not fill a generation: 4,001 x 8 / 2; later ones do not: 4,000 / 2 per generation x 8."""
+    line = f"{GENERATIONS} --gradient_accumulation_steps 8 --num_generations 8"
+    steps = [checked(line, release).resolved["steps_per_epoch"] for release in ("3.5.1", "3.12.6")]
+    assert steps == [2001, 2000]
+
+
+@each_case(
+    ("words", "release", "codes"),
+    [
+        ("--use_vllm true --vllm_device auto", "3.3.0", []),  # 7 processes train, an engine has the 8th GPU
+        ("--use_lmdeploy true", "3.4.0", []),
+        ("--use_vllm false", "3.3.0", ["SWF012"]),
+        ("--use_vllm true --vllm_mode colocate", "3.6.0", ["SWF012"]),
+    ],
+)
+def test_gpus_of_an_engine_are_not_those_of_the_processes(words, release, codes, checked):
+    line = "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 NPROC_PER_NODE=7 swift rlhf --rlhf_type grpo --model m --dataset d --num_generations 7"
+    assert [code for code, _ in checked(f"{line} {words} --per_device_train_batch_size 1", release).found if code == "SWF012"] == codes
+
+
 FILE = "model: org/model\ndataset: [a, b]\nper_device_train_batch_size: 2\nENV:\n  NPROC_PER_NODE: 4\n"
 
 
@@ -205,8 +278,10 @@ FILE = "model: org/model\ndataset: [a, b]\nper_device_train_batch_size: 2\nENV:\
         ("swift sft sft.yaml --per_device_train_batch_size 4", "4.6.0", (4, 4, 1), []),  # what comes later wins
         ("NPROC_PER_NODE=2 swift sft sft.yaml", "4.6.0", (2, 2, 4), []),  # ENV sets what is not set yet
         ("swift sft --config sft.yaml", "4.6.0", (1, 1, 16), ["SWF001", "SWF010", "SWF011"]),
-        ("swift sft --config sft.yaml", "4.0.0", (1, 1, 16), ["SWF001", "SWF010", "SWF011"]),
-        ("swift sft sft.yaml", "4.0.0", (4, 2, 2), []),
+        ("swift sft --config sft.yaml", "4.1.0", (1, 1, 16), ["SWF001", "SWF010", "SWF011"]),
+        ("swift sft sft.yaml", "4.1.0", (4, 2, 2), []),
+        ("swift sft --config sft.yaml", "4.0.4", (1, 2, 8), []),
+        ("swift sft sft.yaml", "4.0.4", (4, 1, 4), ["SWF001", "SWF010", "SWF011"]),
         ("swift sft --config sft.yaml --per_device_train_batch_size 4", "3.12.6", (1, 2, 8), []),  # the file wins
         ("swift sft sft.yaml", "3.12.6", (4, 1, 4), ["SWF001", "SWF010", "SWF011"]),
     ],

@@ -48,6 +48,25 @@ def test_other_strings_are_refused_as_argparse_does(kind, text, printed):
     assert refused.text.startswith(printed)
 
 
+@each_case(
+    ("kind", "given", "value"),
+    [
+        ("list:float", "0.5", [0.5]),
+        ("list:float", ["0.5", "1"], [0.5, 1.0]),
+        ("list:int", "2", [2]),
+        ("list:str", "a", ["a"]),
+        ("float", "0.5", 0.5),
+    ],
+)
+def test_the_words_of_an_option_are_a_list_where_its_field_is_one(kind, given, value):
+    assert cast({"key": given}, {"key": kind}, (), {"key"}) == ({"key": value}, [])
+
+
+def test_the_word_of_a_list_that_argparse_refuses_is_named():
+    found, [refused] = cast({"a": ["1", "x"]}, {"a": "list:float"}, (), {"a"})
+    assert (found, refused.text) == ({}, "argument --a: invalid float value: 'x'")
+
+
 def test_what_is_no_string_is_kept():
     values = {"a": 2.5, "b": None, "c": [1], "d": True}
     assert cast(values, dict.fromkeys("abcd", "int"), set("abcd")) == (values, [])

@@ -13,6 +13,8 @@ from cfglint.cli import main
 OLD = "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer"
 NEW = "torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer"
 
+ON_MEGATRON = "engine=megatron optim=megatron data.use_dynamic_bsz=False data.micro_batch_size_per_gpu=2"
+
 
 @pytest.fixture
 def checked(tmp_path, monkeypatch, capsys):
@@ -49,6 +51,17 @@ def checked(tmp_path, monkeypatch, capsys):
             {"micro_batch": 4, "accumulation": 3, "data_parallel": 8, "global_batch": 100, "consumed_batch": 96, "steps_per_epoch": 10},
         ),
         (NEW, "0.9.1", {"data_parallel": 8, "global_batch": 256, "steps_per_epoch": 3}),
+        (
+            f"{NEW} {ON_MEGATRON} engine.tensor_model_parallel_size=2 engine.pipeline_model_parallel_size=4",
+            "0.8.0",
+            {"micro_batch": 2, "accumulation": 128, "data_parallel": 1, "tensor_parallel": 2, "pipeline_parallel": 4, "steps_per_epoch": 3},
+        ),
+        (
+            f"{NEW} {ON_MEGATRON} engine.context_parallel_size=2",
+            "0.7.0",
+            {"micro_batch": 2, "accumulation": 32, "data_parallel": 4, "context_parallel": 2},
+        ),
+        (f"{NEW} {ON_MEGATRON}", "0.9.1", {"micro_batch": 2, "accumulation": 16, "data_parallel": 8}),
     ],
 )
 def test_batch_and_steps(checked, line, release, numbers):

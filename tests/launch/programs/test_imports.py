@@ -56,6 +56,23 @@ def test_an_import_that_may_not_be_made_or_may_fail_is_a_warning(found, code):
     assert [each[0] for each in found(code)] == ["warning"]
 
 
+VERSION = "import transformers, trl\nfrom packaging import version\n"
+TESTS = (
+    'version.parse(trl.__version__) >= version.parse("0.20")',
+    'is_trl_version(">=", "0.20")',
+    'hasattr(trl, "SFTConfig")',
+)
+
+
+@each_case("test", TESTS)
+def test_an_import_for_other_releases_is_not_judged(found, test):
+    branches = f"if {test}:\n    from trl import SFTTrainer\nelse:\n    {REMOVED}"
+    assert found(VERSION + branches) == []
+    assert found(f"{VERSION}NEW = {test}\n{branches.replace(test, 'NEW')}") == []
+    assert found(VERSION + branches.replace(REMOVED, "import parts\n"), parts=REMOVED) == []
+    assert [each[0] for each in found(branches.replace(test, "data.size > 3"))] == ["warning"]
+
+
 def test_an_import_of_a_module_of_the_project(found):
     assert found("import parts\n", parts=REMOVED) == [REFUSED]
     assert [each[0] for each in found("try:\n    import parts\nexcept ImportError:\n    pass\n", parts=REMOVED)] == ["warning"]

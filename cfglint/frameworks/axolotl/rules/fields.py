@@ -77,7 +77,10 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
         if fault.kind == MISSING:
             continue
         setting = config.place(fault.path)
-        help_text = 'quote it: `"no"`' if setting.value is False and "a string" in fault.needed else None
+        help_text = None
+        if isinstance(setting.value, bool) and "a string" in fault.needed:
+            word = setting.node.raw if setting.node is not None else ""
+            help_text = f"remove `{setting.name}`" if word.lower() in ("true", "false") else f'quote it: `"{word}"`'
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
             help_text = f"replace it with `warmup_ratio: {setting.value}`, a fraction of the steps"
         yield Finding(

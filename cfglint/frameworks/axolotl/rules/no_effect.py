@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, Fix
-from cfglint.findings.rule import Finding, warning
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import Finding, info, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -169,17 +170,47 @@ def axolotl_max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
 
     The run goes over the data again until `max_steps` is reached; only warm-up and logging intervals follow from the smaller number.
     """
-    from cfglint.frameworks.axolotl.batch import counted
-
-    model = config.model
-    if not config.parsed or model is None or not model.max_steps or config.get("num_epochs") is None:
-        return
-    total = counted(config)
-    if total is not None and model.max_steps > total:
+    model, total = config.model, beyond_data(config)
+    if model is not None and total is not None:
         yield Finding(
             config.place(("max_steps",)),
             f"`max_steps` is {model.max_steps}, which overrides `num_epochs`: {shown(model.num_epochs)} epochs are {total} steps",
             related=(config.place(("num_epochs",)),),
             note="the run goes over the data again until then",
             help=either("max_steps", "num_epochs"),
+        )
+
+
+def beyond_data(config: AxolotlConfig) -> int | None:
+    """The steps of the epochs, if `max_steps` is known to exceed them."""
+    from cfglint.frameworks.axolotl.batch import counted
+
+    model = config.model
+    if not config.parsed or model is None or not model.max_steps or config.get("num_epochs") is None:
+        return None
+    total = counted(config)
+    return total if total is not None and model.max_steps > total else None
+
+
+@info(
+    "AXL065",
+    source="axolotl 0.21.0 core/builders/base.py:757; before 0.9.1 a written `max_steps` ends the run no later than the epochs do",
+    bad=BASE + "num_epochs: 3\nmax_steps: 20\n",
+    good=BASE + "num_epochs: 3\n",
+    example={"kind": KIND, "at": "/num_epochs"},
+    releases=Releases((0, 9, 1)),
+)
+def axolotl_epochs_overridden(config: AxolotlConfig) -> Iterator[Finding]:
+    """`num_epochs` is overridden by `max_steps`."""
+    from cfglint.frameworks.axolotl.batch import streams
+
+    model = config.model
+    if not config.parsed or model is None or config.get("num_epochs") is None or streams(config) or beyond_data(config) is not None:
+        return
+    if isinstance(model.max_steps, int) and model.max_steps > 0:
+        yield Finding(
+            config.place(("num_epochs",)),
+            f"`num_epochs` is overridden by `max_steps` ({model.max_steps})",
+            related=(config.place(("max_steps",)),),
+            help=either("num_epochs", "max_steps"),
         )

@@ -11,6 +11,7 @@ from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
 from cfglint.frameworks.remedies import remove, rename
+from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
 
@@ -105,8 +106,11 @@ def _ratio(config: TrainerConfig, value: object) -> Fix | None:
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
     written = "warmup_steps" in config.values
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or (written and isinstance(count, (int, float)) and count > 0):
-        return remove(setting, "remove warmup_ratio", safe=isinstance(count, (int, float)) and count > 0)
+    if written and isinstance(count, (int, float)) and count > 0:
+        return remove(setting, "remove warmup_ratio", safe=True)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        known = written or not isinstance(value, Unknown)
+        return None if known else rename(setting, "warmup_steps", "rename to warmup_steps, which takes a fraction as well", safe=False)
     if value == 0:
         return remove(setting, "remove warmup_ratio", safe=True)
     if not 0 < value < 1:

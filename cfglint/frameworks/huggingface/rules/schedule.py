@@ -131,7 +131,7 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
+@info(
     "STP005",
     source="transformers 5.23.0 trainer.py:2500-2532",
     old_names=("epochs-overridden",),

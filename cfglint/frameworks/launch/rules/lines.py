@@ -65,6 +65,7 @@ def of_release(releases: Releases, config: LaunchConfig) -> bool:
         "torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
         "torchrun --nproc_per_node 8 \\ \n    train.py --per_device_train_batch_size 4\n",
         "torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4 \\ \n",
+        "llamafactory-cli train --stage sft \\  --do_train true --model_name_or_path m --dataset d --template qwen --output_dir o\n",
         f"torchrun --nproc_per_node 8 train.py {TRAINER} --weight_decay 0.1\\\n--lr_scheduler_type cosine\n",
     ),
     good="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\\n    --gradient_accumulation_steps 8\n",
@@ -76,12 +77,14 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     A space or a comment after the backslash, a comment line in the middle, a missing backslash or Windows line ends (`\\` before
     CR LF) end the command. The launcher starts with the arguments up to there, and the shell runs the rest as a command of its
     own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script continues. A space, tab or
-    carriage return behind a backslash is also passed to the program as an argument, which a strict parser refuses.
+    carriage return behind a backslash is also passed to the program as an argument, which a strict parser refuses, in the middle of a
+    line too: `--model m \\ --bf16`. A comment right behind such a space is further arguments: ` #`, `note`.
 
     Without a space before the backslash the value and the next option are one word: `0.03\\` and `--lr_scheduler_type` in the next
     line give `0.03--lr_scheduler_type`.
 
-    It is an error where the program is known to refuse the arguments, or the launcher gets no program.
+    It is an error where the program is known to refuse what is left, or the launcher gets no program. What follows from the broken
+    continuation, such as an argument that is missing then, is not reported again.
 
     Run-time error: ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
     """
@@ -188,7 +191,7 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
 
 
 @warning(
-    "LCH024",
+    "LCH025",
     source="torch 2.13.0 distributed/run.py, which starts a process whether it has a device or not",
     about=LAUNCH,
     bad=f"torchrun --nproc_per_node 8 train.py {TRAINER}\n",
@@ -200,7 +203,7 @@ def more_processes_than_gpus(config: LaunchConfig) -> Iterator[Finding]:
 
     Its own number counts: the numbers of the run are those of the line. A process without a device fails.
     """
-    return problems(config, "LCH024")
+    return problems(config, "LCH025")
 
 
 @warning(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import ARGUMENT, Finding, load_error
+from cfglint.findings.rule import ARGUMENT, LAUNCH, Example, Finding, load_error
 from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.launch.rules.lines import problems
 from cfglint.source.annotations import Iterator
@@ -23,6 +23,9 @@ parser = HfArgumentParser((DataArguments, TrainingArguments))
 data_args, training_args = parser.parse_args_into_dataclasses()
 trainer = Trainer(model=None, args=training_args)
 """
+TRAINING = (
+    "model_name_or_path: org/m\nstage: sft\ndo_train: true\nfinetuning_type: lora\ndataset: d\ntemplate: qwen\noutput_dir: o\nbf16: true\n"
+)
 LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4"
 
 
@@ -80,3 +83,23 @@ def invalid_argument_value(config: LaunchConfig) -> Iterator[Finding]:
     The argument is one that the program defines itself, or a field of TrainingArguments, by its type in the release.
     """
     return problems(config, "LCH017")
+
+
+@load_error(
+    "LCH024",
+    source="llamafactory 0.9.5 hparams/parser.py:58-60 (_INFER_ARGS, _EVAL_ARGS), launcher.py",
+    bad=(
+        {"chat.sh": "llamafactory-cli chat train.yaml\n", "train.yaml": TRAINING},
+        Example({"eval.sh": "llamafactory-cli eval train.yaml\n", "train.yaml": TRAINING}, at="eval"),
+    ),
+    good={"train.sh": "llamafactory-cli train train.yaml\n", "train.yaml": TRAINING},
+    example={"named": 1, "at": "chat"},
+    about=LAUNCH,
+)
+def settings_of_training(config: LaunchConfig) -> Iterator[Finding]:
+    """A command that trains nothing is given the settings of a training, which its parser refuses.
+
+    `llamafactory-cli api`, `chat`, `eval`, `export` and `webchat` have other arguments than `llamafactory-cli train`: none of those of
+    the Trainer (`do_train`, `output_dir`, `learning_rate`, `bf16`, ...).
+    """
+    return problems(config, "LCH024")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import WARNING, Fix
 from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.forks import adds
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
@@ -115,7 +116,9 @@ def unknown_keys(config: LlamaFactoryConfig) -> list[str]:
 
 
 def known(key: object, config: LlamaFactoryConfig) -> bool:
-    """Whether one of the five dataclasses has a field of this name."""
+    """Whether one of the five dataclasses has a field of this name, or a fork of transformers that the project states."""
+    if adds(config.facts.forks, key):
+        return True
     return isinstance(key, str) and (key in arguments(config.own_version) or key in config.arguments.defaults)
 
 

@@ -8,14 +8,12 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, config_error, init_error
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted
+from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION
 from cfglint.frameworks.remedies import excludes
 from cfglint.frameworks.trl.batch import (
-    DROPS_INCOMPLETE,
-    EVALUATION_CHECKED,
     GENERATION,
     GENERATION_STEPS,
     ONE_MICRO_BATCH,
-    OWN_EVALUATION,
     Generation,
     count,
     evaluation_group,

@@ -70,11 +70,11 @@ def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
     """
     known = config.arguments.fields.types
     for key, value in () if config.lacks_class else config.values.items():
-        if not isinstance(key, str) or key in known or is_removed(key, config) or config.is_argument(key):
+        if not isinstance(key, str) or key in known or is_removed(key, config) or may_be_own(key, config):
             continue
         if config.hands_on and (key == LAUNCHER_FILE or is_option(key)):
             continue
-        strict = config.facts.strict_keys or config.hands_on or parsed_by_old_script(config)
+        strict = config.facts.strict_keys or config.hands_on or parsed_by_old_script(config) or drops(config)
         near = nearest(key, config, 2 if strict else 1)
         meant = f"; did you mean `{near}`?" if near else ""
         if not strict and not near:
@@ -91,7 +91,21 @@ def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
                 help=None if near else f"remove `{key}`",
             )
         else:
-            yield Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix)
+            remedy = None if near else f"remove `{key}`"
+            yield Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix, help=remedy)
+
+
+def may_be_own(key: str, config: TrlConfig) -> bool:
+    """Whether a key may be a field of the program's own: it defines it, or it is not known and a dataclass of the project has the field."""
+    if config.facts.launch.program is not None or config.command is not None or config.facts.strict_keys:
+        return config.is_argument(key)
+    return config.declares(key)
+
+
+def drops(config: TrlConfig) -> bool:
+    """Whether the class that a program builds drops the arguments that it does not know."""
+    program = config.facts.launch.program
+    return program is not None and bool(program.taken) and config.documents[0].is_call
 
 
 def refuses(config: TrlConfig) -> bool:
@@ -216,7 +230,7 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
     """
     known = config.arguments.fields.types
     for key, value in () if config.lacks_class else config.values.items():
-        if not isinstance(key, str) or key in known or not is_removed(key, config) or config.is_argument(key):
+        if not isinstance(key, str) or key in known or not is_removed(key, config) or may_be_own(key, config):
             continue
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue

@@ -185,6 +185,9 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
+LOSS_METHODS = frozenset(("compute_loss", "_compute_loss", "dpo_loss", "get_batch_loss_metrics"))  # which look the loss up
+
+
 @first_step_error(
     "TRL051",
     source="trl 1.16.0 trainer/dpo_trainer.py:1511-1516, trainer/grpo_trainer.py:3138; 0.17.0 trainer/dpo_trainer.py:1037-1042, "
@@ -200,6 +203,9 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     if not known or (KTO_PAIR in losses(config) and config.trl_version in KTO_PAIR_REFUSED and config.only("dpo")):
         return
     unknown = [each for each in losses(config) if each not in known]
+    program = config.facts.launch.program
+    if program is not None and not LOSS_METHODS.isdisjoint(program.own_methods):  # which may have losses of its own
+        return
     if unknown and config.arguments.known("loss_type"):
         text = f"ValueError: Unknown loss type: {unknown[0]}"
         yield Finding(

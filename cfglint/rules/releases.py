@@ -1,0 +1,86 @@
+"""Rules about the releases that a project states."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import FILE, Finding, init_error
+from cfglint.frameworks import framework, modelled_releases
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.versions import parse_version
+from cfglint.source.annotations import Iterator, Mapping
+
+PASSED = "processing_class"  # which TRL's trainers pass to `Trainer` from this release on (trainer/*_trainer.py)
+PASSES = (0, 12, 0)
+BOTH = 2
+LINE = "torchrun --nproc_per_node 8 train.py\n"
+PROGRAM = "from trl import SFTConfig, SFTTrainer\n\nSFTTrainer('gpt2', SFTConfig('out')).train()\n"
+
+
+@init_error(
+    "RUN015",
+    source="the metadata of the wheels; trl 0.14.0 trainer/sft_trainer.py:443, transformers 4.45.2 trainer.py (Trainer.__init__)",
+    kinds=("trl", "huggingface", "llamafactory", "swift", "axolotl", "verl"),
+    bad=(
+        {"train.sh": LINE, "train.py": PROGRAM, "requirements.txt": "trl==0.14.0\ntransformers==4.45.2\n"},
+        {"train.sh": LINE, "train.py": PROGRAM, "requirements.txt": "trl==0.19.0\ntransformers==4.50.0\n"},
+    ),
+    good={"train.sh": LINE, "train.py": PROGRAM, "requirements.txt": "trl==0.14.0\ntransformers==4.46.3\n"},
+    example={"kind": "launch", "named": 1},
+    about=FILE,
+)
+def incompatible_releases(config: Config) -> Iterator[Finding]:
+    """The project pins releases that cannot be installed together: one requires another release of the other.
+
+    pip refuses to install them, so that the training runs with other releases than those, or with one that was installed by force. What
+    each release requires is known from its wheel. It is an error where the program cannot start with the two: from 0.12.0 on the trainers
+    of TRL pass `processing_class` to `Trainer`, which has it since transformers 4.46.0.
+    """
+    facts = config.facts
+    if len(facts.target_from) + len(facts.pinned) < BOTH:
+        return
+    from cfglint.frameworks.requirements import OTHERS, accepts, required
+
+    pinned = {package: (facts.target[package], file) for package, file in facts.target_from.items() if facts.is_known(package)}
+    pinned = {**facts.pinned, **{package: each for package, each in pinned.items() if package not in facts.outside}}
+    for package in OTHERS:
+        for other in OTHERS[package]:
+            if package not in pinned or other not in pinned:
+                continue
+            (release, file), (found, of_other) = pinned[package], pinned[other]
+            if not accepts(package, release, {other: found}):
+                refused = package == "trl" and other == "transformers" and is_refused(release, found) and builds_trainer(config)
+                yield Finding(
+                    config.setting(),
+                    f"{package} {release} ({file}) requires {other} {required(package, parse_version(release), other)}, but {found} "
+                    f"is pinned{'' if of_other == file else f' ({of_other})'}",
+                    exception=f"TypeError: Trainer.__init__() got an unexpected keyword argument {PASSED!r}" if refused else None,
+                    severity=None if refused else WARNING,
+                    for_any_parser=True,
+                    note=None if refused else "pip does not install the two together",
+                    help=remedy(package, other, pinned),
+                )
+
+
+def is_refused(trl: str, transformers: str) -> bool:
+    """Whether TRL's trainers pass an argument to `Trainer` that it does not have."""
+    from cfglint.frameworks.history import NAME, SINCE
+
+    since = max(row[SINCE] for row in framework("huggingface").constructor("Trainer") if row[NAME] == PASSED)
+    return parse_version(trl) >= PASSES and parse_version(transformers) < since
+
+
+def builds_trainer(config: Config) -> bool:
+    """Whether the run builds a trainer of TRL: the program that is read, or TRL's own."""
+    program = config.facts.launch.code
+    return config.kind == "trl" if program is None else any(call.package == "trl" and call.is_certain for call in program.trainer_calls)
+
+
+def remedy(package: str, other: str, pinned: Mapping[str, tuple[str, str]]) -> str:
+    """Which release of one of the two to pin in place of the stated one."""
+    from cfglint.frameworks.requirements import newest_with, required
+
+    release, found = pinned[package][0], pinned[other][0]
+    able = [each for each in modelled_releases(package) if package != "trl" or other != "transformers" or not is_refused(each, found)]
+    fitting = newest_with(package, able, {other: found})
+    spec = required(package, parse_version(release), other)
+    return f"pin {other} {spec}" + (f", or {package} {fitting}" if fitting else "")

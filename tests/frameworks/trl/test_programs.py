@@ -1,0 +1,79 @@
+"""TRL's trainers in programs: what the program itself has, and what follows from its files."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import each_case
+
+ARGUMENTS = "import argparse\nfrom trl import {0}Config, {0}Trainer\nparser = argparse.ArgumentParser()\n"
+SYNCHRONIZED = (
+    ARGUMENTS.format("GRPO")
+    + "parser.add_argument('--sync_ref_model', action='store_true')\nargs = parser.parse_args()\n"
+    + "config = GRPOConfig(output_dir='o', beta=0.1, num_generations=8, sync_ref_model=args.sync_ref_model)\n"
+    + "GRPOTrainer(model='m', reward_funcs=[len], args=config).train()\n"
+)
+
+
+def found(report):
+    return [(each["code"], each["severity"]) for each in report["diagnostics"]]
+
+
+def test_a_program_without_a_field_for_adapters_is_not_taken_to_use_them(checked_project):
+    assert found(checked_project({"train.py": SYNCHRONIZED, "run.sh": "python train.py --sync_ref_model\n"}, "trl==1.16.0")) == []
+
+
+RECIPE = """\
+model_name_or_path: org/m
+output_dir: out
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 2
+max_seq_length: 4096
+packing: false
+"""
+OWN_FIELD = """\
+from dataclasses import dataclass
+from trl import ModelConfig, SFTConfig, SFTTrainer, TrlParser
+@dataclass
+class Own:
+    {}: int = 2048
+model, own, args = TrlParser((ModelConfig, Own, SFTConfig)).parse_args_and_config()
+SFTTrainer(model=model.model_name_or_path, args=args)
+"""
+
+
+@pytest.mark.parametrize(("field", "expected"), [("max_seq_length", []), ("max_words", [("TRL011", "warning")])])
+def test_a_removed_field_may_be_one_of_the_project(checked_project, field, expected):
+    files = {"recipes/a.yaml": RECIPE, "sft.py": OWN_FIELD.format(field), "run.sh": 'accelerate launch sft.py --config "$FILE"\n'}
+    assert found(checked_project(files, "trl==1.16.0")) == expected
+
+
+OWN_TRAINER = "from trl import GRPOTrainer as Base\n\nclass GRPOTrainer(Base):\n    def {}(self, *args):\n        return 0\n"
+LOSS = "from trl import GRPOConfig\nfrom own import GRPOTrainer\nGRPOTrainer('m', [], GRPOConfig('o', loss_type='reinforce'))\n"
+
+
+@each_case(("method", "expected"), [("_compute_loss", []), ("compute_loss", []), ("log", [("TRL051", "error")])])
+def test_a_trainer_with_a_loss_of_its_own_may_have_other_names_of_losses(checked_project, method, expected):
+    files = {"t.py": LOSS, "own.py": OWN_TRAINER.format(method)}
+    assert found(checked_project(files, "trl==0.18.1", paths=["t.py"])) == expected
+
+
+UNSLOTH = "from unsloth import FastLanguageModel\n"
+CALL = "from trl import {0}Config\nargs = {0}Config(output_dir='o', {1})\n"
+
+
+@each_case(
+    ("config", "words", "own", "with_unsloth"),
+    [
+        ("GRPO", "kl_coef=0.1, num_generations=8", [("TRL010", "error")], [("TRL010", "warning")]),
+        ("GRPO", "max_prompt_length=9, num_generations=8", [("TRL011", "error")], [("TRL011", "warning")]),  # dropped
+        ("GRPO", "warmup_ratio=0.1, num_generations=8", [("TRL011", "error")], []),  # moved to warmup_steps
+        ("SFT", "max_seq_length=1024", [("TRL011", "error")], []),
+        ("SFT", "unsloth_num_chunks=2", [("TRL010", "error")], []),
+    ],
+)
+def test_unsloth_takes_moves_and_drops_arguments(checked_project, config, words, own, with_unsloth):
+    code = CALL.format(config, words)
+    releases = "trl==1.16.0", "transformers==5.24.0"
+    assert found(checked_project({"a.py": code}, *releases)) == own
+    assert found(checked_project({"a.py": UNSLOTH + code}, *releases)) == with_unsloth
