@@ -14,7 +14,7 @@ from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
-from cfglint.source.shell.command import SHOWN, is_placeholder
+from cfglint.source.shell.command import SHOWN, CommandDocument, is_placeholder
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import names
 
@@ -140,6 +140,14 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
             line.report("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy=f"write `--{argument.name} True`")
 
 
+def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
+    """Make the values of options unknown that lack theirs, so that no other rule judges them."""
+    for problem in line.problems:
+        name = problem.key.lstrip("-").replace("-", "_")
+        if problem.code == "LCH013" and name in command.words:
+            command.words[name], command.unknown[name] = None, ("the option has no value",)
+
+
 def unusable_counts(line: LaunchLine) -> None:
     """Report numbers of processes and machines that the launcher refuses."""
     for name, refusal in launcher_of(line).counts.items():
@@ -186,7 +194,7 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
         if is_opened(file, line):
             line.problems.append(missing_file(line, file))
         else:
-            file.absent = not is_page(line)
+            file.absent = True
     word = line.deepspeed_word
     if word is not None and (not word.word.value or not word.known or mentioned(word.word.value, line, calls, written)):
         line.deepspeed_word = None
@@ -196,7 +204,7 @@ def is_opened(file: NamedFile, line: LaunchLine) -> bool:
     """Whether the launcher itself, or the program in the folder of the line, opens a file of this role."""
     launcher = launcher_of(line)
     if launcher.opens_files and file.kind == launcher.kind and file.word.string.endswith(CONFIG_ENDS):
-        return not is_page(line)
+        return True
     return file.role in REQUIRED and (line.program_path is not None or launcher.opens_files)
 
 

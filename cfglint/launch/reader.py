@@ -351,6 +351,8 @@ class Reader:
         file.outside = found is None and around.is_outside(written)
         file.path = files.spelled_like(line.call.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
+        if findings.is_page(line) and file.role not in findings.REQUIRED:  # the config of an example is often one that the reader writes
+            file.known = file.known and around.has_folder_of(written)
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
         """The config files among the arguments, with their roles."""

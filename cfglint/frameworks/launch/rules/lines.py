@@ -114,8 +114,9 @@ def missing_launch_file(config: LaunchConfig) -> Iterator[Finding]:
     """A launch line names a configuration file that does not exist.
 
     The file is searched relative to the folder in which the line's program is found, or from which the script names files that exist;
-    only then is it an error. A file that the script itself writes, or that an earlier command mentions, is not reported, nor is the
-    config of an example in a page. A missing hostfile is not an error: the deepspeed launcher then uses the local machine alone.
+    only then is it an error. A file that the script itself writes, or that an earlier command mentions, is not reported. In a page it is
+    a warning, for a config of the program's only where the project has the folder of the file: the reader may write others. A missing
+    hostfile is not an error: the deepspeed launcher then uses the local machine alone.
 
     `--deepspeed` of the Trainer has no names for configurations: a word such as `zero3` is the name of a file too, unless it is JSON
     or base64-encoded JSON.
