@@ -9,6 +9,7 @@ from cfglint.run.paths import EXTENSIONS
 from cfglint.source import files
 from cfglint.source.annotations import Iterable
 from cfglint.source.file_source import FileSource
+from cfglint.source.shell import is_markdown
 
 LARGEST = 1 << 20  # bytes; a config or script that names another file is smaller
 ROUNDS = 3  # a script calls another one, which names a trainer file, which names a DeepSpeed file
