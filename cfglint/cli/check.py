@@ -83,7 +83,8 @@ def run(arguments: Namespace) -> int:
     if arguments.gpus and any(each.launch is not None for each in found):
         from cfglint.cli.gpu_counts import set_by_lines, unused
 
-        warn_of(unused(set_by_lines(found), arguments.gpus))
+        fewer = {place: number for place, number in set_by_lines(found).items() if number < arguments.gpus}  # LCH025 reports the others
+        warn_of(unused(fewer, arguments.gpus))
     warn(summary(found, stats) + overview(arguments, found))
     if incomplete or not written:
         return 2

@@ -52,14 +52,23 @@ def run(arguments: Namespace) -> int:
 
 def report(log: Log, arguments: Namespace, project: Configuration) -> int:
     """Print or write the explanation of a log; return the exit status."""
-    found = explained(log, arguments, project)
+    found = log.explained(arguments.kind or "")
+    not_compared = ""
+    try:
+        compare_with_files(found, arguments, project)
+    except (UsageError, UnknownKindError, files.FileProblem) as error:
+        not_compared = str(error)
     failed = write_texts(arguments, FORMATS, lambda form, output: render_log(form, log.path, found, None if output else columns()))
-    return failed or (1 if any(each.differences for each in found.banners) else 0)
+    status = failed or (1 if any(each.differences for each in found.banners) else 0)
+    return fail(f"not compared: {not_compared}") if not_compared else status
 
 
 def report_progress(arguments: Namespace) -> int:
     """Print or write what a log without a banner and a failure shows; UsageError if that is nothing."""
     path = arguments.paths[0]
+    missing = next((each for each in arguments.paths if not os.path.lexists(each)), None)
+    if missing is not None and not os.path.isfile(path):
+        raise UsageError(f"{missing}: no such file")
     steps, said = progress_in(path)
     if not steps:
         raise UsageError(f"{path}: {said}")
@@ -94,11 +103,10 @@ def log_among(arguments: Namespace) -> Log | None:
     return None
 
 
-def explained(log: Log, arguments: Namespace, project: Configuration) -> ExplainedLog:
-    """The failures and the banners of a log, compared with the files if any are given."""
-    found = log.explained()
+def compare_with_files(found: ExplainedLog, arguments: Namespace, project: Configuration) -> None:
+    """Compare the failures and the banners of a log with the files, if any are given."""
     if not arguments.paths:
-        return found
+        return
 
     runs: list[CheckedRun] = []
 
@@ -117,4 +125,3 @@ def explained(log: Log, arguments: Namespace, project: Configuration) -> Explain
     if arguments.gpus:
         warn_of(unused(set_by_runs(runs), arguments.gpus))
     found.files = list(arguments.paths)
-    return found

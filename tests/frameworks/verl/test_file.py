@@ -23,8 +23,8 @@ def test_what_new_writes_is_recognised(folder, capsys):
 def test_it_is_composed_and_checked(folder, capsys):
     path = folder / "grpo.yaml"
     path.write_text(path.read_text().replace("ppo_mini_batch_size: 64", "ppo_mini_batch_size: 512"))
-    assert main(["check", ".", "--format", "concise"]) == 1
-    assert "VRL" in capsys.readouterr().out
+    assert main(["check", ".", "--format", "concise", "--fail-on", "warning"]) == 1
+    assert "VRL017" in capsys.readouterr().out
 
 
 def test_a_file_that_does_not_extend_the_package_is_not(folder, capsys):
