@@ -130,6 +130,7 @@ class LaunchLine:
         self.machine_gpus: int | None = None
         self.by_devices = False
         self.header: dict[str, Text] = {}
+        self.lacks_gpus = ""  # that fewer GPUs are visible, or offered, than processes start
         self.inner = ""
         self.values: ConfigTable | None = None
         self.srun: list[Text] = []  # the words of the srun,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework, is_trainer
@@ -9,7 +10,7 @@ from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.launch_line import HOSTFILE, Argument, LaunchLine, LineProblem, NamedFile, Option
 from cfglint.launch.command import readable
-from cfglint.launch.launcher import launcher_of
+from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
@@ -39,6 +40,7 @@ SAME = (
     ("master_addr", "main_process_ip"),
     ("master_port", "main_process_port", "main_port"),
 )
+WITHOUT_GPU = "RuntimeError: CUDA error: invalid device ordinal"
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
@@ -63,9 +65,25 @@ def visible_devices(line: LaunchLine) -> None:
     count = len([each for each in value.value.split(",") if each.strip().isdigit()])
     processes = line.gpus_per_node if "nproc_per_node" in line.options or line.inner == "torchrun" else None
     if count and processes is not None and processes > count:
+        line.lacks_gpus = f"{processes} processes start on {counted(count, 'visible GPU')}"
         message = f"`{VISIBLE}={value.value}` shows {counted(count, 'GPU')}, but {processes} processes start"
         remedy = f"set `{VISIBLE}` to {processes} GPUs, or start {count} processes"
-        line.report("LCH006", "warning", value, VISIBLE, message, remedy=remedy)
+        line.report("LCH006", "warning", value, VISIBLE, message, WITHOUT_GPU, remedy=remedy)
+
+
+def offered_gpus(line: LaunchLine, gpus: int | None) -> None:
+    """Report a line that starts more processes than the GPUs that the user names."""
+    if gpus is None or line.processes is None or line.machine or line.processes <= gpus:
+        return
+    several = f" ({Size(line.gpus_per_node, line.nodes)})" if line.gpus_per_node and line.nodes and line.nodes > 1 else ""
+    line.lacks_gpus = f"{line.processes} processes start{several} on {counted(gpus, 'GPU')}"
+    options = (line.options.given.get(name) for name in SAME[0])
+    option = next((each.value for each in options if each is not None and not each.in_file and each.value is not None), None)
+    word = option or line.call.environment.get(SIZE_VARIABLE) or line.call.words[0]
+    remedy = f"start {counted(gpus, 'process')}: `cfglint fix --gpus {gpus}`"
+    line.report(
+        "LCH025", "warning", word, "--gpus", f"{line.processes} processes start{several}, but --gpus is {gpus}", WITHOUT_GPU, remedy=remedy
+    )
 
 
 def unknown_options(line: LaunchLine) -> None:

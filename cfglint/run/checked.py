@@ -142,7 +142,8 @@ class CheckedRun(LoadedRun):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
         is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.not_read
-        return None if is_open else "accept"
+        lacks_gpus = self.launch.line.lacks_gpus if self.launch.line is not None else ""
+        return None if is_open or lacks_gpus else "accept"
 
     @property
     def unmodelled(self) -> str:

@@ -15,7 +15,7 @@ from cfglint.frameworks.program import NotRead, ProgramFacts
 from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_blanks, refused_joined_words
-from cfglint.launch.findings import missing_file, refused_deepspeed_word, unknown_without_value
+from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
@@ -449,6 +449,7 @@ class LaunchReader:
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         launcher, gpus = launcher_of(line), line.processes
+        offered_gpus(line, self.facts.gpus)
         launch.sets_rank = launcher.sets_rank
         plain = launcher.is_one_process and line.processes == 1 and not line.srun
         if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
