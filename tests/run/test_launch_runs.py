@@ -166,6 +166,40 @@ def test_more_processes_than_visible_devices(project, capsys, launch):
     assert [(each["line"], each["key"]) for each in found] == [(1, "CUDA_VISIBLE_DEVICES")]
 
 
+READS = (
+    "from transformers import HfArgumentParser, TrainingArguments, Trainer\n"
+    "[arguments] = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=arguments).train()\n"
+)
+
+
+@each_case(
+    ("program", "more", "severity", "verdict"),
+    [
+        (READS, "", "error", "reject"),
+        (READS, "--use_cpu True", "warning", None),
+        (READS, "--ddp_backend gloo", "warning", None),
+        ("import torch\n", "", "warning", None),
+    ],
+)
+def test_processes_without_a_device_fail_where_the_trainer_is_known(project, capsys, program, more, severity, verdict):
+    (project / "train.py").write_text(program)
+    arguments = f"--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --save_strategy no --bf16 True {more}"
+    (project / "train.sh").write_text(f"CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node 4 train.py {arguments}\n")
+    found = report(capsys, "check", "train.sh")
+    assert [each["severity"] for each in found["diagnostics"] if each["code"] == "LCH006"] == [severity]
+    assert found["runs"][0]["verdict"] == verdict
+    main(["explain", "train.sh"])
+    assert "It would start" not in capsys.readouterr().out
+
+
+@each_case("devices", ["1,2,...", "0,…", "0, ... ,7"])
+def test_dots_among_the_devices_are_a_placeholder(project, capsys, devices):
+    line = f'CUDA_VISIBLE_DEVICES="{devices}" torchrun --nproc_per_node auto train.py --output_dir out --per_device_train_batch_size 4'
+    (project / "README.md").write_text(f"```\n{line} --learning_rate 1e-5\n```\n")
+    [run] = report(capsys, "check", "README.md")["runs"]
+    assert (run["gpus"], run["launch"]["processes"]) == (None, None)
+
+
 @each_case(
     ("before", "launch", "reason"),
     [
