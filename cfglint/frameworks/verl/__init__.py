@@ -27,6 +27,7 @@ class Verl(Framework):
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
     source_paths = ("/verl/",)
+    telling_keys = frozenset(SECTIONS[:1])
     rule_families = {"VRL": "verl"}
     rules = "checks composition no_effect"
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")

@@ -18,6 +18,7 @@ def test_what_new_writes_is_recognised(folder, capsys):
     assert main(["check", "d/grpo.yaml"]) == 0
     assert capsys.readouterr().err.endswith("cfglint: 1 file checked; no findings\n")
     assert main(["check", "."]) == 0
+    assert capsys.readouterr().err.endswith("cfglint: 1 file checked; no findings\n")
 
 
 def test_it_is_composed_and_checked(folder, capsys):
