@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from functools import cached_property
 
 from cfglint.source.annotations import Callable, Iterator
@@ -12,6 +13,7 @@ from cfglint.source.python.literals import NotebookOffsets, Offsets
 from cfglint.source.python.notebook import Notebook, read_notebook
 from cfglint.source.record import Record
 
+CALLED = re.compile(r"\b\w+(?=\()")
 MOST_MODULES = 60  # modules of a project that are parsed for one program
 MOST_KEPT = 3_000_000  # characters of the modules that are kept for other programs; a tree takes thirty times as many bytes
 DEEPEST = 8  # depth of re-exported names that is followed
@@ -89,6 +91,11 @@ class ProgramModule:
     def givers(self) -> dict[str, list[ast.expr]]:
         """The expressions that give each name and attribute a value."""
         return givers(self.tree)
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The names with a parenthesis behind them."""
+        return frozenset(CALLED.findall(self.text))
 
     @cached_property
     def imported_packages(self) -> set[str]:

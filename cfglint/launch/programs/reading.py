@@ -65,7 +65,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 
 def may_build(modules: Modules) -> bool:
     """Whether the text of a module names a class of arguments as if it calls it."""
-    return any(module is not None and any(f"{name}(" in module.text for name in argument_classes()) for module in modules.known())
+    names = tuple(argument_classes())
+    return any(each.endswith(names) for module in modules.known() for each in module.called)
 
 
 def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[BuiltCall]:
