@@ -14,7 +14,7 @@ from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import OPEN, UNCLEAR, Mapping, Value, plain, same, unknown
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.source.annotations import Any
-from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Written
+from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Problem, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
 
@@ -29,7 +29,13 @@ MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> CallDocument:
     """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
     made = evaluated.call(call)
-    return document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
+    found = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
+    for each in made.module.repeated_keywords:
+        message = f"keyword argument repeated: {each.arg}"
+        found.problems.append(
+            Problem(*made.module.offsets.span(each), message, exception=f"SyntaxError: {message}", remedy=f"remove one `{each.arg}`")
+        )
+    return found
 
 
 def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> CallDocument:
