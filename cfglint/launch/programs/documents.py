@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 NO_REASON = "the program computes it"
+BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
 MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries to edit each
 
 
@@ -195,6 +196,23 @@ def given_mapping(call: MadeCall) -> Value | None:
         if value is not None and isinstance(value.data, Mapping) and value.data.items and not value.data.is_open:
             return value
     return None
+
+
+def trains(call: MadeCall) -> bool:
+    """Whether a call of `deepspeed.initialize` may make an engine that trains: one with an optimizer, and not of a reference model.
+
+    Source: deepspeed 0.19.8 runtime/engine.py (__init__: `has_optimizer`).
+    """
+    if not call.every or len(call.positional) > BEFORE_OPTIMIZER or not {"optimizer", "model_parameters"}.isdisjoint(call.arguments):
+        return True
+    config = next((call.arguments[name][1].data for name in ("config", "config_params") if name in call.arguments), None)
+    return not isinstance(config, Mapping) or config.is_open or "optimizer" in config.items
+
+
+def is_unknown_config(call: MadeCall) -> bool:
+    """Whether the config of a call of `deepspeed.initialize` is neither a known mapping nor a path."""
+    values = [call.arguments[name][1] for name in ("config", "config_params") if name in call.arguments]
+    return bool(values) and given_mapping(call) is None and all(not each.known or isinstance(each.data, Mapping) for each in values)
 
 
 def document_of_engine(call: MadeCall, expression: ast.expr) -> CallDocument:

@@ -237,12 +237,9 @@ class Modules:
         """The definition that a name at the top level of a module refers to."""
         if depth > DEEPEST:
             return None
-        for star in reversed(module.stars):
-            if name in module.before_star.get(star, ()) and star.partition(".")[0] not in FRAMEWORKS:
-                again = self.named(star)
-                found = self.lookup(again, name, depth + 1) if again is not None and again is not module else None
-                if found is not None:
-                    return found
+        again = self.bound_again(module, name, depth)
+        if again is not None:
+            return again
         if name in module.names:
             return Definition(module, module.names[name])
         if name in module.imports:
@@ -252,6 +249,16 @@ class Modules:
             found = self.lookup(origin, name, depth + 1) if origin is not None else None
             if found is not None:
                 return found
+        return None
+
+    def bound_again(self, module: ProgramModule, name: str, depth: int = 0) -> Definition | External | None:
+        """The definition that a later `import *` of a module of the project gives a name; None without one."""
+        for star in reversed(module.stars):
+            if name in module.before_star.get(star, ()) and star.partition(".")[0] not in FRAMEWORKS:
+                origin = self.named(star)
+                found = self.lookup(origin, name, depth + 1) if origin is not None and origin is not module else None
+                if found is not None:
+                    return found
         return None
 
     def dotted(self, name: str, depth: int = 0) -> Definition | External | None:
