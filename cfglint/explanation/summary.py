@@ -73,7 +73,7 @@ class RunSummary:
 
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
-        not_read = self.run.launch.not_read if not self.run.unmodelled else ()
+        not_read = self.run.not_read if not self.run.unmodelled else ()
         if not_read and self.run.assumed_program:
             return f"No errors found if `{self.run.assumed_program}` takes the arguments of the Trainer; not read: {not_read[0].text}"
         return f"No error in what was read; not read: {'; '.join(each.text for each in not_read)}" if not_read else ""

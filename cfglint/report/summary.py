@@ -112,7 +112,7 @@ def verdict(account: RunSummary) -> list[Paragraph]:
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if account.memory is not None and account.memory.verdict is not None:
             starts = with_memory(starts, account.memory)
-        if run.verdict is None and (run.unmodelled or not run.launch.not_read):
+        if run.verdict is None and (run.unmodelled or not run.not_read):
             starts = f"Whether it would start is not known{why_unknown(run)}"
         return paragraph("", f"{starts}{more}.")
     count = len(account.errors)
