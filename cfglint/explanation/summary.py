@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from cfglint.findings.diagnostic import Diagnostic, Outcome, ReportContext
+from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
@@ -73,6 +73,8 @@ class RunSummary:
 
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
+        if self.run.is_lone:
+            return ALONE[len(self.run.documents) > 1]
         not_read = self.run.not_read if not self.run.unmodelled else ()
         if not_read and self.run.assumed_program:
             return f"No errors found if `{self.run.assumed_program}` takes the arguments of the Trainer; not read: {not_read[0].text}"

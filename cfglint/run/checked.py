@@ -162,6 +162,12 @@ class CheckedRun(LoadedRun):
         return self.configs[0].facts.launch.not_read if self.configs else self.launch.not_read
 
     @property
+    def is_lone(self) -> bool:
+        """Whether the run is files that no line, program or declaration starts, which are read as they are."""
+        launch = self.launch
+        return launch.line is None and launch.program is None and launch.parser is None and not self.given.complete
+
+    @property
     def assumed_program(self) -> str:
         """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
         line, launch = self.launch.line, self.launch
