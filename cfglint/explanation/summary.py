@@ -75,6 +75,9 @@ class RunSummary:
             return "No errors found in this file; a trainer fills in its batch sizes"
         if self.run.is_lone:
             return ALONE[len(self.run.documents) > 1]
+        line = self.run.launch.line
+        if line is not None and line.lacks_gpus:
+            return f"No errors found, but {line.lacks_gpus}"
         not_read = self.run.not_read if not self.run.unmodelled else ()
         if not_read and self.run.assumed_program:
             return f"No errors found if `{self.run.assumed_program}` takes the arguments of the Trainer; not read: {not_read[0].text}"

@@ -375,6 +375,7 @@ if TYPE_CHECKING:
         summary: str
         exception: str | None
         rules: list[str]
+        causes: list[str]
         details: list[str]
         help: str | None
         gpu_memory: float | None

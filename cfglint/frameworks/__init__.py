@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 OTHER_PACKAGES = {"torch", "peft"}
 WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line has, or a file that it names
-LINE_KINDS = ("launch", "megatron", "verl")  # kinds whose config is a launch line: no file is recognised as one of these
+LINE_KINDS = ("launch", "megatron")  # kinds whose config is a launch line: no file is recognised as one of these
 _loaded: dict[str, Framework] = {}
 _kinds: list[str] = []
 _nearest: dict[tuple[str, str], str | None] = {}

@@ -261,8 +261,11 @@ class Repositories:
         top = folders[-1] if folders else ""
         if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
             return []
+        from cfglint.project.statements.requirement import MAIN
+
         found = self.other_folders(top)
         stated = [each for each in found.get(package, []) if (each.is_exact or each.spec) and (is_copy(each) or self.is_for(each, folders))]
+        stated = [each for each in stated if each.elsewhere != MAIN]  # it says no more of this folder than no statement
         decisive = unlike([each for each in stated if not is_copy(each)] or stated)
         return decisive if len(decisive) == 1 else []
 

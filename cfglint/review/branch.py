@@ -18,7 +18,7 @@ from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.run.program_scan import has_marks
-from cfglint.run.readers import is_in, marks_of
+from cfglint.run.readers import marks_in, marks_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
@@ -243,7 +243,7 @@ class Branch:
         marks = marks_of(touched)
         for name in self.same if marks else ():
             data = bytes_of(self.new, name)
-            if any(is_in(mark, data) for mark in marks):
+            if any(marks_in(marks, data, name).values()):
                 yield name
 
 

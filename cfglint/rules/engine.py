@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import BATCH, CODE, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN, Finding, Rule
-from cfglint.findings.setting import DEFAULT, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
 from cfglint.frameworks._releases import RELEASES
@@ -228,7 +228,7 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
     program = config.facts.launch.program
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
-    if is_about_key and finding.on_key and named[0].written:
+    if is_about_key and finding.on_key and named[0].origin in (WRITTEN, OVERRIDE):
         named = named[1:]
     return any(isinstance(each.value, Unknown) or (each.path and (each.path[0] in changed or is_open(each, config))) for each in named)
 

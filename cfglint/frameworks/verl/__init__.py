@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
-from cfglint.frameworks.base import LineFramework
+from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 KIND: Final = "verl"
+SECTIONS = ("actor_rollout_ref", "trainer", "hydra")  # of a file that extends the config of the package
+PACKAGE_CONFIG = "pkg://verl."  # how its search path names that config
 
 
-class Verl(LineFramework):
-    """A command line of verl's trainer: Hydra composes the package's config files and the overrides of the line."""
+class Verl(Framework):
+    """A command line of verl's trainer, whose overrides Hydra composes with the files of the package, or a file that extends these."""
 
     kind = KIND
     title = "verl"
@@ -37,6 +39,16 @@ class Verl(LineFramework):
         "choose_sizes": "verl.target.choose",
         "account": "verl.summary.account",
     }
+
+    def detect(self, document: Document) -> int:
+        """Detect a file for Hydra whose search path has the config of the package, which it extends."""
+        _, path = document.find(("hydra", "searchpath"))
+        named = [each.resolved().raw for each in path.resolved().items()] if path is not None else []
+        return CERTAIN if any(each.startswith(PACKAGE_CONFIG) for each in named) else NO_MATCH
+
+    def may_be(self, names: list[str], path: str) -> bool:
+        """Whether the file has the sections of such a file."""
+        return all(each in names for each in SECTIONS)
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader of Hydra for a config file, else that for the words of a command."""

@@ -184,13 +184,10 @@ def answer(outcome: Outcome) -> str:
     """Whether the run would start; unknown where it probably does not fit into memory."""
     if outcome.verdict != "accept":
         return NO if outcome.verdict == "reject" else UNKNOWN
-    return (
-        NO
-        if exceeds_memory(outcome)
-        else UNKNOWN
-        if likely_fit(outcome).startswith(PROBABLY_NOT) or left_open(outcome) not in ("", *ALONE)
-        else YES
-    )
+    if exceeds_memory(outcome):
+        return NO
+    is_open = likely_fit(outcome).startswith(PROBABLY_NOT) or left_open(outcome) not in ("", *ALONE)
+    return UNKNOWN if is_open else YES
 
 
 def verdict(outcome: Outcome) -> str:
