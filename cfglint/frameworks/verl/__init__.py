@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 KIND: Final = "verl"
 SECTIONS = ("actor_rollout_ref", "trainer", "hydra")  # of a file that extends the config of the package
 PACKAGE_CONFIG = "pkg://verl."  # how its search path names that config
+EXTENDED = ("ppo_trainer", "sft_trainer", "_self_")  # the entries of a defaults list that needs no other file of the project
 
 
 class Verl(Framework):
@@ -27,6 +28,7 @@ class Verl(Framework):
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
     source_paths = ("/verl/",)
+    telling_keys = frozenset(SECTIONS[:1])
     rule_families = {"VRL": "verl"}
     rules = "checks composition no_effect"
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
@@ -41,10 +43,11 @@ class Verl(Framework):
     }
 
     def detect(self, document: Document) -> int:
-        """Detect a file for Hydra whose search path has the config of the package, which it extends."""
-        _, path = document.find(("hydra", "searchpath"))
-        named = [each.resolved().raw for each in path.resolved().items()] if path is not None else []
-        return CERTAIN if any(each.startswith(PACKAGE_CONFIG) for each in named) else NO_MATCH
+        """Detect a file for Hydra whose search path has the config of the package, and which extends nothing else."""
+        (path, extended) = (document.find(each)[1] for each in (("hydra", "searchpath"), ("defaults",)))
+        if path is None or extended is None or not all(each.resolved().raw in EXTENDED for each in extended.resolved().items()):
+            return NO_MATCH
+        return CERTAIN if any(each.resolved().raw.startswith(PACKAGE_CONFIG) for each in path.resolved().items()) else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
         """Whether the file has the sections of such a file."""

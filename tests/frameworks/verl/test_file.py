@@ -18,6 +18,7 @@ def test_what_new_writes_is_recognised(folder, capsys):
     assert main(["check", "d/grpo.yaml"]) == 0
     assert capsys.readouterr().err.endswith("cfglint: 1 file checked; no findings\n")
     assert main(["check", "."]) == 0
+    assert capsys.readouterr().err.endswith("cfglint: 1 file checked; no findings\n")
 
 
 def test_it_is_composed_and_checked(folder, capsys):
@@ -29,5 +30,7 @@ def test_it_is_composed_and_checked(folder, capsys):
 
 def test_a_file_that_does_not_extend_the_package_is_not(folder, capsys):
     path = folder / "grpo.yaml"
-    path.write_text(path.read_text().replace("pkg://verl.trainer.config", "file://conf"))
-    assert main(["check", "d/grpo.yaml"]) == 2
+    text = path.read_text()
+    for other in (text.replace("pkg://verl.trainer.config", "file://conf"), text.replace("[ppo_trainer,", "[own: group, ppo_trainer,")):
+        path.write_text(other)
+        assert main(["check", "d/grpo.yaml"]) == 2
