@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from functools import cached_property
 
+from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets
 from cfglint.source.python.notebook import Notebook, read_notebook
 from cfglint.source.record import Record
 
-CALLED = re.compile(r"\b\w+(?=\()")
 MOST_MODULES = 60  # modules of a project that are parsed for one program
 MOST_KEPT = 3_000_000  # characters of the modules that are kept for other programs; a tree takes thirty times as many bytes
 DEEPEST = 8  # depth of re-exported names that is followed
@@ -101,9 +100,10 @@ class ProgramModule:
         return givers(self.tree)
 
     @cached_property
-    def called(self) -> frozenset[str]:
-        """The names with a parenthesis behind them."""
-        return frozenset(CALLED.findall(self.text))
+    def may_build(self) -> bool:
+        """Whether the text names a class of arguments as if it calls it."""
+        code = self.text if self.notebook is None else self.notebook.code
+        return any(f"{name}(" in code for name in argument_classes())
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:
