@@ -11,17 +11,27 @@ ACCUMULATION = "gradient_accumulation_steps"
 FP16_FIRST = Releases((0, 9, 1))  # a written fp16 keeps `bf16: auto` off
 SEVERAL_PROCESSES = Releases((0, 12, 0))  # only several processes multiply the batch size, also for FSDP
 SHARED_SAMPLES = Releases((0, 15, 0))  # processes of one tensor or context parallel group count once
+FIRST_READ = {"fsdp_version": Releases((0, 9), (0, 10)), "activation_checkpointing": Releases((0, 13))}  # of `fsdp_config`
 NAMED_DEEPSPEED = Releases((), (0, 13, 1))  # `deepspeed` is the name of a file
 VARIABLE_LENGTH = Releases((0, 21, 0))
 
 
 def normalize(model: AxolotlModel) -> Refusal | None:
     """Complete the values of the model; return the refusal if axolotl fails at that."""
-    refusal = deepspeed_mapping(model) or batch(model)
+    refusal = sharding(model) or deepspeed_mapping(model) or batch(model)
     if refusal is not None:
         return refusal
     precision(model)
     return intervals(model) or variable_length(model)
+
+
+def sharding(model: AxolotlModel) -> Refusal | None:
+    """Refuse `fsdp` without `fsdp_config`, of which setup_fsdp_envs reads an attribute (utils/trainer.py of 0.9.2 and 0.19.0)."""
+    if not model.fsdp or model.fsdp_config is not None:
+        return None
+    first = next((name for name, releases in FIRST_READ.items() if model.release in releases), "")
+    says = "'NoneType' object has no attribute" + (f" {first!r}" if first else "")
+    return requires(FSDP, "`fsdp`", "`fsdp_config`", says, remedy="add `fsdp_config`", raises="AttributeError")
 
 
 def deepspeed_mapping(model: AxolotlModel) -> Refusal | None:
