@@ -56,7 +56,7 @@ class TrainerCall(Record):
 
     `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises. `fields` are those
     that the class of its arguments, derived from `TrainingArguments`, adds. `callbacks` are the classes of transformers that it is given,
-    if it is trained. `streams`: its training set has no length.
+    if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
     """
 
     name: str
@@ -66,6 +66,7 @@ class TrainerCall(Record):
     fields: tuple[str, ...] = ()
     callbacks: tuple[str, ...] = ()
     streams: bool = False
+    base: str = ""
 
 
 class ImportedNames(Record):

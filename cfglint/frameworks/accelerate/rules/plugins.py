@@ -16,7 +16,6 @@ STRATEGIES = ("FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID
 PREFETCHES = ("BACKWARD_PRE", "BACKWARD_POST")
 NO_PREFETCH = "NO_PREFETCH"
 STATE_TYPES = ("FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_DICT")
-POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
 FLAGS = ("offload_params", "activation_checkpointing", "activation_checkpointing_offload", "cpu_ram_efficient_loading")
 FLAGS_OF_1 = ("use_orig_params", "sync_module_states", "forward_prefetch")  # FSDP2 reads none of them
 DEVICES = ("none", "cpu", "nvme")
@@ -32,7 +31,6 @@ Problem = tuple[str, str, str]  # what is wrong with the value, the exception, t
         FSDP + "  fsdp_version: 2\n  fsdp_reshard_after_forward: FULL_SHARD\n",
         Example(FSDP + "  fsdp_version: 2\n  fsdp_state_dict_type: LOCAL_STATE_DICT\n", "/fsdp_config/fsdp_state_dict_type"),
         Example(FSDP + "  fsdp_sharding_strategy: foo\n", "/fsdp_config/fsdp_sharding_strategy"),
-        Example(FSDP + "  fsdp_auto_wrap_policy: foo\n", "/fsdp_config/fsdp_auto_wrap_policy"),
         Example(DEEPSPEED + "deepspeed_config:\n  zero_stage: 4\n", "/deepspeed_config/zero_stage"),
         Example(DEEPSPEED + "deepspeed_config:\n  gradient_clipping: none\n", "/deepspeed_config/gradient_clipping"),
     ),
@@ -91,13 +89,9 @@ def fsdp_problems(values: ConfigMapping, is_2: bool) -> Iterator[tuple[str, Prob
     if is_2 and str(values.get("state_dict_type")).upper() in ("LOCAL_STATE_DICT", "2"):
         text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
         yield "state_dict_type", ("which FSDP2 does not support", text, "set `{}: SHARDED_STATE_DICT`")
-    policy = values.get("auto_wrap_policy")
-    if policy is not None and str(policy).upper() not in POLICIES:
-        text = f"ValueError: Invalid auto wrap policy: {policy}. Must be one of {list(POLICIES)}"
-        yield "auto_wrap_policy", (f"not one of {', '.join(POLICIES)}", text, "set `{}: TRANSFORMER_BASED_WRAP`")
     size = values.get("min_num_params")
     if size is not None and not is_integer(str(size)):
-        is_read = str(policy).upper() == "SIZE_BASED_WRAP"
+        is_read = str(values.get("auto_wrap_policy")).upper() == "SIZE_BASED_WRAP"
         text = f"ValueError: invalid literal for int() with base 10: {str(size)!r}" if is_read else ""
         yield "min_num_params", ("not an integer" + ("" if is_read else ", which `SIZE_BASED_WRAP` requires"), text, "set `{}` to a number")
     for key in (*FLAGS, *(("reshard_after_forward",) if is_2 else FLAGS_OF_1)):
