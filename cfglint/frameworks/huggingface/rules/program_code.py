@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error
+from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import fields_of_class, of_package
 from cfglint.frameworks._releases import RELEASES
@@ -48,6 +48,10 @@ FIRST_READ: dict[str, tuple[tuple[Releases, str], ...]] = {
         (Releases((0, 24)), "model_init_kwargs"),
     ),
 }
+SPREAD = (
+    "from transformers import AutoModel, Trainer, TrainingArguments\n\nmodel = AutoModel.from_pretrained('m'{})\n"
+    "Trainer(model, TrainingArguments('out')).train()\n"
+)
 OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
 
 
@@ -207,6 +211,35 @@ def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
             on_key=True,
             for_any_parser=True,
             help=f"build a {needed} in its place",
+        )
+
+
+@warning(
+    "KEY211",
+    source="accelerate 1.15.0 accelerator.py:1479, 1820 (prepare_model)",
+    bad={"train.sh": LINE, "train.py": SPREAD.format(', device_map="auto"')},
+    good={"train.sh": LINE, "train.py": SPREAD.format("")},
+    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}, "at": ""},
+    about=CODE,
+)
+def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding]:
+    """The program loads its model with a `device_map` over all GPUs, and several processes start it.
+
+    Each process would put the model on all of them. Accelerate refuses to train a model on several devices in a distributed run:
+    `ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed mode.`
+
+    Fix: start one process, `python train.py`, or leave out `device_map`.
+    """
+    launch = config.facts.launch
+    program = launch.code or launch.program
+    processes = launch.line.processes if launch.line is not None else None
+    if program is not None and program.spreads and processes is not None and processes > 1:
+        yield Finding(
+            config.setting(),
+            f"the model is loaded with `device_map` {program.spreads}, and {processes} processes are started",
+            note="accelerate refuses such a model in several processes (ValueError)",
+            for_any_parser=True,
+            help="start one process with `python`, or remove `device_map`",
         )
 
 
