@@ -356,7 +356,10 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix |
     "KEY105",
     source="deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys)",
     about=VALUE,
-    bad='{"train_batch_size": 8, "gradient_clip": 1.0}\n',
+    bad=(
+        '{"train_batch_size": 8, "gradient_clip": 1.0}\n',
+        Example('{"train_batch_size": 8, "pipeline": {"chunks_of_rows": 4}}\n', "/pipeline/chunks_of_rows"),
+    ),
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clip"},
     old_names=("unread-key",),

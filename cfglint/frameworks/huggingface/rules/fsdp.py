@@ -182,6 +182,7 @@ def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
         "output_dir: out\nfsdp: true\nfsdp_config: {version: two}\n",
         "output_dir: out\nfsdp: true\nfsdp_config: {cpu_ram_efficient_loading: maybe}\n",
         "output_dir: out\nfsdp: true\nfsdp_config: {state_dict_type: FULL}\n",
+        "output_dir: out\nfsdp: true\nfsdp_config: {state_dict_type: LOCAL_STATE_DICT}\n",
         Example(
             "output_dir: out\nfsdp: full_shard\nfsdp_config: {min_num_params: 2000, transformer_layer_cls_to_wrap: [LlamaDecoderLayer]}\n",
             facts={"target": {"transformers": "4.42.4"}},
