@@ -359,6 +359,7 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix |
     bad=(
         '{"train_batch_size": 8, "gradient_clip": 1.0}\n',
         Example('{"train_batch_size": 8, "pipeline": {"chunks_of_rows": 4}}\n', "/pipeline/chunks_of_rows"),
+        Example('{"train_batch_size": 8, "chunks_of_rows": 4}\n', "/chunks_of_rows"),
     ),
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clip"},
