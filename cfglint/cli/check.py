@@ -83,7 +83,8 @@ def run(arguments: Namespace) -> int:
     if arguments.gpus and any(each.launch is not None for each in found):
         from cfglint.cli.gpu_counts import set_by_lines, unused
 
-        warn_of(unused(set_by_lines(found), arguments.gpus))
+        fewer = {place: number for place, number in set_by_lines(found).items() if number < arguments.gpus}  # LCH025 reports the others
+        warn_of(unused(fewer, arguments.gpus))
     warn(summary(found, stats) + overview(arguments, found))
     if incomplete or not written:
         return 2
@@ -147,13 +148,11 @@ class Count(Record):
 
 
 def statistics(outcomes: list[Outcome], width: int | None = None) -> str:
-    """How often each code was found and the first place; errors and the most frequent first."""
-    table: dict[str, Count] = {}
+    """How often each code was found with a severity, and the first place; errors and the most frequent first."""
+    table: dict[tuple[str, str], Count] = {}
     for outcome in outcomes:
         for each in outcome.open_findings:
-            row = table.setdefault(each.code, Count(each))
-            if rank(each.severity) > rank(row.first.severity):
-                row.first = each
+            row = table.setdefault((each.code, each.severity), Count(each))
             row.found += 1
             row.fixable += each.fix is not None and each.fix.safe
     rows = sorted(table.values(), key=lambda row: row.rank)

@@ -489,6 +489,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
     parts += [f"{release}{instead}" for release, instead in stats.outside.items()]
     for name, number in sorted(stats.unmodelled.items()):
         parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
+    if stats.not_read:
+        parts.append(f"not read: {first_few([*stats.not_read])}")
     if stats.templates:
         parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:

@@ -61,6 +61,7 @@ KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: compute_grad
 KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: overlap_com: Extra inputs are not permitted
 KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: prefetch_bucket_size: Extra inputs are not permitted
 KEY202 ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']
+LCH001 ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
 LCH001 error: argument --weight_decay: invalid float value: '0.1--lr_scheduler_type'
 LCH001 python: can't open file ' '
 LCH002 FileNotFoundError: [Errno 2] No such file or directory

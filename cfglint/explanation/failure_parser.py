@@ -31,7 +31,9 @@ UNRAISABLE = "Exception ignored in"  # of a destructor or at exit: Python prints
 CONTINUED = 12  # lines of a message after its first
 LOGGED = re.compile(
     r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^\[?[EFIW]\d{3,4} |^\s*File |^\[rank"
-    r"|^=====|^-----|^$"
+    r"|^=====|^-----|^$|^\W?\d\d?[:/]\d\d[:/]\d\d|^[A-Z][a-z]{2} +\d+ \d\d:|.*\d(?:it/s|s/it)\b"
+    r"|^(?:wandb|swanlab|mlflow|comet_ml|srun|slurmstepd|mpirun|make|bash): |^(?:DEBUG|CRITICAL|NOTICE)\b"
+    r"|^[\w.]+:(?:INFO|WARNING|ERROR):|^\S* ?- (?:INFO|WARNING|ERROR) |^(?i:step|epoch|iter(?:ation)?)\b[ =:]*\d"
 )
 
 STEP = re.compile(r"""^\s*\{'loss':|\bstep:\d+ - .*\bgrad_norm|'grad_norm':|\bgrad norm:|\bloss[ =:]""")

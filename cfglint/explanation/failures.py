@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from cfglint.explanation import failure_parser
+from cfglint.explanation.common_causes import causes_of
 from cfglint.explanation.failure_parser import Dead, Events, Raised
-from cfglint.explanation.predicted import rules_of
+from cfglint.explanation.predicted import is_about, rules_of
 from cfglint.findings.wording import counted
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
@@ -137,6 +138,10 @@ REMEDIES_OF_OTHERS = tuple(
             r"Torch not compiled with CUDA|CUDA is required but not available|Found no NVIDIA driver",
             "install a torch that is built for CUDA, and check that `nvidia-smi` shows the GPUs",
         ),
+        (
+            r"No slot '.*' specified on host",
+            "name GPUs that the host has: `--include` and CUDA_VISIBLE_DEVICES count from 0, as far as `nvidia-smi` shows GPUs",
+        ),
         (r"No space left on device", "free disk space, or the shared memory (/dev/shm) that data loader workers use"),
     )
 )
@@ -148,7 +153,8 @@ FEW = 10  # overflows at the start of fp16 training are normal: the loss scale b
 class Failure(Record):
     """A failure that a log shows: its kind and line, one sentence about it, what else is known, what to do, and the rules that predict it.
 
-    `gpu_memory` is what the GPU has in GiB, if the log says it.
+    `causes` are those of an exception that many mistakes raise, the most frequent first. `gpu_memory` is what the GPU has in GiB, and
+    `needed` what the process needed at least, if the log says it.
     """
 
     kind: str
@@ -161,21 +167,26 @@ class Failure(Record):
     rank: int | None = None
     phase: str = ""
     gpu_memory: float | None = None
+    needed: float | None = None
+    causes: list[str] = []
 
 
-def failures_in(lines: Iterable[str]) -> list[Failure]:
-    """The failures of a log: what ended the run, then what was wrong with its numbers; empty if it shows none."""
+def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
+    """The failures of a log: what ended the run, then what was wrong with its numbers; empty if it shows none.
+
+    `kind` is that of the run, if it is known.
+    """
     events = failure_parser.read(lines)
-    return [each for each in (cause(events), numbers(events)) if each is not None]
+    return [each for each in (cause(events, kind), numbers(events)) if each is not None]
 
 
-def cause(events: Events) -> Failure | None:
+def cause(events: Events, kind: str = "") -> Failure | None:
     """What ended the run: the first exception that does not follow from another, else a dead process, else a time-out."""
     raised = first_raised(events)
     dead = next((each for each in events.dead if each.code in SIGNALS), None)
     if raised is not None:
         memory = next((each for each in handled_by(raised) if MEMORY.search(each.text)), None)
-        return with_consequences(of_memory(memory) if memory is not None else of_exception(raised), events)
+        return with_consequences(of_memory(memory) if memory is not None else of_exception(raised, kind), events)
     if dead is not None:
         summary = f"{process(dead.rank)} {SIGNALS[dead.code]}"
         return with_consequences(Failure(KILLED, dead.line, summary, [], SIGNAL_REMEDIES[dead.code], rank=dead.rank), events)
@@ -190,7 +201,7 @@ def cause(events: Events) -> Failure | None:
     if events.dead and not events.raised:
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
-    return of_exception(following[0], follows=True) if following else None
+    return of_exception(following[0], kind, follows=True) if following else None
 
 
 def of_slurm(line: int, reason: str) -> Failure:
@@ -267,9 +278,10 @@ def of_memory(raised: Raised) -> Failure:
     where = f" {'while' if phase.partition(' ')[0].endswith('ing') else 'in'} {article(phase)}" if phase else ""
     summary = f"a GPU ran out of memory{where}" if raised.rank is None else f"the GPU of rank {raised.rank} ran out of memory{where}"
     card = round(capacity / GIB, 2) if capacity is not None else None
-    return Failure(
-        OUT_OF_MEMORY, raised.line, summary, details, "; ".join(remedies), shortened(text), rank=raised.rank, phase=phase, gpu_memory=card
-    )
+    needed = (allocated + tried) / GIB if allocated is not None and tried is not None else None
+    found = Failure(OUT_OF_MEMORY, raised.line, summary, details, "; ".join(remedies), shortened(text), rank=raised.rank, phase=phase)
+    found.gpu_memory, found.needed = card, needed
+    return found
 
 
 def article(phase: str) -> str:
@@ -296,9 +308,10 @@ def phase_at(function: str, file: str) -> str:
     return phase
 
 
-def of_exception(raised: Raised, *, follows: bool = False) -> Failure:
+def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Failure:
     """An exception, the rules that predict it, and where it was raised."""
-    rules = predicting(raised)
+    rules = predicting(raised, kind)
+    causes = [] if rules or follows else [*causes_of(raised.text)]
     details = []
     if raised.frames:
         last = raised.frames[-1]
@@ -315,10 +328,20 @@ def of_exception(raised: Raised, *, follows: bool = False) -> Failure:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
         remedy = next((each for pattern, each in REMEDIES_OF_OTHERS if not rules and pattern.search(raised.text)), "")
-    if not follows and not rules and not remedy:
+    if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
-    return Failure(EXCEPTION, raised.line, f"{who} {shortened(raised.text)}", details, remedy, shortened(raised.text), rules, raised.rank)
+    return Failure(
+        EXCEPTION,
+        raised.line,
+        f"{who} {shortened(raised.text)}",
+        details,
+        remedy,
+        shortened(raised.text),
+        rules,
+        raised.rank,
+        causes=causes,
+    )
 
 
 def handled_by(raised: Raised) -> Iterator[Raised]:
@@ -329,10 +352,19 @@ def handled_by(raised: Raised) -> Iterator[Raised]:
         found = found.after
 
 
-def predicting(raised: Raised) -> list[str]:
+def predicting(raised: Raised, kind: str = "") -> list[str]:
     """The rules that predict an exception, else those that predict one that was being handled."""
-    rules = (rules_of(each.text, [frame.file for frame in each.frames]) for each in handled_by(raised))
+    rules = (rules_of_raised(each, kind) for each in handled_by(raised))
     return next(filter(None, rules), [])
+
+
+def rules_of_raised(raised: Raised, kind: str) -> list[str]:
+    """The rules that predict an exception; of one that many mistakes raise, those about the code of its traceback, or of the kind."""
+    paths = [frame.file for frame in raised.frames]
+    rules = rules_of(raised.text, paths)
+    if not rules or not causes_of(raised.text):
+        return rules
+    return [code for code in rules if is_about(code, paths, kind)]
 
 
 def shortened(text: str) -> str:

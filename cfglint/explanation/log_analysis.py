@@ -352,6 +352,13 @@ def compare(found: LogExplanation, resolved: dict[str, int | None], place: Calla
         found.note = f"the files compute the {found.banner['total_steps']:,} steps of the log ({place('total_steps')})"
 
 
+def compare_gpus(found: LogExplanation, configured: int | None, place: str) -> None:
+    """Record that a log has another number of GPUs than the launch."""
+    logged = hint(found).get("gpus")
+    if logged is not None and configured is not None and logged != configured:
+        found.differences.insert(0, Difference("GPUs", logged, configured, place))
+
+
 def count(number: int, thing: str) -> str:
     """A number with its noun: `1 epoch`, `3 epochs`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -43,9 +43,11 @@ class Log:
         """Whether it has nothing but blanks."""
         return not any(map(str.strip, self.lines()))
 
-    def explained(self) -> ExplainedLog:
-        """Its banners and failures, not compared with the files of a run."""
-        return ExplainedLog([log_analysis.explain(each) for each in log_parser.read(self.lines())], failures.failures_in(self.lines()))
+    def explained(self, kind: str = "") -> ExplainedLog:
+        """Its banners and failures, not compared with the files of a run; `kind` is that of the run, if it is known."""
+        return ExplainedLog(
+            [log_analysis.explain(each) for each in log_parser.read(self.lines())], failures.failures_in(self.lines(), kind)
+        )
 
 
 def read_lines(path: str) -> Iterator[str]:
@@ -63,12 +65,21 @@ def compare(found: ExplainedLog, run_with: Callable[[dict[str, int], float | Non
     for each in found.banners:
         run = run_with(log_analysis.hint(each), None)
         log_analysis.compare(each, run.resolved, place_in(run))
+        log_analysis.compare_gpus(each, run.facts.gpus, run.facts.gpus_source)
     if found.failures:
         from cfglint.explanation.failed_run import attach
 
         first = log_analysis.hint(found.banners[0]) if found.banners else {}
         card = next((each.gpu_memory for each in found.failures if each.gpu_memory), None)
-        attach(found.failures, run_with(first, card))
+        run = run_with(first, card)
+        attach(found.failures, run_on(run, first["gpus"]) if "gpus" in first else run)
+
+
+def run_on(run: CheckedRun, gpus: int) -> CheckedRun:
+    """A run on the GPUs of its log, if its launch sets another number and can be put on these."""
+    from cfglint.explanation.summary import RunSummary
+
+    return RunSummary(run, gpus).what_if or run
 
 
 def place_in(run: CheckedRun) -> Callable[[str], str]:

@@ -50,6 +50,7 @@ OLDER = (
     (re.compile(r"value (?:is not|could not be parsed to) a (?:valid )?(\w+)"), r"Input should be a valid \1"),
     (re.compile(r"field required"), "Field required"),
 )
+FILE = re.compile(r"[\w/]+\.py")
 CHECKED = re.compile(r"Value error, (.*?)(?: \[type=|$)")  # a validator's own message
 VERL = "/verl/"
 LAUNCHER = "/accelerate/commands/"
@@ -114,6 +115,17 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     rated = [(likeness(own, other), code) for code, _, other in rows]
     best = max((rate for rate, _ in rated), default=0.0)
     return fitting([code for rate, code in rated if rate == best and rate >= ALIKE], files)
+
+
+def is_about(code: str, paths: Iterable[str], kind: str = "") -> bool:
+    """Whether a rule is about the code of a traceback, by the files that its source names, or about a kind."""
+    if kind and code.startswith(families([framework(kind)])):
+        return True
+    from cfglint.rules.catalogue import rule_of
+
+    rule = rule_of(code)
+    named = FILE.findall(rule.source) if rule is not None else []
+    return any(path.endswith(f"/{name}") for path in paths for name in named)
 
 
 def of_validation(rows: list[tuple[str, str, tuple[str, ...]]], message: str) -> list[str]:

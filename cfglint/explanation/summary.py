@@ -28,8 +28,6 @@ LAYOUT = (
     ("context parallel", "context_parallel"),
     ("sequence parallel", "sequence_parallel"),
 )
-ENGINES = ("deepspeed", "accelerate", "launch")  # kinds that parse no arguments of a program
-ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", "deepscale_config"}
 
 
 class RunSummary:
@@ -59,6 +57,8 @@ class RunSummary:
             self.marks.update(each.marks)
         for each in summaries:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
+        if run.assumed_program:
+            self.assumed.append(f"`{run.assumed_program}` takes the arguments of the Trainer")
         self.memory: RunMemory | None = None
         self.memory_flags: list[str] = []
         if summaries:
@@ -73,8 +73,13 @@ class RunSummary:
 
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
-        program = unchecked_program(self.run)
-        return f"No errors found; the arguments of {program} are not checked, as its parser is not known" if program else ""
+        line = self.run.launch.line
+        if line is not None and line.lacks_gpus:
+            return f"No errors found, but {line.lacks_gpus}"
+        not_read = self.run.launch.not_read if not self.run.unmodelled else ()
+        if not_read and self.run.assumed_program:
+            return f"No errors found if `{self.run.assumed_program}` takes the arguments of the Trainer; not read: {not_read[0].text}"
+        return f"No error in what was read; not read: {'; '.join(each.text for each in not_read)}" if not_read else ""
 
     @property
     def fingerprint(self) -> str:
@@ -230,14 +235,6 @@ def table(account: RunSummary) -> SummaryEntry:
         "memory": account.memory.entry() if account.memory is not None else None,
         "what_if": what_if(account),
     }
-
-
-def unchecked_program(run: CheckedRun) -> str:
-    """The program of a launch line whose arguments no framework parses as far as is known; empty if one does, or it has none."""
-    line, words = run.launch.line, {*run.documents[0].words} - ENGINE_ARGUMENTS
-    if line is None or line.program is None or run.launch.parser is not None or not words:
-        return ""
-    return line.program.string if run.configs and run.configs[0].kind in ENGINES else ""
 
 
 def diagram_context(account: RunSummary) -> ReportContext:

@@ -6,7 +6,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import AlternativeEntry, LaunchEntry, MemoryDrawing, RunEntry, SettingEntry
+    from cfglint.findings.entries import AlternativeEntry, LaunchEntry, MemoryDrawing, NotReadEntry, RunEntry, SettingEntry
     from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change
 
@@ -166,7 +166,7 @@ class Outcome(Record):
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
     `consumer` is the kind whose framework executes the run: that of the first file, except for a launch line. `machine`: the number of
-    GPUs is that of the machine, because the launch does not specify it.
+    GPUs is that of the machine, because the launch does not specify it. `not_read` is what decides about the run and was not read.
     """
 
     files: list[str]
@@ -182,6 +182,7 @@ class Outcome(Record):
     launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
     alternative: AlternativeEntry | None = None
     machine: bool = True
+    not_read: list[NotReadEntry] = []
     nodes: int | None = None
     context: ReportContext | None = None
 
@@ -220,6 +221,8 @@ class Outcome(Record):
             "verdict": self.verdict,
             "fails_at": self.fails_at,
             "resolved": self.resolved,
+            "read": not self.not_read,
+            "not_read": self.not_read,
         }
         if self.launch is not None:
             entry["launch"] = self.launch

@@ -41,6 +41,14 @@ if TYPE_CHECKING:
         unknown: list[UnknownArgument]
         alternative: NotRequired[AlternativeEntry]
 
+    class NotReadEntry(TypedDict):
+        """A part of a run that was not read; `file` and `line` are null where they are not known."""
+
+        what: str
+        file: str | None
+        line: int | None
+        why: str
+
     class RunEntryBase(TypedDict):
         """The fields of every entry of `runs`."""
 
@@ -53,6 +61,8 @@ if TYPE_CHECKING:
         verdict: Verdict | None
         fails_at: Stage | None
         resolved: dict[str, int | None]
+        read: bool
+        not_read: list[NotReadEntry]
 
     class RunEntry(RunEntryBase, total=False):
         """An entry of `runs`; `launch` is present for a run that a script starts."""
@@ -365,6 +375,7 @@ if TYPE_CHECKING:
         summary: str
         exception: str | None
         rules: list[str]
+        causes: list[str]
         details: list[str]
         help: str | None
         gpu_memory: float | None

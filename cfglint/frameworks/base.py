@@ -157,12 +157,13 @@ class Config:
     def is_outside(self, rule: Rule) -> bool:
         """Whether a finding of the rule would be about a release or fork that is not modelled, and so no error.
 
-        What a rule of another kind says, of the one that this kind extends, is raised by the package of that kind; the fields are those
-        of both.
+        What a rule of the kind that this one extends says is raised by the package of that kind. It hangs on that one alone where the
+        fields are those of subclasses of its classes, and on both where other code builds its arguments.
         """
         is_of_base = self.framework.base in rule.kinds and self.kind not in rule.kinds
-        packages = (() if is_of_base else (self.package,), self.base_packages if is_of_base or rule.about == KEY else ())
-        return any(package in self.facts.outside for each in packages for package in each) or self.is_for_fork
+        own = () if is_of_base and self.framework.argument_classes() else (self.package,)
+        base = self.base_packages if is_of_base or rule.about == KEY else ()
+        return any(package in self.facts.outside for package in (*own, *base)) or self.is_for_fork
 
     @property
     def base_packages(self) -> tuple[str, ...]:
@@ -331,6 +332,8 @@ class Config:
         return self.owner.get(key, self.documents[0])
 
 
+# kind, release -> the folder whose source was read, the states of its files, whether they were understood
+_learned: dict[tuple[str, Version], tuple[str, dict[str, tuple[int, int]], bool]] = {}
 _places: dict[str, tuple[Any, str]] = {}  # `folder.module.name` -> the module, the name
 
 
@@ -417,15 +420,30 @@ class Framework:
         return {self.package: (self.oldest or self.newest, self.newest)}
 
     def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder; false if that is not possible or not understood."""
+        """Take the fields of an unmodelled release from its source in a folder; false if that is not possible or not understood.
+
+        The source is read again when one of its files has changed, or another folder was taken for the release meanwhile.
+        """
         from pathlib import Path
 
+        from cfglint.source.files import states
         from cfglint.source.python.package import SourceError
 
+        known = _learned.get((self.kind, release))
+        if known is not None and known[0] == folder and known[1] == states(known[1]):
+            return known[2]
+        asked: dict[str, bool] = {}
+
+        def opened(path: str) -> bool:
+            asked[path] = opens(path)
+            return asked[path]
+
         try:
-            return self.part("learn", lambda *_: False)(release, Path(folder), opens)
+            done: bool = self.part("learn", lambda *_: False)(release, Path(folder), opened)
         except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
-            return False
+            done = False
+        _learned[self.kind, release] = folder, states(asked), done
+        return done
 
     def histories(self) -> tuple[History, ...]:
         """The fields of the package through its releases, as far as they are modelled."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.program import NotRead, ProgramFacts
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
@@ -44,15 +44,14 @@ class Launch(Record):
     trainer instead, None if its trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes
     the arguments, or the file that they name;
     `is_main`: it takes the arguments themselves. `guessed`: the consumer is only likely, so nothing about the arguments is an error.
-    `is_open`: the program may get arguments that are not known; `hidden` are the reasons if it does in any
-    call. `undecided` names arguments that are set to unknown values. `flags` are
+    `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
     those of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to
     `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
-    kind. `entry` are the known properties for reports. `again` is the
-    launch of another version of its script, `relaunched` the run with other contents of some files, on machines of
-    this size.
+    kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
+    any, whether the run starts is not known. `again` is the launch of another version of its script, `relaunched` the run with other
+    contents of some files, on machines of this size.
     """
 
     command: CommandDocument | None = None
@@ -64,7 +63,6 @@ class Launch(Record):
     is_main: bool = False
     guessed: bool = False
     is_open: bool = False
-    hidden: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     passed: Mapping[str, str] | None = None
     flags: tuple[Override, ...] = ()
@@ -74,9 +72,15 @@ class Launch(Record):
     project: Project | None = None
     extra_files: tuple[str, ...] = ()
     entry: LaunchEntry | None = None
+    not_read: tuple[NotRead, ...] = ()
     alternative: AlternativeEntry | None = None
     again: Callable[[str], Launch] | None = None
     relaunched: Callable[[Mapping[str, str], Size | None], Launched] | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a field that is not written has its default, because all that may set it was read, or is assumed."""
+        return not any(each.opens for each in self.not_read)
 
 
 NO_LAUNCH = Launch()
@@ -91,7 +95,7 @@ class LaunchFacts(Record):
     hold; `target` then has the newest release that they allow. `outside` maps a package to the requested version if it lies outside the
     modelled releases (`target` then has the nearest of these); `outside_from` has the source and the file that a repository states for it.
     `pinned` has (release, file) of further packages that those of the run require, where a file states one.
-    `forks` are the distributions of `cfglint.frameworks.forks` that the project states.
+    `forks` are the distributions of `cfglint.frameworks.FORKS` that the project states.
     `expected_numbers` are numbers of `Run.resolved` that the project
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.

@@ -51,6 +51,33 @@ class Field(Record):
         return f"{self.path}:{self.line}"
 
 
+OF_LAUNCHER = "the accelerate config"  # what is not read, besides the program
+
+
+class NotRead(Record):
+    """A part of a run that was not read, so that what depends on it is not known: what it is, its place, and why.
+
+    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project. `opens`: it may set any field that is
+    not written, so that no default is known; else the arguments are assumed to be those of a framework.
+    """
+
+    what: str
+    file: str
+    line: int
+    why: str
+    opens: bool = True
+
+    @property
+    def text(self) -> str:
+        """It in words: `the arguments of `train.py` (own parser in `pkg/rm.py`)`."""
+        return f"{self.what} ({self.why})"
+
+
+def arguments_of(path: str) -> str:
+    """The arguments of a program, in words."""
+    return f"the arguments of `{path.rpartition('/')[2]}`"
+
+
 class TrainerCall(Record):
     """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
 
@@ -111,7 +138,7 @@ class ProgramFacts(Record):
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
     trainer's arguments in code, `further` the number of those beyond a limit, `scopes` the code that it may run, `evaluations` what its
     code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `imports`
-    what the program imports of the frameworks.
+    what the program imports of the frameworks. `not_read` is what may set further values.
     """
 
     path: str
@@ -138,6 +165,7 @@ class ProgramFacts(Record):
     evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()
     imports: tuple[ImportedNames, ...] = ()
+    not_read: tuple[NotRead, ...] = ()
 
     @property
     def checked_packages(self) -> tuple[str, ...]:

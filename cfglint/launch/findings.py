@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework, is_trainer
@@ -9,11 +10,11 @@ from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.launch_line import HOSTFILE, Argument, LaunchLine, LineProblem, NamedFile, Option
 from cfglint.launch.command import readable
-from cfglint.launch.launcher import launcher_of
+from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
-from cfglint.source.shell.command import SHOWN, is_placeholder
+from cfglint.source.shell.command import SHOWN, CommandDocument, is_placeholder
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import names
 
@@ -39,6 +40,7 @@ SAME = (
     ("master_addr", "main_process_ip"),
     ("master_port", "main_process_port", "main_port"),
 )
+WITHOUT_GPU = "RuntimeError: CUDA error: invalid device ordinal"
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
@@ -63,9 +65,25 @@ def visible_devices(line: LaunchLine) -> None:
     count = len([each for each in value.value.split(",") if each.strip().isdigit()])
     processes = line.gpus_per_node if "nproc_per_node" in line.options or line.inner == "torchrun" else None
     if count and processes is not None and processes > count:
+        line.lacks_gpus = f"{processes} processes start on {counted(count, 'visible GPU')}"
         message = f"`{VISIBLE}={value.value}` shows {counted(count, 'GPU')}, but {processes} processes start"
         remedy = f"set `{VISIBLE}` to {processes} GPUs, or start {count} processes"
-        line.report("LCH006", "warning", value, VISIBLE, message, remedy=remedy)
+        line.report("LCH006", "warning", value, VISIBLE, message, WITHOUT_GPU, remedy=remedy)
+
+
+def offered_gpus(line: LaunchLine, gpus: int | None) -> None:
+    """Report a line that starts more processes than the GPUs that the user names."""
+    if gpus is None or line.processes is None or line.machine or line.processes <= gpus:
+        return
+    several = f" ({Size(line.gpus_per_node, line.nodes)})" if line.gpus_per_node and line.nodes and line.nodes > 1 else ""
+    line.lacks_gpus = f"{line.processes} processes start{several} on {counted(gpus, 'GPU')}"
+    options = (line.options.given.get(name) for name in SAME[0])
+    option = next((each.value for each in options if each is not None and not each.in_file and each.value is not None), None)
+    word = option or line.call.environment.get(SIZE_VARIABLE) or line.call.words[0]
+    remedy = f"start {counted(gpus, 'process')}: `cfglint fix --gpus {gpus}`"
+    line.report(
+        "LCH025", "warning", word, "--gpus", f"{line.processes} processes start{several}, but --gpus is {gpus}", WITHOUT_GPU, remedy=remedy
+    )
 
 
 def unknown_options(line: LaunchLine) -> None:
@@ -122,6 +140,14 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
             line.report("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy=f"write `--{argument.name} True`")
 
 
+def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
+    """Make the values of options unknown that lack theirs, so that no other rule judges them."""
+    for problem in line.problems:
+        name = problem.key.lstrip("-").replace("-", "_")
+        if problem.code == "LCH013" and name in command.words:
+            command.words[name], command.unknown[name] = None, ("the option has no value",)
+
+
 def unusable_counts(line: LaunchLine) -> None:
     """Report numbers of processes and machines that the launcher refuses."""
     for name, refusal in launcher_of(line).counts.items():
@@ -168,7 +194,7 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
         if is_opened(file, line):
             line.problems.append(missing_file(line, file))
         else:
-            file.absent = not is_page(line)
+            file.absent = True
     word = line.deepspeed_word
     if word is not None and (not word.word.value or not word.known or mentioned(word.word.value, line, calls, written)):
         line.deepspeed_word = None
@@ -178,7 +204,7 @@ def is_opened(file: NamedFile, line: LaunchLine) -> bool:
     """Whether the launcher itself, or the program in the folder of the line, opens a file of this role."""
     launcher = launcher_of(line)
     if launcher.opens_files and file.kind == launcher.kind and file.word.string.endswith(CONFIG_ENDS):
-        return not is_page(line)
+        return True
     return file.role in REQUIRED and (line.program_path is not None or launcher.opens_files)
 
 

@@ -54,6 +54,7 @@ class Launcher:
     options: Collection[str] = ()  # all options of its parser, of which it accepts abbreviations; empty if they are not modelled
     counts: Mapping[str, Callable[[str, str], str]] = {}  # option -> the exception for a number of processes or nodes, empty if accepted
     added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
+    shares_devices = False  # whether each process takes its part of all visible devices
     devices_option = ""  # the option with the list of devices
     nodes_variable = ""  # the variable with the number of nodes
     nodes_option = "--nnodes"  # the option with the number of nodes

@@ -9,7 +9,7 @@ from cfglint.launch import continuations, findings
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
-from cfglint.launch.machine import Machine
+from cfglint.launch.machine import VISIBLE, Machine
 from cfglint.launch.placeholders import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import header
 from cfglint.launch.surroundings import Surroundings
@@ -19,10 +19,10 @@ from cfglint.source.annotations import Any, Callable, Sequence
 from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell import MARKDOWN
-from cfglint.source.shell.command import NOTEBOOK
+from cfglint.source.shell.command import ELLIPSES, NOTEBOOK
 from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
 from cfglint.source.shell.interpreter import ShellInterpreter
-from cfglint.source.shell.placed_text import Text, TextPart, literal
+from cfglint.source.shell.placed_text import Text, TextPart, literal, unknown
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed
@@ -227,6 +227,9 @@ class Reader:
         if not words:
             return None
         call.environment = {**call.environment, **environment}
+        devices = call.environment.get(VISIBLE)
+        if devices is not None and any(each.strip() in ELLIPSES for each in (devices.value or "").split(",")):
+            call.environment = {**call.environment, VISIBLE: unknown(f"`{VISIBLE}={devices.value}` is a placeholder")}
         assumed = self.assumed_folder(call, words)
         if assumed is not None:
             call.folder, known = assumed, False
@@ -348,6 +351,8 @@ class Reader:
         file.outside = found is None and around.is_outside(written)
         file.path = files.spelled_like(line.call.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
+        if findings.is_page(line) and file.role not in findings.REQUIRED:  # the config of an example is often one that the reader writes
+            file.known = file.known and around.has_folder_of(written)
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
         """The config files among the arguments, with their roles."""

@@ -77,7 +77,7 @@ def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
         text = line.call.environment.get(name)
         if text is None or not text.value or (text.place is None and Header(line.header).gpus_option):  # set by Slurm, for the header
             continue
-        decides = line.by_devices and name == VISIBLE
+        decides = (line.by_devices and name == VISIBLE) or launcher_of(line).shares_devices
         yield from of_list(line, name, text, wanted.per_node, decides)
     option = launcher_of(line).devices_option
     listed = line.options.text(option)

@@ -6,7 +6,7 @@ import os
 
 from cfglint.launch.machine import Machine
 from cfglint.source.annotations import Any
-from cfglint.source.project_files import ROOT, Project
+from cfglint.source.project_files import ROOT, Project, in_folder
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -35,6 +35,13 @@ class Surroundings(Record):
         real = self.project.real(full) if full is not None else None
         return full is not None and (real is None or real in self.project.outside)
 
+    def has_folder_of(self, name: str) -> bool:
+        """Whether the project has the folder that a file is said to be in; false for one that the name does not give."""
+        folder = os.path.dirname(name)
+        full = from_root(folder, self.folder) if folder else None
+        real = self.project.real(full) if full is not None else None
+        return real is not None and bool(self.project.names(real))
+
     def text(self, name: str) -> str | None:
         """The content of a file."""
         path = self.path_of(name)
@@ -59,4 +66,4 @@ def from_root(name: str, folder: str | None) -> str | None:
         if folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
             return None
         name = f"{folder}/{name}"
-    return f"{ROOT}/{os.path.normpath(name[len(ROOT) :].lstrip('/'))}"
+    return in_folder(ROOT, name[len(ROOT) :].lstrip("/"))

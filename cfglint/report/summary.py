@@ -99,7 +99,8 @@ def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:
     errors = [each for each in other.diagnostics if each.severity == ERROR] if other.verdict == "reject" else []
     refused = f"; it would not start: {errors[0].code} {errors[0].message}" if errors else ""
     nodes = layout_on(run, other.facts.gpus).after if other.facts.gpus is not None else None
-    several = f" ({nodes})" if nodes is not None and nodes != size_of(run) else ""
+    now = size_of(run)
+    several = f" ({nodes})" if nodes is not None and now is not None and max(nodes.nodes, now.nodes) > 1 else ""
     return f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); on {other.facts.gpus}{several}: {batch}{refused}."
 
 
@@ -112,7 +113,8 @@ def verdict(account: RunSummary) -> list[Paragraph]:
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if account.memory is not None and account.memory.verdict is not None:
             starts = with_memory(starts, account.memory)
-        if run.verdict is None:
+        lacks_gpus = run.launch.line is not None and run.launch.line.lacks_gpus
+        if run.verdict is None and (run.unmodelled or not (run.launch.not_read or lacks_gpus)):
             starts = f"Whether it would start is not known{why_unknown(run)}"
         return paragraph("", f"{starts}{more}.")
     count = len(account.errors)
@@ -138,8 +140,6 @@ def why_unknown(run: CheckedRun) -> str:
         return f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
     if run.unmodelled:
         return f": {run.unmodelled} is not modelled"
-    if run.launch.hidden:
-        return f": arguments of the line are not known ({'; '.join(run.launch.hidden)})"
     asked = [f"{package} {version}" for package, version in run.outside.items() if version]
     if run.undecided_releases:
         return f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"
@@ -234,8 +234,13 @@ def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str
 def failure_lines(path: str, found: Failure) -> list[Paragraph]:
     """The lines about one failure."""
     lines = paragraph("", f"{path}:{found.line}  {found.summary}")
+    one_of = "one of: " if len(found.rules) > 1 else "rule: "
     for code in found.rules:
-        lines += paragraph("  ", f"rule: {described(code)} (`cfglint rule {code}`)", "    ")
+        lines += paragraph("  ", f"{one_of}{described(code)} (`cfglint rule {code}`)", "    ")
+    if len(found.causes) > 1:
+        lines += paragraph("  ", "several causes, the most frequent first:")
+    for each in found.causes:
+        lines += paragraph("  - " if len(found.causes) > 1 else "  cause: ", each, "    ")
     for detail in found.details:
         lines += paragraph("  ", detail, "    ")
     return lines + (paragraph("  help: ", found.remedy, "    ") if found.remedy else [])
@@ -259,6 +264,7 @@ def failure_entry(found: Failure) -> FailureEntry:
         "summary": found.summary,
         "exception": found.exception or None,
         "rules": found.rules,
+        "causes": found.causes,
         "details": found.details,
         "help": found.remedy or None,
         "gpu_memory": found.gpu_memory,

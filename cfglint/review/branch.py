@@ -18,7 +18,7 @@ from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.run.program_scan import has_marks
-from cfglint.run.readers import is_in, marks_of
+from cfglint.run.readers import marks_in, marks_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
@@ -150,7 +150,8 @@ class Branch:
         if before is not None and after is not None and not comparison.settings and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
-            self.unread[path] = f"arguments of {after.unmodelled or before.unmodelled}, which is not modelled"
+            framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
+            self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0].text
         return comparison
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
@@ -242,7 +243,7 @@ class Branch:
         marks = marks_of(touched)
         for name in self.same if marks else ():
             data = bytes_of(self.new, name)
-            if any(is_in(mark, data) for mark in marks):
+            if any(marks_in(marks, data, name).values()):
                 yield name
 
 
@@ -293,9 +294,9 @@ def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
 
 
 def unread_arguments(run: CheckedRun) -> list[str]:
-    """The arguments of a program that is not modelled, which no framework reads."""
+    """The arguments of a program that is not modelled, or that was not read."""
     line = run.launch.line
-    return [each.string for each in line.arguments] if line is not None and run.unmodelled else []
+    return [each.string for each in line.arguments] if line is not None and (run.unmodelled or run.launch.not_read) else []
 
 
 def names_of(run: CheckedRun | None) -> set[str]:

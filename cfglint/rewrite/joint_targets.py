@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from os.path import abspath
+
 from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic
 from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
 from cfglint.findings.wording import first_few
@@ -9,7 +11,7 @@ from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.resized import keep_targeted
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Callable, Collection
+from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
@@ -95,16 +97,21 @@ def refuse_own_edits(aims: list[Aimed], named: Collection[str]) -> None:
     for path in dict.fromkeys(aim.run.read_for for aim in aims if aim.run.read_for is not None):
         readers = [aim for aim in aims if aim.run.read_for == path]
         places = [*dict.fromkeys(aim.place for aim in readers)]
-        shared = set.intersection(*(aim.run.read_paths for aim in readers)).union(named)
-        own = [*dict.fromkeys(each for aim in readers for each in aim.texts if each not in shared)]
+        shared = set.intersection(*(absolute(aim.run.read_paths) for aim in readers)) | absolute(named)
+        own = [*dict.fromkeys(each for aim in readers for each in aim.texts if abspath(each) not in shared)]
         if len(places) < 2 or not own:
             continue
         for aim in readers:
-            aim.withheld, aim.texts = None, {}
-        readers[0].problem = (
-            f"{path}: {first_few(places, MOST_PLACES)} read it, and {first_few(own, MOST_PLACES)} would change as well: "
-            "run `cfglint fix` on the one that is meant"
-        )
+            aim.texts = {}
+            aim.problem = aim.problem or (
+                f"{path}: {first_few(places, MOST_PLACES)} read it, and {first_few(own, MOST_PLACES)} would change as well: "
+                "run `cfglint fix` on the one that is meant"
+            )
+
+
+def absolute(paths: Iterable[str]) -> set[str]:
+    """Paths, however they are spelled."""
+    return set(map(abspath, paths))
 
 
 def join_calls(aims: list[Aimed]) -> None:
@@ -217,7 +224,7 @@ def verify_others(groups: list[list[Aimed]], reading: Reading, texts: dict[str, 
         line = run.launch.line
         for path in texts:
             editing = [aim for group in groups for aim in group if path in aim.texts]
-            if path not in run.read_paths or not editing:
+            if abspath(path) not in absolute(run.read_paths) or not editing:
                 continue
             if new is None:
                 if line is None or line.script_path != path:

@@ -11,14 +11,19 @@ from cfglint.launch.launcher import SizePlace, launcher_of
 from cfglint.launch.resizing import size_places, tasks_of
 from cfglint.rewrite.layout import size_before
 from cfglint.rewrite.resized import Resized, count_changes, device_changes, keep_targeted, on, take, without_line
+from cfglint.rewrite.terms import assigned_numbers
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
+from cfglint.source.annotations import Callable, Mapping
 from cfglint.source.change import Change, Edit, EditRefused
 from cfglint.source.document import Document
 from cfglint.source.sections import reread_all
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.edits import protect_siblings
+from cfglint.source.shell.placed_text import Text
+
+Relaunch = Callable[[Mapping[str, str], Size], Launched]
 
 
 def resize(run: CheckedRun, wanted: Size) -> Resized:
@@ -38,8 +43,8 @@ def resize(run: CheckedRun, wanted: Size) -> Resized:
     for document, made in changes:
         take(resized, document, made)
     edit_places(resized, command, places)
-    after = relaunched(resized.texts, wanted)
-    refuse_inconsistent(line, after, wanted)
+    after = with_variables(resized, command, wanted, relaunched(resized.texts, wanted), relaunched)
+    refuse_inconsistent(line, after, wanted, lambda spelled: tried({**resized.texts, command.path: spelled}, wanted, relaunched))
     take_arguments(resized, run, now.documents[0], after.documents[0])
     keep_targeted(run.launch, after.launch)
     if after.launch.command is not None:
@@ -60,19 +65,66 @@ def edit_places(resized: Resized, command: CommandDocument, places: list[SizePla
     """Replace the values of a launch that are written in its script; the others may be computed from these."""
     edits: dict[tuple[int, int], Edit] = {}
     for place in places:
-        where = place.text.place
-        if where is None or where[0] != command.path or command.text[where[1] : where[2]] != place.text.string:
+        part, after = written_part(place)
+        where = part.place
+        if where is None or where[0] != command.path or command.text[where[1] : where[2]] != part.string:
             continue
         span = where[1], where[2]
-        if span in edits and edits[span].text != place.after:
-            counts = f"{edits[span].text} and {place.after}"
+        if span in edits and edits[span].text != after:
+            counts = f"{edits[span].text} and {after}"
             raise EditRefused(
                 f"line {command.position(span[0])[0]}: one number is used for several counts, which would be {counts}", span[0]
             )
-        edits[span] = Edit(*span, place.after)
+        edits[span] = Edit(*span, after)
         resized.changed.append(ValueChange(command.path, place.key, plain(place.text.string), plain(place.after)))
     if edits:
         resized.texts[command.path] = edit.edited(command.text, edits.values())
+
+
+def written_part(place: SizePlace) -> tuple[Text, str]:
+    """(the part of a value that has to change, that part afterwards): `0,1` of `localhost:$GPUS` with `GPUS=0,1`; all of it if it is
+    written in one place.
+    """
+    text, start = place.text, 0
+    for part in text.parts if text.place is None else ():
+        end = start + len(part.text or "")
+        before, behind = text.string[:start], text.string[end:]
+        if part.place is not None and part.text and place.after.startswith(before) and place.after.endswith(behind):
+            return Text([part]), place.after[start : len(place.after) - len(behind)]
+        start = end
+    return text, place.after
+
+
+def with_variables(resized: Resized, command: CommandDocument, wanted: Size, after: Launched, relaunched: Relaunch) -> Launched:
+    """The launch after edits of the variables from which the script computes counts that are still other ones."""
+    left = computed(after, wanted)
+    text = resized.texts.get(command.path, command.text)
+    for name, start, end in assigned_numbers(text) if left else ():
+        value = int(text[start:end])
+        for number in sorted({value * int(each.after) // int(each.text.string) for each in left} - {0, value}):
+            texts = {**resized.texts, command.path: f"{text[:start]}{number}{text[end:]}"}
+            then = tried(texts, wanted, relaunched)
+            if then is not None and len(computed(then, wanted)) < len(left):
+                resized.texts = texts
+                resized.changed.append(ValueChange(command.path, f"${name}", value, number))
+                return with_variables(resized, command, wanted, then, relaunched)
+    return after
+
+
+def tried(texts: Mapping[str, str], wanted: Size, relaunched: Relaunch) -> Launched | None:
+    """The launch with other contents of files; None if that starts something else."""
+    try:
+        return relaunched(texts, wanted)
+    except EditRefused:
+        return None
+
+
+def computed(launched: Launched, wanted: Size) -> list[SizePlace]:
+    """The counts of a launch that its script computes, and that are not those of a size."""
+    left = size_places(line_of(launched), wanted, wanted)
+    return [
+        each for each in left if each.text.place is None and each.text.string.isdigit() and each.after.isdigit() and int(each.text.string)
+    ]
 
 
 def plain(text: str) -> int | str:
@@ -97,14 +149,21 @@ def file_changes(document: Document, line: LaunchLine, wanted: Size) -> list[Cha
     return changes + ([] if "gpu_ids" in given else device_changes(document, wanted.per_node))
 
 
-def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size) -> None:
-    """Raise EditRefused if the edited launch has another number of nodes or processes, or if something still contradicts it."""
+def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, trial: Callable[[str], Launched | None]) -> None:
+    """Raise EditRefused if the edited launch has another number of nodes or processes, or if something still contradicts it; `trial`
+    is the launch with another content of its script.
+    """
     line = line_of(after)
     left = size_places(line, wanted, wanted)
     if left:
-        place = left[0].text.place
-        where = "computed by the script" if place is None else f"set in {place[0]}"
-        raise EditRefused(f"`{left[0].key}` is {left[0].text.string}, {where}: set it to {left[0].after} there by hand", before.call.start)
+        place, now = left[0].text.place, f"`{left[0].key}` is {left[0].text.string}"
+        if place is not None:
+            raise EditRefused(f"{now}, set in {place[0]}: set it to {left[0].after} there by hand", before.call.start)
+        spelled = with_literal(after, left[0])
+        then = trial(spelled) if spelled else None
+        holds = then is not None and not size_places(line_of(then), wanted, wanted) and then.facts.gpus == wanted.processes
+        remedy = f"set it to {left[0].after} there by hand" if holds else "it is not edited"
+        raise EditRefused(f"{now}, computed by the script: {remedy}", before.call.start)
     if line.srun and launcher_of(line).is_one_process and tasks_of(line) == wanted:
         return
     if line.nodes is not None and line.nodes != wanted.nodes:
@@ -118,6 +177,17 @@ def other_nodes(line: LaunchLine, wanted: Size) -> str:
     add = launcher_of(line).for_nodes(line, wanted.nodes)
     instead = f", or pass --nodes {line.nodes}" if line.nodes == 1 else ""
     return f"{wanted.processes} GPUs are {wanted}, but this line starts on {counted(line.nodes or 1, 'node')}: {add}{instead}"
+
+
+def with_literal(launched: Launched, count: SizePlace) -> str:
+    """The script with a number in the place of what it computes a count from on the line; empty if that is not written there."""
+    command, option = launched.launch.command, line_of(launched).options.given.get(count.key.lstrip("-"))
+    place = option.word.place if option is not None else None
+    if command is None or place is None or place[0] != command.path:
+        return ""
+    from cfglint.source.shell.edits import after_option
+
+    return after_option(command.text, place[2], count.after)
 
 
 def take_arguments(resized: Resized, run: CheckedRun, before: Document, after: Document) -> None:

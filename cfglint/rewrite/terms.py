@@ -129,13 +129,17 @@ def sources_of(term: Term, batch: tuple[int, int | None]) -> Iterator[SourceTerm
 
 
 def variables_of(document: CommandDocument) -> list[Written]:
-    """The numbers that a script assigns to variables before a command: `N=4`, `N=${N:-4}`."""
+    """The numbers that a script assigns to variables before a command."""
     found: list[Written] = []
-    for match in [*ASSIGNED.finditer(document.text, 0, document.extent[1])][:MOST_VARIABLES]:
-        path = (f"${match[1]}", match.start(2))
-        document.around[path] = Node(SCALAR, match.start(2), match.end(2), match[2])
-        found.append(Written(document, path))
+    for name, start, end in assigned_numbers(document.text[: document.extent[1]]):
+        document.around[f"${name}", start] = Node(SCALAR, start, end, document.text[start:end])
+        found.append(Written(document, (f"${name}", start)))
     return found
+
+
+def assigned_numbers(text: str) -> list[tuple[str, int, int]]:
+    """(name, start, end) of the numbers that a script assigns to variables: `N=4`, `N=${N:-4}`."""
+    return [(each[1], *each.span(2)) for each in [*ASSIGNED.finditer(text)][:MOST_VARIABLES]]
 
 
 def by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import BATCH, CODE, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN, Finding, Rule
-from cfglint.findings.setting import DEFAULT, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
 from cfglint.frameworks._releases import RELEASES
@@ -127,7 +127,7 @@ def releases_of(rule: Rule) -> list[tuple[str, Releases]]:
 def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
     program = config.facts.launch.program
-    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed))
+    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed)) or not config.facts.launch.is_closed
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
@@ -202,7 +202,7 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False  # the class checks what it is constructed with, not the attributes that are set afterwards
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
-    return not facts.launch.undecided or rule.certainty == "always" or is_of_engine(rule, config)
+    return (facts.launch.is_closed and not facts.launch.undecided) or rule.certainty == "always" or is_of_engine(rule, config)
 
 
 def is_of_engine(rule: Rule, config: Config) -> bool:
@@ -228,14 +228,16 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
     program = config.facts.launch.program
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
-    if is_about_key and finding.on_key and named[0].written:
+    if is_about_key and finding.on_key and named[0].origin in (WRITTEN, OVERRIDE):
         named = named[1:]
     return any(isinstance(each.value, Unknown) or (each.path and (each.path[0] in changed or is_open(each, config))) for each in named)
 
 
 def is_open(setting: Setting, config: Config) -> bool:
     """Whether the default of a field stands for a value that is unknown."""
-    return len(setting.path) == 1 and isinstance(config.values.get(setting.path[0]), Unknown)
+    if len(setting.path) != 1:
+        return False
+    return isinstance(config.values.get(setting.path[0]), Unknown) or (not setting.written and not config.knows(str(setting.path[0])))
 
 
 def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:

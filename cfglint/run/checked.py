@@ -7,6 +7,7 @@ from cfglint.findings.rule import BY_CODE
 from cfglint.frameworks import framework, takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.program import OF_LAUNCHER
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT, Document
@@ -140,8 +141,9 @@ class CheckedRun(LoadedRun):
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
-        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.hidden
-        return None if is_open else "accept"
+        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.not_read
+        lacks_gpus = self.launch.line.lacks_gpus if self.launch.line is not None else ""
+        return None if is_open or lacks_gpus else "accept"
 
     @property
     def unmodelled(self) -> str:
@@ -153,7 +155,16 @@ class CheckedRun(LoadedRun):
             return ""
         from cfglint.launch.unmodelled import unmodelled, unread_program
 
-        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and not launch.hidden else "")
+        return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and launch.is_closed else "")
+
+    @property
+    def assumed_program(self) -> str:
+        """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
+        line, launch = self.launch.line, self.launch
+        of_program = [each for each in launch.not_read if each.what != OF_LAUNCHER]
+        if line is None or line.program is None or not of_program or not launch.is_closed or not self.configs:
+            return ""
+        return line.program.string.rpartition("/")[2] if takes_arguments(self.configs[0].kind) else ""
 
     @property
     def decided_alone(self) -> set[str]:
@@ -225,6 +236,9 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
+            not_read=[
+                {"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read
+            ],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
         )
 

@@ -6,8 +6,9 @@ from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, tak
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-from cfglint.frameworks.program import HF_PARSERS
+from cfglint.frameworks.launch_line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
+from cfglint.frameworks.program import HF_PARSERS, OF_LAUNCHER, NotRead, ProgramFacts, arguments_of
+from cfglint.launch.arguments import hidden_options
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import unmodelled
@@ -23,6 +24,8 @@ TRAINERS_OWN = frozenset(
         " remove_unused_columns overwrite_output_dir ddp_find_unused_parameters"
     )
 )
+PROGRAMS_OF_USERS = (LAUNCH, "huggingface", "trl", "deepspeed", "accelerate")  # consumers whose programs the users write
+OUTSIDE, UNPARSED = "it is not in the project", "it has no code that is parsed"
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
 
 
@@ -35,9 +38,9 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         return
     if lacks_config(launch, line):
         launch.consumer = LAUNCH
-        launch.hidden += tuple(reason for file in line.files if is_unread(file) for reason in why_unread(file))
+        launch.not_read = tuple(unread_file(file, line) for file in line.files if is_unread(file))
         return
-    own_parser = has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line))
+    own_parser = has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line)) or parses_own_arguments(launch.parser)
     consumer = program_kind(launch)
     if consumer and not is_built:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
@@ -70,8 +73,55 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
         command.leave_out(key)
     leave_out_flag(command)
     launch.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
-    if launch.guessed and "per_device_train_batch_size" not in command.words:
+    if launch.parser is not None and launch.parser.not_read:
+        launch.guessed = True
+    elif launch.guessed and "per_device_train_batch_size" not in command.words:
         open_defaults(command)
+
+
+def parses_own_arguments(program: ProgramFacts | None) -> bool:
+    """Whether a program is known to parse its arguments otherwise than into the classes of a framework."""
+    if program is None or program.arguments:
+        return False
+    return not program.not_read if program.parser in HF_PARSERS else bool(program.parser or program.not_read)
+
+
+def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tuple[NotRead, ...]:
+    """What of the program of a line and of its arguments is not read; `built` are the facts about the call that builds them."""
+    program, name = built or launch.parser, line.program.string if line.program is not None else ""
+    found = launch.not_read
+    if program is not None:
+        found += program.not_read
+        if not found and built is None and launch.is_main and launch.guessed and not program.arguments:
+            found = (NotRead(arguments_of(name), program.path, 0, "the code that parses them is not found", opens=False),)
+        elif not found and built is None and launch.consumer in ("", LAUNCH):
+            found = (
+                NotRead(f"the training of `{name}`", program.path, 0, "it builds none of the arguments that are modelled", opens=False),
+            )
+    elif name and not starts_own_program(launch, line):
+        of_line = NotRead(arguments_of(name), line.call.path, line.call.line, OUTSIDE if not launch.program_path else UNPARSED, opens=False)
+        found = (of_line,)
+    return (*found, *unread_words(line), *unread_launcher(line))
+
+
+def unread_words(line: LaunchLine) -> tuple[NotRead, ...]:
+    """The words of a line that may be any arguments."""
+    reasons = hidden_options(line.arguments)
+    return (NotRead("further arguments of the line", line.call.path, line.call.line, reasons[0]),) if reasons else ()
+
+
+def unread_launcher(line: LaunchLine) -> tuple[NotRead, ...]:
+    """The config of the launcher, if it was not read."""
+    unread = (file for file in line.files if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written)
+    whys = (file.word.reasons[0] if not file.word.known else "it is not in the project" for file in unread)
+    return tuple(NotRead(OF_LAUNCHER, line.call.path, line.call.line, why, opens=False) for why in whys)
+
+
+def starts_own_program(launch: Launch, line: LaunchLine) -> bool:
+    """Whether a line starts a program of the framework that takes its arguments."""
+    if launcher_of(line).takes_arguments or launcher_of(line).has_own_parser or fed_by(launch):
+        return True
+    return bool(launch.consumer) and launch.consumer not in PROGRAMS_OF_USERS
 
 
 def leave_out_flag(command: CommandDocument) -> None:
@@ -129,9 +179,10 @@ def is_unread(file: NamedFile) -> bool:
     return file.path is None and file.role == "positional"
 
 
-def why_unread(file: NamedFile) -> tuple[str, ...]:
-    """Why a config was not read."""
-    return (f"the config `{file.word.string}` was not found",) if file.word.known else file.word.reasons
+def unread_file(file: NamedFile, line: LaunchLine) -> NotRead:
+    """A config that was not read, and why."""
+    what, why = (f"the config `{file.word.string}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0])
+    return NotRead(what, line.call.path, line.call.line, why)
 
 
 def lacks_config(launch: Launch, line: LaunchLine) -> bool:

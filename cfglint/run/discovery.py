@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
+from cfglint.frameworks import ADDED, detect, forks_named_in, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
-from cfglint.frameworks.forks import ADDED, named_in
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH
-from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SCRIPTS, SECTIONS, is_one_of, is_program, is_script, line_of
+from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SECTIONS, is_one_of, is_program, is_script, line_of
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
@@ -137,13 +136,12 @@ class Discovery:
         self.readers.update(found)
         return found
 
-    def runs_reading(self, path: str) -> list[CheckedRun]:
-        """The runs of the project around a file that read it, each place once; those in Markdown files only if there are no others."""
-        from cfglint.run.readers import is_of_page
+    def meant_by(self, path: str) -> list[CheckedRun]:
+        """The runs that a path means: those of the project that read the file, or those of a folder."""
+        from cfglint.run.readers import without_callers
 
         self.in_their_runs = True
-        found = {run.written_at: run for _, run in self.each([path]) if run.is_of_reader}
-        return [run for run in found.values() if not is_of_page(run)] or [*found.values()]
+        return without_callers([run for _, run in self.each([path])])
 
     def root_of(self, path: str) -> str:
         """The top of the project of a file, spelled like its path."""
@@ -408,7 +406,7 @@ class Discovery:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
         from cfglint.source.folders import Tracked, walk_entries
 
-        self._tracked = self._tracked or Tracked((*EXTENSIONS, *SCRIPTS, *PROGRAMS))
+        self._tracked = self._tracked or Tracked()
         for entry in walk_entries(folder or os.curdir, self._tracked, unreadable, deep):
             path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
             excluded = is_one_of(path, self.exclude) or (self.own_files and os.path.abspath(path) in self.own_files)
@@ -600,7 +598,9 @@ class Discovery:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
-            facts = facts.replace(forks=(*self.repositories.forks(document.path), *(each for text in texts for each in named_in(text))))
+            facts = facts.replace(
+                forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
+            )
         if all(package in facts.target for package in packages):
             return facts
         if facts.installed:

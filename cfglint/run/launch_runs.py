@@ -11,16 +11,16 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.frameworks.program import ProgramFacts
-from cfglint.launch.arguments import hidden_options, known_words, may_have_more
+from cfglint.frameworks.program import NotRead, ProgramFacts
+from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_blanks, refused_joined_words
-from cfglint.launch.findings import missing_file, refused_deepspeed_word
+from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
@@ -33,7 +33,7 @@ from cfglint.source.project_files import Project
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
-from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.command import CommandDocument, is_all_of_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class LaunchReader:
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
+        self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
         self.listed: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
 
@@ -79,7 +80,8 @@ class LaunchReader:
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
-        wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
+        if not again:
+            wanted = [each for each in wanted if each.call.called_from is None or self.is_first(each, (path, lines.index(each)))]
         left = {each.call.start for each in wanted[MOST:]} - {each.call.start for each in wanted[:MOST]}
         if path in self.evaluations.incomplete:
             self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
@@ -129,12 +131,18 @@ class LaunchReader:
         project.outside = self.outside
         return project
 
-    def stands_alone(self, line: LaunchLine) -> bool:
-        """Whether a called script also starts this launch without its caller."""
+    def is_first(self, line: LaunchLine, caller: tuple[str, int]) -> bool:
+        """Whether neither the called script itself nor another call of it starts this launch, or one that differs in nothing of effect."""
         path = line.call.path
         if path not in self.called:
             self.called[path] = self.lines(path, self.source.content(path) or "")
-        return any(same_launch(line, each) for each in self.called[path])
+        if any(same_launch(line, each) for each in self.called[path]):
+            return False
+        others = self.callers.setdefault(path, [])
+        first = next((by for each, by in others if same_launch(line, each)), None)
+        if first is None:
+            others.append((line, caller))
+        return first in (None, caller)
 
     def root(self, path: str) -> str:
         """The top of the project of a script, as a path relative like those of the files."""
@@ -213,8 +221,10 @@ class LaunchReader:
                 kinds.append(launch.consumer)
         if launch.is_main:
             open_config(line, launch, command)
+        launch.not_read = unread(launch, line, built.program if built is not None else None)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
+        unknown_without_value(line, command)
         refused_joined_words(line, command, launch)
         refused_blanks(line, launch)
         refused_deepspeed_word(line, launch)
@@ -234,7 +244,6 @@ class LaunchReader:
         found = self.program_file(line)
         program = self.program(found) if found is not None else None
         launch = Launch(command, own, program, is_open=may_have_more(line.arguments), machine=line.machine)
-        launch.hidden = hidden_options(line.arguments)
         launch.program_path, launch.project = found.path if found is not None else "", self.project(line.call.path)
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
@@ -440,6 +449,7 @@ class LaunchReader:
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         launcher, gpus = launcher_of(line), line.processes
+        offered_gpus(line, self.facts.gpus)
         launch.sets_rank = launcher.sets_rank
         plain = launcher.is_one_process and line.processes == 1 and not line.srun
         if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
@@ -541,8 +551,8 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
     line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
-    fields = {*FIELDS, *fields_of_class(program.arguments)}
-    launch.parser = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
+    absent = (NotRead(f"the config of `{program.path}`", line.call.path, line.call.line, "it is not in the project"),)
+    launch.parser = changed(program, not_read=program.not_read + absent)
 
 
 def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
@@ -554,12 +564,19 @@ def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
-    """Whether two launches are the same: one command, from one folder, in one environment."""
+    """Whether two launches are the same: one command, from one folder, in one environment, but for `"$@"` and arguments without effect."""
     one, two = line.call, other.call
     if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
         return False
-    words = [(each.string, each.known) for each in one.words] == [(each.string, each.known) for each in two.words]
+    words = words_of_effect(line) == words_of_effect(other)
     return words and all(value.string == two.environment[name].string for name, value in one.environment.items())
+
+
+def words_of_effect(line: LaunchLine) -> list[tuple[str, bool]]:
+    """The words of a launch, and whether each is known, without those that may be missing and names, folders and seeds."""
+    names = [argument for argument in line.given or () if argument.name in WITHOUT_EFFECT]
+    left = {id(word) for argument in names for word in (argument.word, *argument.texts)}
+    return [(word.string, word.known) for word in line.call.words if id(word) not in left and not is_all_of_caller(word)]
 
 
 def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:

@@ -21,6 +21,7 @@ from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.tracing import trace
 from cfglint.launch.programs.trainer_calls import trainer_calls
+from cfglint.launch.programs.unread import unread_call
 from cfglint.source.annotations import Callable, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
@@ -52,7 +53,10 @@ class BuiltArguments:
         self.alternative: AlternativeEntry | None = None
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
-        facts = call.facts(program, evaluated) if isinstance(call, Constructor) else program
+        if isinstance(call, Constructor):
+            facts = call.facts(program, evaluated)
+        else:
+            facts = changed(program, not_read=unread_call(call.name, evaluated.call(call), program, evaluated.complete))
         self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(program, evaluated))
         self.trainer = call.trainer
         self.passed = passed_to_engine(evaluated)
@@ -66,11 +70,12 @@ class BuiltArguments:
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run with these arguments, whose launch is unknown."""
+        not_read = self.program.not_read
         if self.kind == LAUNCH:
             facts = facts.replace(kind_given=facts.kind_given or not self.guessed)
-            return facts.replace(launch=Launch(parser=self.program, code=self.program, guessed=self.guessed))
+            return facts.replace(launch=Launch(parser=self.program, code=self.program, guessed=self.guessed, not_read=not_read))
         if self.kind == "deepspeed":  # the program may pass an optimizer
-            launch = Launch(guessed=self.guessed, passed=self.passed)
+            launch = Launch(guessed=self.guessed, passed=self.passed, not_read=not_read)
             complete = facts.complete or (self.passed == {} and not self.guessed)
             return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=launch, complete=complete)
         return facts.replace(
@@ -80,6 +85,7 @@ class BuiltArguments:
                 code=self.program,
                 guessed=self.guessed,
                 undecided=self.undecided,
+                not_read=not_read,
                 alternative=self.alternative,
             ),
             strict_keys=facts.strict_keys or self.program.complete,

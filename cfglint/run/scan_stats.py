@@ -25,6 +25,7 @@ class ScanStats(Record):
     beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
     unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
     unmodelled: dict[str, int] = {}  # frameworks of launch lines of which only the launcher is checked
+    not_read: dict[str, None] = {}  # what decides about runs without errors and was not read
     unreadable: list[str] = []  # paths that could not be opened: exit status 2
     unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
     unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
@@ -54,6 +55,8 @@ class ScanStats(Record):
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
         if run.unmodelled:
             self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1
+        elif run.verdict is None:
+            self.not_read.update(dict.fromkeys(each.text for each in run.launch.not_read))
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:
@@ -92,6 +95,7 @@ class ScanStats(Record):
         self.remnants += other.remnants
         self.beyond_limits += other.beyond_limits
         self.unchecked.update(other.unchecked)
+        self.not_read.update(other.not_read)
         self.unreadable += other.unreadable
         self.unchosen += other.unchosen
         self.unknown_kind += other.unknown_kind

@@ -38,11 +38,13 @@ BARE_LEAST = 4  # characters
 CLOSINGS = {"{%": "%}", "{{": "}}"}  # of the marks of a template language
 FILES = ("dir", "path", "file", "deepspeed", "folder")  # last words of keys whose strings are paths
 WORLDS = 5
+LISTS = {"array", "object"}
 FILLINGS: dict[str, Fillings] = {
     "boolean": [None, "true", "false", "true", "false"],
     "integer": [None, "1", "2", "1000", "0"],
     "number": [None, "1", "0.5", "1000", "0.0001"],
     "string": [None, "x", "x", "x", "x"],
+    "former": ["null", "x", "x", "x", "x"],  # of a field of other releases: the key itself may be an error
 }
 
 
@@ -132,14 +134,15 @@ def is_whole(node: Node) -> bool:
 
 def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | None:
     """Values that a key accepts; None for free text and for keys that the framework does not have, which may contain any string."""
-    from cfglint.frameworks import schema
+    from cfglint.frameworks import framework, schema
 
     try:
         known: Property | None = schema.load(kind).lookup(path)
     except OSError:
         known = None
     if known is None:
-        return FILLINGS["integer"] if bare else None
+        former = whole and any(history.ever(str(path[-1])) for history in framework(kind).histories())
+        return FILLINGS["integer"] if bare else FILLINGS["former"] if former else None
     if known.enum:
         choices: Fillings = [str(value).lower() if isinstance(value, bool) else str(value) for value in known.enum if value is not None]
         return [None, *(choices * WORLDS)[: WORLDS - 1]]
@@ -148,9 +151,11 @@ def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | No
             return FILLINGS[name]
     if known.types and "string" not in known.types:
         return [None] * WORLDS
+    if whole and LISTS & known.types:
+        return FILLINGS["string"]
     if not whole:
         return None
-    if bare or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
+    if bare or "array" in known.types or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
         return FILLINGS["string"]
     return None
 
@@ -197,7 +202,7 @@ def fill(parent: Node, step: str | int, text: str | None, spans: list[tuple[int,
 
 def scalar(node: Node, text: str) -> Node:
     """A scalar at the place of a node."""
-    found = Node(SCALAR, node.start, node.end, text, "" if text[:1].isdigit() or text in ("true", "false") else '"')
+    found = Node(SCALAR, node.start, node.end, text, "" if text[:1].isdigit() or text in ("true", "false", "null") else '"')
     found.head = node.head
     return found
 

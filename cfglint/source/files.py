@@ -6,6 +6,7 @@ import os
 import stat
 
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Iterable
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
 
@@ -86,6 +87,20 @@ def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
         raise FileProblem(path, error_message(path, error)) from None
     finally:
         os.close(descriptor)
+
+
+def states(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """The time of the last change in ns and the size of some files; zeros for one that does not exist."""
+    return {path: state_of(path) for path in paths}
+
+
+def state_of(path: str) -> tuple[int, int]:
+    """The time of the last change in ns and the size of a file; zeros if it does not exist."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return 0, 0
+    return state.st_mtime_ns, state.st_size
 
 
 def open_regular(path: str) -> int:

@@ -32,9 +32,9 @@ def walk_entries(
     """The files below a folder in a fixed order, without those that `.gitignore` files exclude and without `.git`.
 
     Links to files are included, links to folders are not followed. Folders that cannot be read are skipped, and added to
-    `unreadable`. No rule excludes what git has tracked of a kind that `tracked` asks for.
+    `unreadable`. With `tracked`, no rule excludes what git has tracked.
     """
-    looked_at = Walk(tracked or Tracked(()), [] if unreadable is None else unreadable)
+    looked_at = Walk(tracked, [] if unreadable is None else unreadable)
     open_folders = [looked_at.entries(folder, parent_rules(folder))]
     while open_folders:
         entry, rules = next(open_folders[-1], (None, []))
@@ -48,29 +48,28 @@ def walk_entries(
 
 
 class Tracked(Record):
-    """What git tracks in the work trees of some walks: files with one of some endings, and the folders above any file."""
+    """What git tracks in the work trees of some walks: files, and the folders above any file."""
 
-    endings: tuple[str, ...]
     indexes: dict[str, TrackedFiles] = {}  # by the top of the work tree
 
-    def has(self, path: str, is_folder: bool) -> bool:
-        """Whether git tracks a path; false for a file with none of the endings."""
-        if not self.endings or not (is_folder or path.lower().endswith(self.endings)):
-            return False
-        top = top_of(os.path.dirname(os.path.abspath(path)), ".git")
+    def within(self, folder: str) -> Callable[[str, bool], bool] | None:
+        """What tells of a name in a folder whether git tracks it, given whether that is a folder; None outside of a work tree."""
+        top = top_of(os.path.abspath(folder), ".git")
         if top is None:
-            return False
+            return None
         if top not in self.indexes:
             from cfglint.source.git_index import TrackedFiles
 
             self.indexes[top] = TrackedFiles(top)
-        return self.indexes[top].has(path, is_folder)
+        index = self.indexes[top]
+        begin = index.relative(folder)
+        return lambda name, is_folder: begin + name in (index.folders if is_folder else index.paths)
 
 
 class Walk(Record):
     """The state of a walk: which paths git tracks, and the folders that cannot be read."""
 
-    tracked: Tracked
+    tracked: Tracked | None
     unreadable: list[str]
 
     def entries(self, folder: str, rules: list[IgnoreFile]) -> Iterator[tuple[os.DirEntry[str], list[IgnoreFile]]]:
@@ -85,9 +84,13 @@ class Walk(Record):
             return
         if any(entry.name == ".gitignore" and entry.is_file(follow_symlinks=False) for entry in entries):
             rules = [IgnoreFile(folder), *rules]
+        here = [(rule, rule.relative(folder)) for rule in rules]
+        is_tracked = self.tracked.within(folder) if rules and self.tracked is not None else None
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
-            if entry.name != ".git" and (not ignored(rules, entry.path, is_folder) or self.tracked.has(entry.path, is_folder)):
+            if entry.name == ".git":
+                continue
+            if (is_tracked is not None and is_tracked(entry.name, is_folder)) or not ignored(here, entry.name, is_folder):
                 yield entry, rules
 
 
@@ -100,22 +103,30 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
 
 
 class IgnoreFile:
-    """The rules of one `.gitignore`; they are dropped if they take too long, which malicious patterns can cause."""
+    """The rules of one `.gitignore`; they are dropped if they take too long, which malicious patterns can cause.
 
-    __slots__ = ("doubtful", "folder", "spec")
+    Where git tracks everything, none of them is looked at, and the library that compares patterns is not imported.
+    """
+
+    __slots__ = ("doubtful", "folder", "lines", "spec")
     left = ALL_SECONDS  # seconds of processor time left for the rules of all folders
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.abspath(folder)
-        lines = read_rules(os.path.join(folder, ".gitignore"))
-        self.doubtful = len(lines) > CLEAR_LINES or any(line.count("*") > CLEAR_STARS for line in lines)
-        self.spec = spec_of([])
-        self.spec = self.carefully(lambda: spec_of(lines)) or self.spec
+        self.lines = read_rules(os.path.join(folder, ".gitignore"))
+        self.doubtful = len(self.lines) > CLEAR_LINES or any(line.count("*") > CLEAR_STARS for line in self.lines)
+        self.spec: ConfigValue = None
+
+    def relative(self, folder: str) -> str:
+        """A folder in or below that of the rules, as the beginning of the paths in it: empty or with a slash at its end."""
+        path = os.path.relpath(os.path.abspath(folder), self.folder).replace(os.sep, "/")
+        return "" if path == os.curdir else f"{path}/"
 
     def decides(self, path: str, is_folder: bool) -> bool | None:
-        """True to ignore a path, False to keep it, None if no pattern matches."""
-        relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/") + ("/" if is_folder else "")
-        included = self.carefully(lambda: self.spec.check_file(relative).include)
+        """True to ignore a path relative to the folder of the rules, False to keep it, None if no pattern matches."""
+        if self.spec is None:
+            self.spec = self.carefully(lambda: spec_of(self.lines)) or spec_of([])
+        included = self.carefully(lambda: self.spec.check_file(f"{path}/" if is_folder else path).include)
         return None if included is None else bool(included)
 
     def carefully(self, work: Callable[[], Any]) -> ConfigValue:
@@ -168,10 +179,10 @@ def read_rules(path: str) -> list[str]:
         return []
 
 
-def ignored(rules: list[IgnoreFile], path: str, is_folder: bool) -> bool:
-    """Whether a path is ignored; the nearest file with a matching pattern decides."""
-    for rule in rules:
-        decision = rule.decides(path, is_folder)
+def ignored(rules: list[tuple[IgnoreFile, str]], name: str, is_folder: bool) -> bool:
+    """Whether a name in a folder is ignored; the nearest of the rules, each with the folder from theirs, that has a pattern decides."""
+    for rule, folder in rules:
+        decision = rule.decides(folder + name, is_folder)
         if decision is not None:
             return decision
     return False
@@ -185,7 +196,7 @@ def parent_rules(folder: str) -> list[IgnoreFile]:
         rules_file = os.path.join(above, ".gitignore")
         if below and os.path.isfile(rules_file) and not os.path.islink(rules_file):  # git follows no link to ignore rules
             rule = IgnoreFile(above)
-            if not rule.decides(folder, is_folder=True):
+            if not rule.decides(rule.relative(folder).rstrip("/"), is_folder=True):
                 rules.append(rule)
         if os.path.exists(os.path.join(above, ".git")):
             return rules

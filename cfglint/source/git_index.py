@@ -25,18 +25,17 @@ class TrackedFiles:
     def __init__(self, top: str) -> None:
         self.top = os.path.realpath(top)
         self.paths = frozenset(read_index(top))
-        self.folders = frozenset(folder for path in self.paths for folder in parent_folders(path))
+        self.folders = frozenset(folder for above in {path.rpartition("/")[0] for path in self.paths} for folder in folders_to(above))
 
-    def has(self, path: str, is_folder: bool) -> bool:
-        """Whether a file is tracked, or a file below a folder."""
-        relative = os.path.relpath(os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), self.top)
-        relative = relative.replace(os.sep, "/")
-        return relative in (self.folders if is_folder else self.paths)
+    def relative(self, folder: str) -> str:
+        """A folder as the beginning of the paths in it: empty or with a slash at its end."""
+        path = os.path.relpath(os.path.realpath(folder), self.top).replace(os.sep, "/")
+        return "" if path == os.curdir else f"{path}/"
 
 
-def parent_folders(path: str) -> list[str]:
-    """The folders that a path goes through."""
-    parts = path.split("/")[:-1]
+def folders_to(folder: str) -> list[str]:
+    """A folder and those around it; none for the top."""
+    parts = folder.split("/") if folder else []
     return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 from cfglint.source.annotations import Callable
 
 ROOT = "%root%"  # the project's top in paths that a script computes
+
+
+def in_folder(folder: str, name: str) -> str:
+    """The path of a name in a folder, without `.` and `..`; what goes back behind a folder, which may be a link, is left as it is."""
+    parts = [part for part in name.split("/") if part not in ("", os.curdir)]
+    goes_back = any(before != os.pardir and after == os.pardir for before, after in pairwise(parts))
+    return f"{folder}/{name}" if goes_back else os.path.normpath(f"{folder}/{name}")
+
+
+def resolved(root: str, inside: str) -> tuple[str, bool]:
+    """(the path of a name below a folder as the system finds it, whether a `..` in it leads out of a link)."""
+    path, is_linked = os.path.join(root, ""), False
+    for part in inside.split("/"):
+        if part == os.pardir and os.path.islink(path.rstrip("/")):
+            real = os.path.realpath(path)
+            path, is_linked = real if os.path.isabs(root) else os.path.relpath(real), True
+        path = os.path.normpath(os.path.join(path, part))
+    return path, is_linked
 
 
 class Project:
@@ -63,9 +82,9 @@ class Project:
         if not path.startswith(ROOT):
             return None
         inside = path[len(ROOT) :].lstrip("/")
-        full = os.path.normpath(os.path.join(self.root, inside)) if inside else self.root
+        full, is_linked = resolved(self.root, inside) if inside else (self.root, False)
         above = inside == os.pardir or inside.startswith("../")
-        return None if above and self._leads_out(full) else full
+        return None if (above or is_linked) and self._leads_out(full) else full
 
     def text(self, path: str) -> str | None:
         """The content of a file of the project."""

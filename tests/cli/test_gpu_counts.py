@@ -42,12 +42,18 @@ def said(capsys, *arguments):
 
 
 @pytest.mark.parametrize(
-    "command", [("check", "train.sh"), ("check", "sft.yaml"), ("log", "train.log", "train.sh"), ("log", "train.log", "sft.yaml")]
+    ("command", "gpus"),
+    [
+        (("check", "train.sh"), 16),
+        (("check", "sft.yaml"), 16),
+        (("log", "train.log", "train.sh"), 4),
+        (("log", "train.log", "sft.yaml"), 4),
+    ],
 )
-def test_gpus_that_a_launch_line_does_not_use(project, capsys, command):
+def test_gpus_that_a_launch_line_does_not_use(project, capsys, command, gpus):
     launched(project)
-    note = "`--gpus 4` is not used: train.sh:1 starts on 8 GPUs; for another number: cfglint plan train.sh:1 --gpus 4\n"
-    assert note in said(capsys, *command, "--gpus", "4")
+    note = f"`--gpus {gpus}` is not used: train.sh:1 starts on 8 GPUs; for another number: cfglint plan train.sh:1 --gpus {gpus}\n"
+    assert note in said(capsys, *command, "--gpus", str(gpus))
     assert "not used" not in said(capsys, *command, "--gpus", "8")
     assert "not used" not in said(capsys, *command)
 
@@ -62,14 +68,35 @@ def test_several_lines_that_do_not_use_the_number_are_one_note(project, capsys):
     launched(project)
     launched(project, "torchrun --nproc_per_node 2", "short.sh")
     note = "2 launch lines start on other numbers of GPUs (short.sh:1: 2, train.sh:1: 8)"
-    assert said(capsys, "check", "--gpus", "4").count(note) == 1
+    assert said(capsys, "check", "--gpus", "16").count(note) == 1
+
+
+@pytest.mark.parametrize("path", ["train.sh", "sft.yaml", "."])
+def test_more_processes_than_gpus_are_a_finding(project, capsys, path):
+    launched(project)
+    assert main(["check", path, "--gpus", "4", "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert [(each["code"], each["severity"], each["message"]) for each in found["diagnostics"]] == [
+        ("LCH025", "warning", "8 processes start, but --gpus is 4")
+    ]
+    assert [each["verdict"] for each in found["runs"]] == [None]
+    assert "not used" not in captured.err
+    assert main(["explain", path, "--gpus", "4"]) == 0
+    assert capsys.readouterr().out.startswith("No errors found, but 8 processes start on 4 GPUs")
+
+
+def test_the_nodes_of_a_launch_with_too_many_processes_are_named(project, capsys):
+    launched(project, "torchrun --nnodes 2 --nproc_per_node 8")
+    main(["check", "train.sh", "--gpus", "8"])
+    assert "16 processes start (2 nodes of 8), but --gpus is 8" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", ["train.sh", "sft.yaml", "sft.py", "."])
 def test_the_run_on_the_gpus_that_its_line_does_not_use_is_explained_as_well(project, capsys, path):
     launched(project)
     assert main(["explain", path, "--gpus", "4"]) == 0
-    assert "train.sh:1); on 4: global batch 128 = 4 x 8 x 4." in capsys.readouterr().out
+    assert "train.sh:1); on 4 (1 node of 4): global batch 128" in capsys.readouterr().out
     main(["explain", path, "--gpus", "4", "--format", "json"])
     entry = json.loads(capsys.readouterr().out)
     assert (entry["gpus"], entry["what_if"]["gpus"], entry["what_if"]["resolved"]["global_batch"]) == (8, 4, 128)
@@ -82,4 +109,4 @@ def test_runs_that_differ_are_all_explained(project, capsys):
     printed = capsys.readouterr().out
     assert [line for line in printed.splitlines() if line.startswith(("a.sh:", "b.sh:", "c.sh:"))] == ["a.sh:1, c.sh:1", "b.sh:1"]
     assert main(["explain", "sft.yaml", "--format", "json"]) == 0
-    assert [each["resolved"]["global_batch"] for each in json.loads(capsys.readouterr().out)["runs"]] == [256, 128]
+    assert [each["resolved"]["global_batch"] for each in json.loads(capsys.readouterr().out)["runs"]] == [256, 128, 256]

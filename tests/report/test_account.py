@@ -31,7 +31,7 @@ def test_text_and_html_show_the_accumulation(account):
 
 
 LINE = "deepspeed --num_gpus 2 src/train_bash.py --finetuning_type lora --use_unsloth True --deepspeed ds.json\n"
-UNKNOWN_PARSER = "No errors found; the arguments of src/train_bash.py are not checked, as its parser is not known."
+UNKNOWN_PARSER = "No error in what was read; not read: the arguments of `train_bash.py` (it is not in the project)."
 
 
 @pytest.mark.parametrize(

@@ -161,3 +161,11 @@ def test_explain_shows_several_nodes(project, capsys):
     (project / "run.sh").write_text(f"torchrun --nnodes 4 --nproc_per_node 8 {TRAIN} 2\n")
     assert main(["explain", "run.sh"]) == 0
     assert " ".join(["nodes", "4", "of 8 GPUs"]) in " ".join(capsys.readouterr().out.split())
+
+
+@each_case(("gpus", "devices"), [(2, "0,1"), (8, "0,1,2,3,4,5,6,7")])
+def test_the_devices_of_a_swift_line_are_those_of_its_processes(project, capsys, gpus, devices):
+    line = "CUDA_VISIBLE_DEVICES={} NPROC_PER_NODE={} " + SWIFT + " {}\n"
+    (project / "run.sh").write_text(line.format("0,1,2,3", 4, 4))
+    for _ in range(2):
+        assert fix(project, "--gpus", str(gpus)) == (0, line.format(devices, gpus, 16 // gpus))

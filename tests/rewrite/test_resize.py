@@ -295,3 +295,37 @@ def test_advice_that_would_not_reach_the_target_is_not_given(project, capsys):
     assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "512"]) == 2
     assert (project / "run.sh").read_text() == text
     assert "by hand" not in capsys.readouterr().err
+
+
+@each_case(
+    ("script", "target", "changed"),
+    [
+        ("NODES=2\nPER=8\ntorchrun --nnodes $NODES --nproc_per_node $PER", ("--gpus", "8"), {"NODES=2": "NODES=1"}),
+        ("N=2\nW=$((N * 4))\naccelerate launch --num_machines $N --num_processes $W", ("--gpus", "4"), {"N=2": "N=1"}),
+        ("N=1\nPER=8\naccelerate launch --num_machines $N --num_processes $((N * PER))", ("--gpus", "4"), {"PER=8": "PER=4"}),
+        ("H=4\ntorchrun --nproc_per_node $((H * 2))", ("--gpus", "4"), {"H=4": "H=2"}),
+    ],
+)
+def test_a_count_that_the_script_computes_follows_its_variables(project, script, target, changed):
+    text = f"{script} {ARGUMENTS}\n"
+    (project / "run.sh").write_text(text)
+    assert main(["fix", "run.sh", *target, "--global-batch", "512"]) == 0
+    head = script
+    for old, new in changed.items():
+        head = head.replace(old, new, 1)
+    assert (project / "run.sh").read_text().startswith(head)
+    assert main(["check", "run.sh"]) == 0
+
+
+def test_a_computed_count_is_set_by_hand_only_where_that_reaches_the_target(project, capsys):
+    for line, said in {
+        "torchrun --nproc_per_node $((1 + 1))": "`--nproc_per_node` is 2, computed by the script: set it to 8 there by hand",
+        "X='--nproc_per_node '$((1 + 1))\ntorchrun $X": "`--nproc_per_node` is 2, computed by the script: it is not edited",
+    }.items():
+        assert fixed(project, f"{line} {ARGUMENTS}\n") == (2, f"{line} {ARGUMENTS}\n")
+        assert said in capsys.readouterr().err
+
+
+def test_a_list_of_devices_is_edited_in_the_variable_that_a_value_ends_with(project):
+    text = f"D=0,1\ndeepspeed --include localhost:$D {ARGUMENTS}\n"
+    assert fixed(project, text) == (0, text.replace("D=0,1", "D=0,1,2,3,4,5,6,7"))

@@ -7,7 +7,7 @@ import pytest
 from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
-from cfglint.run.templates import is_quoted
+from cfglint.run.templates import marks_of
 
 
 @pytest.fixture
@@ -209,4 +209,27 @@ def test_a_template_that_is_broken_elsewhere_is_broken(checked):
     ],
 )
 def test_a_mark_in_a_quoted_string_of_its_line(text, quoted):
-    assert is_quoted(text, text.index("{}")) is quoted
+    marked = text.replace("{}", "{{ x }}")
+    assert [is_quoted for _, _, is_quoted in marks_of(marked)] == [quoted]
+
+
+@each_case(
+    ("text", "marks"),
+    [
+        ("a {% b %} c", ["{% b %}"]),
+        ("{% {{ x }}", ["{{ x }}"]),  # the first has no end
+        ("{{ {% x }} %}", ["{{ {% x }}"]),
+        ("{%} %}{{}}", ["{%} %}", "{{}}"]),
+        ("{% a\n%} {{", ["{% a\n%}"]),
+        ("{% {% {%", []),
+    ],
+)
+def test_the_marks_of_a_template_language(text, marks):
+    assert [text[start:end] for start, end, _ in marks_of(text)] == marks
+
+
+def test_a_placeholder_for_a_list(checked):
+    text = "output_dir: o\nper_device_train_batch_size: 4\nlr_scheduler_type: linear\nreport_to: "
+    assert codes(checked("trainer.yaml", f"{text}unknown_tracker\n")) == ["HFT044"]
+    run = checked("trainer.yaml", f"{text}${{TRACKERS}}\n")
+    assert (codes(run), run.verdict) == ([], None)

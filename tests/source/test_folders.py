@@ -78,6 +78,20 @@ def test_walk_finds_what_git_tracks_in_spite_of_its_rules(tmp_path):
     (tmp_path / ".gitignore").write_text("*.local.yaml\nout/\nother/\n")
     for command in (("init", "-q"), ("add", "-f", "a.local.yaml", "out/c.yaml", "out/e.txt")):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    walked = {endings: walk_entries(str(tmp_path), Tracked(endings)) for endings in ((".yaml",), ())}
-    paths = {endings: [os.path.relpath(each.path, tmp_path).replace(os.sep, "/") for each in found] for endings, found in walked.items()}
-    assert paths == {(".yaml",): [".gitignore", "a.local.yaml", "out/c.yaml"], (): [".gitignore"]}
+    walked = [walk_entries(str(tmp_path), asked) for asked in (Tracked(), None)]
+    paths = [[os.path.relpath(each.path, tmp_path).replace(os.sep, "/") for each in found] for found in walked]
+    assert paths == [[".gitignore", "a.local.yaml", "out/c.yaml", "out/e.txt"], [".gitignore"]]
+
+
+def test_pathspec_is_not_imported_where_git_tracks_everything(tmp_path):
+    make(tmp_path, "a.yaml", "b/c.txt")
+    (tmp_path / ".gitignore").write_text("*.local.yaml\n")
+    for command in (("init", "-q"), ("add", ".")):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    script = f"""
+import sys
+sys.path[:] = {sys.path!r}
+from cfglint.source.folders import Tracked, walk_entries
+print(len([*walk_entries({str(tmp_path)!r}, Tracked())]), "pathspec" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "3 False\n"

@@ -85,6 +85,8 @@ def accumulation(config: LaunchConfig) -> Setting:
         found = argument(config, plugin, ACCUMULATION)
         if found is not None and found.value is not None:
             return found
+    elif loop is not None and loop.accumulates is False and ACCUMULATION in call.values:
+        return Setting((ACCUMULATION,), 1, DERIVED, because="the loop steps after each batch, without `accumulate()`")
     if call.values.get("gradient_accumulation_plugin") is not None:
         made = plugins.get(ACCUMULATION_PLUGIN)
         return (argument(config, made, "num_steps") if made is not None else None) or unknown

@@ -164,6 +164,6 @@ def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:
     if most:
         best = [trainer for trainer in best if trainer in USUAL] or best
     if most and SFT in best:  # whose class got `max_length` later than those of the preference trainers
-        ever = {trainer: sum(1 for name in names if name in HISTORY.names(trainer)) for trainer in best}
+        ever = {trainer: sum(1 for name in keys if name in HISTORY.names(trainer)) for trainer in best}
         best = [trainer for trainer in best if ever[trainer] == max(ever.values())]
     return tuple(best)

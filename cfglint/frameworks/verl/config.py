@@ -160,7 +160,7 @@ class VerlConfig(Config):
                 return []
             override, reasons = parse_override(f"{key}=0"), ("a placeholder",)
         if reasons:
-            override.value = Unknown(reasons)
+            override.value, override.text = Unknown(reasons), f"{key}=..."
         self.words.append((override, word))
         return [override]
 

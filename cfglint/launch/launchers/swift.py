@@ -26,6 +26,7 @@ class SwiftLauncher(OfVariables):
     kind = "swift"
     opens_files = True
     takes_arguments = True
+    shares_devices = True
     always_several = False  # whether it always starts torchrun
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:

@@ -22,6 +22,7 @@ from cfglint.launch.programs.parsers import Construction
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
 from cfglint.launch.programs.trainers import is_arguments
+from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.source.annotations import Iterator
 from cfglint.source.record import changed
 
@@ -62,6 +63,9 @@ class Constructor(BuiltCall):
         if is_patched:
             open_fields |= unsloth.changed_fields({name: value for name, (_, value) in made.arguments.items()} if made is not None else {})
         exact = self.complete and not is_patched
+        not_read = unread_call(self.name, made, program, evaluated.complete)
+        if not not_read and not every:
+            not_read = (unread_at(self.name, made, "the program changes them all at once"),)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
         return changed(
@@ -76,6 +80,7 @@ class Constructor(BuiltCall):
             changed=tuple(sorted(open_fields & known)),
             exact=exact,
             own_trainer=program.own_trainer or is_patched,
+            not_read=not_read,
             taken=tuple(sorted(unsloth.TAKEN)) if is_patched else (),
         )
 

@@ -10,6 +10,9 @@ from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.project_files import Project
 from cfglint.source.record import Record
 
+SETUP = ("setup.py", "pyproject.toml", "setup.cfg")
+MOST_NAMES = 100  # of the names at the top of a project, which may be packages
+
 
 class Found(Record):
     """The file of a program, its package if it is run as a module, and the search path of its imports."""
@@ -34,14 +37,22 @@ def find(line: LaunchLine, project: Project) -> Found | None:
     if path is None or not path.endswith(".py"):
         return None
     start = folder if line.module else os.path.dirname(path)
-    folders = [each for each in (start, folder, project.root, os.path.join(project.root, "src")) if each is not None]
+    folders = [each for each in (start, folder, *roots(project)) if each is not None]
     return Found(path, package, list(dict.fromkeys(folders)), project.read)
 
 
 def program_at(path: str, project: Project) -> Found:
     """A program that is started from the top of its project."""
-    folders = [os.path.dirname(path) or ".", project.root, os.path.join(project.root, "src")]
+    folders = [os.path.dirname(path) or ".", *roots(project)]
     return Found(path, "", list(dict.fromkeys(folders)), project.read)
+
+
+def roots(project: Project) -> list[str]:
+    """The folders of a project that its packages are imported from: its top, and those of packages with a setup file of their own."""
+    names = [each for each in project.names(project.root) if "." not in each]
+    inside = [os.path.join(project.root, each) for each in names[:MOST_NAMES]]
+    own = [each for each in inside if any(project.is_file(os.path.join(each, name)) for name in SETUP)]
+    return [project.root, os.path.join(project.root, "src"), *(each for folder in own for each in (folder, os.path.join(folder, "src")))]
 
 
 def checkouts(line: LaunchLine, package: str, project: Project) -> Iterator[str]:

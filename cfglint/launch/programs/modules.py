@@ -13,6 +13,7 @@ from cfglint.source.python.notebook import Notebook, read_notebook
 from cfglint.source.record import Record
 
 MOST_MODULES = 60  # modules of a project that are parsed for one program
+MOST_KEPT = 3_000_000  # characters of the modules that are kept for other programs; a tree takes thirty times as many bytes
 DEEPEST = 8  # depth of re-exported names that is followed
 # Packages that are always those of the framework, even if a project has a folder of the same name.
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
@@ -169,6 +170,38 @@ def givers(tree: ast.Module) -> dict[str, list[ast.expr]]:
     return found
 
 
+class ParsedModules:
+    """The modules that were parsed last, which the next program of a project may import as well: their trees are never changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[str, ProgramModule | None]] = {}  # by path and package, with the content
+        self._size = 0
+
+    def get(self, path: str, package: str, text: str) -> ProgramModule | None:
+        """The module in a content; None if it cannot be parsed."""
+        known = self._known.pop((path, package), ("", None))
+        self._size -= len(known[0])
+        if known[0] != text:
+            known = text, parsed_module(path, package, text)
+        self._known[path, package] = known
+        self._size += len(text)
+        while self._size > MOST_KEPT and len(self._known) > 1:
+            oldest, _ = self._known.pop(next(iter(self._known)))
+            self._size -= len(oldest)
+        return known[1]
+
+
+module_in = ParsedModules().get
+
+
+def parsed_module(path: str, package: str, text: str) -> ProgramModule | None:
+    """The module in a content; None if it cannot be parsed."""
+    notebook = read_notebook(text) if path.endswith(".ipynb") else None
+    code = notebook.code if notebook is not None else text if not path.endswith(".ipynb") else None
+    tree = parsed(code) if code is not None and len(code) <= LARGEST else None
+    return ProgramModule(path, package, text, tree, notebook) if tree is not None else None
+
+
 class Modules:
     """The modules that a program may import, searched in `folders`; `read` returns the content of a file, or None."""
 
@@ -188,10 +221,7 @@ class Modules:
                 self.is_full = True
                 return None
             self._count += text is not None
-            notebook = read_notebook(text) if text is not None and path.endswith(".ipynb") else None
-            code = notebook.code if notebook is not None else text if not path.endswith(".ipynb") else None
-            tree = parsed(code) if code is not None and len(code) <= LARGEST else None
-            self._by_path[path] = ProgramModule(path, package, text or "", tree, notebook) if tree is not None else None
+            self._by_path[path] = module_in(path, package, text) if text is not None else None
         return self._by_path[path]
 
     def known(self) -> Iterator[ProgramModule]:

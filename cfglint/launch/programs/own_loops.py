@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.program import OwnLoop, ProgramFacts
+from cfglint.launch.programs.accelerators import is_training_loop
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.documents import document_of_call
 from cfglint.launch.programs.objects import DataLoader
@@ -38,7 +39,19 @@ def accumulates(program: ProgramFacts) -> bool | None:
     modules = list(program.evaluations.modules.known())
     if any(".accumulate(" in each.text for each in modules):
         return True
-    return None if any("accum" in each.text.lower() or any(map(is_skipped_step, ast.walk(each.tree))) for each in modules) else False
+    loops = [node for each in modules for node in ast.walk(each.tree) if isinstance(node, ast.For) and is_training_loop(node)]
+    if not loops:
+        return None if any("accum" in each.text.lower() for each in modules) else False
+    return None if any(map(may_accumulate, loops)) else False
+
+
+def may_accumulate(loop: ast.For) -> bool:
+    """Whether an optimizer steps in some turns of a loop only, or the loop counts micro batches."""
+    for node in ast.walk(loop):
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        if is_skipped_step(node) or "accum" in name.lower() or name == "no_sync":
+            return True
+    return False
 
 
 def is_skipped_step(node: ast.AST) -> bool:

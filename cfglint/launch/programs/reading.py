@@ -17,6 +17,7 @@ from cfglint.launch.programs.parsers import FROM_FILE, Construction, added_argum
 from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
 from cfglint.launch.programs.scopes import Scope, called, reachable
 from cfglint.launch.programs.trainers import REPLACED, changed_fields, spread_over_gpus, trainers
+from cfglint.launch.programs.unread import unread_parsers
 from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable
 from cfglint.source.record import changed
@@ -44,6 +45,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         flags = Flags(line_parser)
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
+    facts.not_read = unread_parsers(facts, made)
     facts.is_called = bool(facts.parser) and not called(scopes).isdisjoint(each.scope for each in made if each.kind)
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
@@ -97,10 +99,10 @@ def default_file(facts: ProgramFacts) -> tuple[str, ...]:
 
 def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:
     """Add the arguments that the parser defines."""
+    facts.parser = parser.kind
     types = parser.types()
     if types is None:
         return
-    facts.parser = parser.kind
     line, file, closed = is_strict(parser)
     facts.complete = closed
     fields: dict[str, Field] = {}

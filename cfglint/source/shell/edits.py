@@ -81,6 +81,12 @@ def option_of(document: CommandDocument, name: str) -> str:
     return f"--{name}=" if joined and all(joined) else f"--{name} "
 
 
+def after_option(text: str, end: int, value: str) -> str:
+    """A script with another value of the option that ends there, in the place of one word; empty if no such word follows."""
+    found = re.compile(r"(?:=|[ \t]+)(\"[^\"\n]*\"|(?:\$\(\([^\n]*?\)\)|[^\s\"'])+)").match(text, end)
+    return f"{text[: found.start(1)]}{value}{text[found.end(1) :]}" if found is not None else ""
+
+
 def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit:
     """Remove an option with its value, and the separator before it."""
     words = document.words.get(name)

@@ -6,12 +6,12 @@ arguments, and as unknown in words.
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 
 from cfglint.source.annotations import Any, Callable, ConfigValue, Mapping
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
+from cfglint.source.project_files import in_folder
 from cfglint.source.shell import filters
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
@@ -291,7 +291,7 @@ class Execution:
         """A path relative to the working folder; None if that is unknown."""
         if path.startswith(("/", "%", "~")):
             return path
-        return None if self.state.folder is None else os.path.normpath(f"{self.state.folder}/{path}")
+        return None if self.state.folder is None else in_folder(self.state.folder, path)
 
     def exist(self, path: str) -> bool | None:
         """Whether a path exists, relative to the working folder."""

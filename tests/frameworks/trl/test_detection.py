@@ -56,3 +56,11 @@ def test_of_trainers_with_as_many_keys_the_one_that_had_them_in_any_release():
 
     assert likely_trainers({"packing", "max_length"}, (0, 11, 4)) == ("sft",)
     assert len(likely_trainers({"output_dir"}, (0, 11, 4))) > 1
+
+
+def test_fields_of_transformers_do_not_decide_between_trainers():
+    """RewardConfig has its own default of `gradient_checkpointing_kwargs`, a field of every trainer; `max_length` is of several."""
+    from cfglint.frameworks.trl.fields import likely_trainers
+
+    assert {"sft", "reward"} < {*likely_trainers({"gradient_checkpointing_kwargs", "learning_rate", "max_length"}, (1, 16, 0))}
+    assert likely_trainers({"gradient_checkpointing_kwargs", "max_length", "packing"}, (1, 16, 0)) == ("sft",)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import cfglint
 from cases import each_case
+from cfglint.cli import main
 from cfglint.generators import generate
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.rewrite.apply_fixes import apply_fixes
@@ -61,3 +63,41 @@ def test_facts_that_a_trainer_cannot_have():
         generate("trl", JobSpec(gpus=1, trainer="grpo", global_batch=11))
     with pytest.raises(Contradiction, match="KTO"):
         generate("trl", JobSpec(gpus=1, trainer="kto", micro_batch=1))
+
+
+def test_a_recipe_keeps_its_trainer_when_its_length_is_renamed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.yaml").write_text(
+        "model_name_or_path: m\noutput_dir: out\nuse_peft: true\nlora_r: 16\nload_in_4bit: true\nmax_seq_length: 2048\n"
+        "gradient_checkpointing_kwargs:\n  use_reentrant: false\n",
+        encoding="utf-8",
+    )
+    assert main(["fix", "q.yaml", "--unsafe-fixes"]) == 0
+    assert "\nmax_length: 2048\n" in (tmp_path / "q.yaml").read_text(encoding="utf-8")
+    assert [each.code for each in cfglint.check("q.yaml").diagnostics] == []
+
+
+@pytest.mark.parametrize(
+    ("written", "fixed"), [("--warmup_ratio 0.03", "--warmup_steps 0.03"), ("--warmup_ratio=0.1", "--warmup_steps=0.1")]
+)
+@pytest.mark.parametrize("arguments", ["SFTConfig", "TrainingArguments"])
+def test_the_warm_up_of_a_launch_line_is_kept(tmp_path, monkeypatch, capsys, written, fixed, arguments):
+    monkeypatch.chdir(tmp_path)
+    package = "trl" if arguments == "SFTConfig" else "transformers"
+    program = f"from transformers import HfArgumentParser\nfrom {package} import {arguments}\n"
+    (tmp_path / "train.py").write_text(
+        f"{program}(args,) = HfArgumentParser(({arguments},)).parse_args_into_dataclasses()\n", encoding="utf-8"
+    )
+    line = "torchrun --nproc_per_node 8 train.py --output_dir o {}\n"
+    (tmp_path / "run.sh").write_text(line.format(written), encoding="utf-8")
+    assert main(["fix", "run.sh", "--unsafe-fixes"]) == 0
+    assert (tmp_path / "run.sh").read_text(encoding="utf-8") == line.format(fixed)
+    assert "a fraction of all steps from transformers 5.0 on" in capsys.readouterr().out
+
+
+def test_a_ratio_that_is_no_number_is_not_removed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\nnum_train_epochs: 1\nwarmup_ratio: ten percent\n"
+    (tmp_path / "t.yaml").write_text(text, encoding="utf-8")
+    main(["fix", "t.yaml", "--unsafe-fixes", "--target", "transformers==5.24.0"])
+    assert (tmp_path / "t.yaml").read_text(encoding="utf-8") == text

@@ -6,6 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.source.hydra.groups import ConfigGroups, group_of
+from cfglint.source.project_files import Project
 
 TREE = {
     "conf/config.yaml": "defaults:\n- training: default\n- override /model/optim@trainer.optim: adam\n- data/web\n- _self_\n",
@@ -23,6 +24,11 @@ def names(folder):
     return sorted({path.partition("/")[0] for path in inside})
 
 
+def groups_of_tree(read):
+    is_file = lambda path: path.removeprefix("./") in TREE  # noqa: E731
+    return ConfigGroups(Project("", is_file, read, names=lambda folder: names(folder.removeprefix("./"))))
+
+
 @pytest.mark.parametrize("top", ["", "./"])
 @each_case(
     ("path", "expected"),
@@ -36,13 +42,13 @@ def names(folder):
     ],
 )
 def test_a_defaults_list_above_names_the_folder(top, path, expected):
-    groups = ConfigGroups(lambda folder: names(folder.removeprefix("./")), lambda each: TREE.get(each.removeprefix("./")))
+    groups = groups_of_tree(lambda each: TREE.get(each.removeprefix("./")))
     assert groups.has_option(top + path) == expected
 
 
 def test_a_folder_is_read_once():
     read: list[str] = []
-    groups = ConfigGroups(names, lambda path: read.append(path) or TREE[path])
+    groups = groups_of_tree(lambda path: read.append(path) or TREE[path])
     assert groups.has_option("conf/training/default.yaml")
     assert not groups.has_option("conf/recipes/sft.yaml")
     assert read.count("conf/config.yaml") == 1

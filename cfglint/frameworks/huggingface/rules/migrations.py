@@ -105,23 +105,30 @@ def _ratio(config: TrainerConfig, value: object) -> Fix | None:
     from cfglint.findings.fix_builders import removed, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
-    written = "warmup_steps" in config.values
+    written, ratio = "warmup_steps" in config.values, ratio_of(value)
     if written and isinstance(count, (int, float)) and count > 0:
         return remove(setting, "remove warmup_ratio", safe=True)
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        known = written or not isinstance(value, Unknown)
-        return None if known else rename(setting, "warmup_steps", "rename to warmup_steps, which takes a fraction as well", safe=False)
-    if value == 0:
+    if isinstance(value, Unknown) and not written:
+        return rename(setting, "warmup_steps", "rename to warmup_steps, which takes a fraction as well", safe=False)
+    if value is None or ratio == 0:
         return remove(setting, "remove warmup_ratio", safe=True)
-    if not 0 < value < 1:
+    if ratio is None or not 0 < ratio < 1:
         return None
+    since = "" if config.facts.is_known("transformers") else " from transformers 5.0 on"
+    title = f"replace it with `warmup_steps: {ratio}`, a fraction of all steps{since}"
     if not written:
-        return rename(setting, "warmup_steps", f"replace it with `warmup_steps: {value}`, a fraction of all steps", safe=True)
-    return several(
-        [removed(setting), replaced(config.setting("warmup_steps"), value)],
-        f"replace it with `warmup_steps: {value}`, a fraction of all steps",
-        safe=True,
-    )
+        return rename(setting, "warmup_steps", title, safe=True)
+    return several([removed(setting), replaced(config.setting("warmup_steps"), ratio)], title, safe=True)
+
+
+def ratio_of(value: object) -> float | None:
+    """The number that a value is or spells, as the words of a launch line do."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: ConfigValue) -> Fix | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import ARGUMENT, LAUNCH, Example, ExampleFacts, Finding, info, load_error, warning
+from cfglint.findings.rule import ARGUMENT, LAUNCH, Example, ExampleFacts, Finding, info, init_error, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks._releases import RELEASES
@@ -12,10 +13,17 @@ from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import SCALAR, Node
+from cfglint.source.shell.command import SHOWN
 
 TRAINER = "--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --bf16 True --save_strategy no"
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
 MULTI_GPU = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n"
+READS = (
+    "from transformers import HfArgumentParser, TrainingArguments, Trainer\n"
+    "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+)
+OWN = f"train.py {TRAINER}\n"
+OFF_NCCL = ("use_cpu", "no_cuda", "ddp_backend")  # arguments of a training without CUDA, or without NCCL
 NAMED: ExampleFacts = {"named": 1}  # only the script is named; the other files of an example are found through it
 
 
@@ -38,6 +46,11 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
             help=problem.remedy or None,
             for_any_parser=problem.of_launcher,
         )
+
+
+def is_page(config: LaunchConfig) -> bool:
+    """Whether the line stands in a page or a notebook."""
+    return config.documents[0].path.lower().endswith(SHOWN)
 
 
 def of_release(releases: Releases, config: LaunchConfig) -> bool:
@@ -101,8 +114,9 @@ def missing_launch_file(config: LaunchConfig) -> Iterator[Finding]:
     """A launch line names a configuration file that does not exist.
 
     The file is searched relative to the folder in which the line's program is found, or from which the script names files that exist;
-    only then is it an error. A file that the script itself writes, or that an earlier command mentions, is not reported, nor is the
-    config of an example in a page. A missing hostfile is not an error: the deepspeed launcher then uses the local machine alone.
+    only then is it an error. A file that the script itself writes, or that an earlier command mentions, is not reported. In a page it is
+    a warning, for a config of the program's only where the project has the folder of the file: the reader may write others. A missing
+    hostfile is not an error: the deepspeed launcher then uses the local machine alone.
 
     `--deepspeed` of the Trainer has no names for configurations: a word such as `zero3` is the name of a file too, unless it is JSON
     or base64-encoded JSON.
@@ -150,11 +164,14 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     return problems(config, "LCH005")
 
 
-@warning(
+@init_error(
     "LCH006",
     source="deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py",
     about=LAUNCH,
-    bad="CUDA_VISIBLE_DEVICES=2,3 deepspeed --num_gpus 2 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
+    bad=(
+        "CUDA_VISIBLE_DEVICES=2,3 deepspeed --num_gpus 2 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
+        Example({"train.sh": f"CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node 8 {OWN}", "train.py": READS}, facts=NAMED),
+    ),
     good="deepspeed --include localhost:2,3 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     example={"at": "CUDA_VISIBLE_DEVICES"},
 )
@@ -162,9 +179,32 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     """CUDA_VISIBLE_DEVICES has no effect on this launch, or contradicts its number of processes.
 
     The deepspeed launcher deletes the variable and uses physical ids: with `--num_gpus N` the first N of the machine. torchrun does
-    not look at it: more processes than visible devices start, and those without a device fail.
+    not look at it: more processes than visible devices start, and those without a device fail, or NCCL refuses two on one device. It is
+    an error where the Trainer takes the arguments, and none of them asks for CPUs or another backend.
     """
-    return problems(config, "LCH006")
+    launch = config.facts.launch
+    sure = launch.is_main and not launch.guessed and is_trainer(launch.consumer) and not is_page(config)
+    on_gpus = not any(document.find((name,))[1] is not None for document in config.documents for name in OFF_NCCL)
+    for finding in problems(config, "LCH006"):
+        if finding.exception and sure and on_gpus:
+            finding.severity = ERROR
+        yield finding
+
+
+@warning(
+    "LCH025",
+    source="torch 2.13.0 distributed/run.py, which starts a process whether it has a device or not",
+    about=LAUNCH,
+    bad=f"torchrun --nproc_per_node 8 train.py {TRAINER}\n",
+    good=f"torchrun --nproc_per_node 4 train.py {TRAINER}\n",
+    example={"gpus": 4},
+)
+def more_processes_than_gpus(config: LaunchConfig) -> Iterator[Finding]:
+    """The launch line starts more processes than `--gpus`, or `gpus` of the configuration, offers.
+
+    Its own number counts: the numbers of the run are those of the line. A process without a device fails.
+    """
+    return problems(config, "LCH025")
 
 
 @warning(

@@ -1,0 +1,61 @@
+"""Exceptions of Python, torch and PEFT that many mistakes raise: what causes them, the most frequent first.
+
+Their text alone names no rule; a traceback through the code that a rule is about, the kind, or the files of the run do.
+"""
+
+from __future__ import annotations
+
+import re
+
+BUILT_IN = r"'(?:NoneType|str|int|float|bool|list|dict|tuple|set|function|builtin_function_or_method)'"
+ROW = "a row of the data set that is empty, or without the expected columns or messages"
+MISSING = "a value that is missing: a key of a config, a column or a split of the data set, the padding token of a tokenizer"
+TYPE = "a value of another type than the program expects: a string for a list or a mapping"
+NUMBER = "a number that is written as a string: YAML reads `1e-5` as one, write `1.0e-5` (`cfglint rule TYP200`)"
+EMPTY = "a value that is empty or null where a number is needed"
+OF_TEXT = "a number with a comma, a unit or a quote in the config"
+UNFILLED = "a placeholder that is not filled in"
+VALUES = "versions that do not fit: a function returns another number of values"
+FEW = "an empty data set, or fewer rows than one batch of all processes"
+ZERO = "a size of 0 in the config: steps, processes, accumulation"
+VOCABULARY = "token ids outside the vocabulary: added tokens need resized embeddings"
+LONG = "rows longer than the positions of the model"
+SHAPES = "weights that do not fit the model: a checkpoint or an adapter of another one, another vocabulary, a layer that was replaced"
+LENGTHS = "rows of different lengths in one batch: padding or the collator"
+MODEL = "sizes of the model's config that contradict each other"
+PRECISION = "weights and inputs of different precision: load the model in the one that the training uses"
+ADDED = "layers that were added in fp32"
+MAPPED = "`device_map` together with a trainer that moves the model"
+DEVICE = "inputs or a second model that the program leaves on another device"
+MODULES = "`target_modules` names layers of another architecture: print `model.named_modules()`"
+PATTERN = "a list of one name, which TRL passes to PEFT as a pattern (`cfglint rule TRL066`)"
+GROUPS = "GRPO with fewer samples of all processes than `num_generations`: raise micro batch, accumulation or processes"
+STEP = "a step or a length of 0 in the program or its data"
+OF_CODE = "a condition of the code at the end of the traceback, which has no message of its own"
+CAUSES = tuple(
+    (re.compile(pattern), causes)
+    for pattern, causes in (
+        (r"^IndexError: (?:list|tuple|string) index out of range|^IndexError: pop from", (ROW, "a list of a config that is too short")),
+        (r"^IndexError: index out of range in self", (VOCABULARY, LONG)),
+        (r"^TypeError: '[<>]=?' not supported between instances of", (NUMBER, EMPTY)),
+        (r"^TypeError: unsupported operand type\(s\) for", (NUMBER, EMPTY)),
+        (r"^TypeError: 'str' object cannot be interpreted as an integer", (NUMBER,)),
+        (rf"^TypeError: {BUILT_IN} object (?:is not|does not support|cannot be)|^TypeError: argument of type {BUILT_IN}", (MISSING, TYPE)),
+        (rf"^AttributeError: {BUILT_IN} object has no attribute", (MISSING, TYPE)),
+        (r"^ValueError: (?:invalid literal for int|could not convert string to float)", (OF_TEXT, UNFILLED)),
+        (r"^ValueError: (?:not enough|too many) values to unpack", (VALUES, ROW)),
+        (r"^ZeroDivisionError", (FEW, ZERO)),
+        (r"^RuntimeError: (?:mat1 and mat2 shapes|The size of tensor a|shape '.*' is invalid|size mismatch)", (SHAPES, LENGTHS, MODEL)),
+        (r"^RuntimeError: Error\(s\) in loading state_dict", (SHAPES, MODEL)),
+        (r"^RuntimeError: (?:expected scalar type|expected m1 and m2|mat1 and mat2 must have the same dtype)", (PRECISION, ADDED)),
+        (r"^RuntimeError: Expected all tensors to be on the same device", (MAPPED, DEVICE)),
+        (r"^ValueError: Target modules .* not found in the base model", (MODULES, PATTERN)),
+        (r"^ValueError: range\(\) arg 3 must not be zero", (GROUPS, STEP)),
+        (r"^AssertionError:?$|^StopIteration:?$", (OF_CODE,)),
+    )
+)
+
+
+def causes_of(text: str) -> tuple[str, ...]:
+    """The causes of an exception that many mistakes raise, the most frequent first; empty for one whose text is specific."""
+    return next((causes for pattern, causes in CAUSES if pattern.search(text)), ())

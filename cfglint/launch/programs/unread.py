@@ -1,0 +1,93 @@
+"""What of a program is not read, so that nothing is known of what it may set."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, NotRead, ProgramFacts, arguments_of
+from cfglint.launch.programs.calls import MadeCall
+from cfglint.launch.programs.classes import linearized
+from cfglint.launch.programs.modules import FRAMEWORKS, Definition, External, ProgramModule
+from cfglint.launch.programs.objects import Built, shown
+from cfglint.launch.programs.parsers import Construction
+from cfglint.launch.programs.scopes import FUNCTIONS, dotted
+from cfglint.source.annotations import Iterator
+
+# Calls by which a method of an own parser takes values from elsewhere than the line and the files that the framework's own methods read.
+ELSEWHERE = frozenset(("parse_dict", "open", "load", "loads", "safe_load", "full_load", "read_text", "set_defaults"))
+
+
+def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[NotRead, ...]:
+    """The parsers of a program that are not understood, so that the values of its arguments are not known."""
+    of_classes = [each for each in made if each.kind in HF_PARSERS]
+    if facts.parser == ARGPARSE or not made:
+        return ()
+    if len(made) > 1:  # each of which may take a part of the line
+        facts.parser = of_classes[0].kind if of_classes else ""
+        return (parser_at(facts, (of_classes or made)[0], "it has several parsers"),)
+    [parser] = made
+    if parser.kind not in HF_PARSERS:
+        return (parser_at(facts, parser, "its parser is not modelled"),)
+    own = next(own_source(parser), None)
+    if own is not None:
+        module, node, name = own
+        return (NotRead(arguments_of(facts.path), module.path, node.lineno, f"own parser `{name}` in `{module.path}`"),)
+    if {method for method, _ in parser.uses()} == {"parse_dict"}:
+        return (parser_at(facts, parser, "the program makes the mapping that it parses"),)
+    types = parser.types()
+    lost = next((each for each in types if is_outside(parser, each)), None) if types is not None else parser.call
+    if lost is not None:
+        why = f"`{shown(lost)}` is not found in the project" if types is not None else "its classes are computed"
+        return (parser_at(facts, parser, why),)
+    return ()
+
+
+def is_outside(parser: Construction, node: ast.expr) -> bool:
+    """Whether a class that a parser fills, and that may be that of a framework's arguments, is neither the framework's nor found."""
+    found = linearized(parser.scope.modules, parser.scope.resolve(node))
+    roots = [each for each in found if not isinstance(each, Definition)]
+    known = [each for each in roots if isinstance(each, External) and each.name.partition(".")[0] in FRAMEWORKS]
+    return bool(roots) and not known
+
+
+def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[NotRead, ...]:
+    """What may set further values of what a call builds."""
+    if not complete:
+        what = f"the code of `{program.path.rpartition('/')[2]}`"
+        return (NotRead(what, program.path, 0, "its evaluation stopped at the limit of steps"),)
+    if not made.every:
+        words = [each.value for each in made.node.keywords if each.arg is None] + [
+            each.value for each in made.node.args if isinstance(each, ast.Starred)
+        ]
+        why = f"`{shown(words[0])}` is not known" if words else "they are not evaluated"
+        return (unread_at(name, made, why),)
+    if any(isinstance(each, Built) and each.is_open for each in made.results):
+        return (unread_at(name, made, "the program passes them to code that may change them"),)
+    return ()
+
+
+def unread_at(name: str, made: MadeCall, why: str) -> NotRead:
+    """The arguments of a call that are not known."""
+    return NotRead(f"the arguments of `{name}`", made.module.path, made.node.lineno, why)
+
+
+def parser_at(facts: ProgramFacts, parser: Construction, why: str) -> NotRead:
+    """The arguments of a program whose parser is not understood, at the call that makes it."""
+    return NotRead(arguments_of(facts.path), parser.scope.module.path, getattr(parser.call, "lineno", 0), why)
+
+
+def own_source(parser: Construction) -> Iterator[tuple[ProgramModule, ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    """The methods of a parser of the project that take values from elsewhere, each with its module and the name of the class."""
+    found = linearized(parser.scope.modules, parser.scope.resolve(parser.call.func)) if parser.is_own else []
+    for each in found:
+        if not isinstance(each, Definition) or not isinstance(each.node, ast.ClassDef):
+            continue
+        for line in each.node.body:
+            if isinstance(line, FUNCTIONS) and calls_any(line):
+                yield each.module, line, each.node.name
+
+
+def calls_any(node: ast.AST) -> bool:
+    """Whether code calls something that takes values from elsewhere."""
+    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    return any((dotted(each) or [getattr(each, "attr", "")])[-1] in ELSEWHERE for each in calls)

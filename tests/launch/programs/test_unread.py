@@ -1,0 +1,119 @@
+"""Programs of which not everything was read that may set a value: such a value is unknown, and so is whether the run starts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+
+PARSER = "import argparse\np = argparse.ArgumentParser()\n"
+SIZES = "p.add_argument('--per_device_train_batch_size', type=int, default=4)\np.add_argument('--num_train_epochs', type=int, default=1)\n"
+TRAINER = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+TRAINED = "Trainer(model=None, args=args).train()\n"
+LINE = "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size 2 --num_train_epochs 1 --save_total_limit 2\n"
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch, capsys):
+    """What a command says of a launch line and the other files of a project, as JSON; and its exit status."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def ask(files, line=LINE, command="explain", *options):
+        for name, text in {"run.sh": line, **files}.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        status = main([command, "run.sh", *options, "--format", "json"])
+        return json.loads(capsys.readouterr().out or "{}"), status
+
+    return ask
+
+
+def labels(found):
+    return {each["name"]: each["value"] for each in found["settings"]}
+
+
+@pytest.mark.parametrize("made", ["", "from accelerate import Accelerator\nAccelerator()\n", "import click\n"])
+def test_names_of_the_trainer_make_no_trainer_of_a_program_with_its_own_parser(asked, made):
+    found, _ = asked({"train.py": f"{PARSER}{SIZES}p.add_argument('--save_total_limit')\n{made}args = p.parse_args()\n"})
+    assert "schedule" not in labels(found)
+    assert "optimizer" not in labels(found)
+    assert found["resolved"]["global_batch"] is None
+    assert found["read"] is ("Accelerator" in made)
+    assert found["verdict"] == ("accept" if found["read"] else None)
+
+
+def test_an_argument_that_the_accelerator_does_not_get_is_no_batch_and_is_not_edited(asked):
+    loop = (
+        "from accelerate import Accelerator\nfrom torch.utils.data import DataLoader\nacc = Accelerator()\n"
+        "loader = acc.prepare(DataLoader(data, batch_size=args.per_device_train_batch_size))\n"
+        "for batch in loader:\n    acc.backward(model(batch))\n    optimizer.step()\n"
+    )
+    program = f"{PARSER}{SIZES}p.add_argument('--gradient_accumulation_steps', type=int, default=1)\nargs = p.parse_args()\n{loop}"
+    line = "accelerate launch --num_processes 8 train.py --per_device_train_batch_size 8 --gradient_accumulation_steps 2\n"
+    found, _ = asked({"train.py": program}, line)
+    assert found["resolved"]["global_batch"] == 64
+    assert asked({"train.py": program}, line, "fix", "--gpus", "8", "--global-batch", "256")[1] == 2
+
+
+NOT_FOUND = f"{TRAINER}from elsewhere import OwnArguments\nargs, = HfArgumentParser(OwnArguments).parse_args_into_dataclasses()\n{TRAINED}"
+COMPUTED = f"{TRAINER}args, = HfArgumentParser(classes()).parse_args_into_dataclasses()\n{TRAINED}"
+SEVERAL = (
+    f"{TRAINER}HfArgumentParser(TrainingArguments)\nargs, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n{TRAINED}"
+)
+OWN_PARSER = (
+    f"{TRAINER}import sys, tomllib\nclass Own(HfArgumentParser):\n    def parse(self):\n"
+    f"        return self.parse_dict(tomllib.load(open(sys.argv[1], 'rb')))\nargs, = Own(TrainingArguments).parse()\n{TRAINED}"
+)
+CHOSEN = f"{TRAINER}parser = HfArgumentParser(TrainingArguments)\nargs, = parser.parse_dict(load(choose()))\n{TRAINED}"
+
+
+@pytest.mark.parametrize("program", [NOT_FOUND, COMPUTED, SEVERAL, OWN_PARSER, CHOSEN], ids=["class", "classes", "several", "own", "dict"])
+def test_no_default_is_stated_in_the_place_of_what_a_parser_may_set(asked, program):
+    found, _ = asked({"train.py": program})
+    assert (found["verdict"], found["read"]) == (None, False)
+    assert found["not_read"][0]["what"] == "the arguments of `train.py`"
+    assert found["not_read"][0]["file"] == "train.py"
+    assert found["resolved"]["global_batch"] is None
+    assert not any(each["origin"] == "default" and each["value"] is not None for each in found["settings"])
+    assert asked({"train.py": program}, LINE, "fix", "--gpus", "8", "--global-batch", "256")[1] == 2
+    assert not asked({"train.py": program}, LINE, "check")[0]["diagnostics"]
+
+
+@pytest.mark.parametrize("setup", ["pkg/setup.py", "pkg/pyproject.toml"])
+def test_a_package_of_the_project_with_a_setup_file_of_its_own_is_found(asked, setup):
+    own = (
+        "from dataclasses import dataclass\nimport transformers\n@dataclass\nclass OwnArguments(transformers.TrainingArguments):\n"
+        "    gradient_accumulation_steps: int = 4\n"
+    )
+    program = NOT_FOUND.replace("from elsewhere", "from pkg.own")
+    found, _ = asked({"scripts/train.py": program, setup: "", "pkg/pkg/own.py": own}, LINE.replace("train.py", "scripts/train.py"))
+    assert (found["verdict"], found["read"], found["resolved"]["global_batch"]) == ("accept", True, 2 * 4 * 2)
+
+
+def test_what_is_written_beside_an_unknown_mapping_is_known_and_nothing_else(asked):
+    written = "output_dir='o', per_device_train_batch_size=2, gradient_accumulation_steps=3, **load()"
+    found, _ = asked({"train.py": f"{TRAINER}args = TrainingArguments({written})\n{TRAINED}"}, "torchrun --nproc_per_node 2 train.py\n")
+    assert (found["verdict"], found["read"]) == (None, False)
+    assert found["not_read"] == [
+        {"what": "the arguments of `TrainingArguments`", "file": "train.py", "line": 2, "why": "`load()` is not known"}
+    ]
+    assert found["resolved"]["global_batch"] == 12
+    assert labels(found)["learning rate"] is None
+
+
+def test_a_program_that_is_not_in_the_project_is_assumed_to_take_the_arguments(asked, capsys):
+    found, _ = asked({})
+    assert (found["verdict"], found["read"], found["resolved"]["micro_batch"]) == (None, False, 2)
+    assert "`train.py` takes the arguments of the Trainer" in found["assumed"]
+    main(["explain", "run.sh"])
+    assert capsys.readouterr().out.startswith("No errors found if `train.py` takes the arguments of the Trainer")
+
+
+def test_the_summary_says_what_was_not_read(asked, capsys):
+    asked({"train.py": NOT_FOUND})
+    main(["check", "run.sh"])
+    assert "not read: the arguments of `train.py` (`OwnArguments` is not found in the project)" in capsys.readouterr().err
