@@ -95,7 +95,7 @@ class LaunchFacts(Record):
     hold; `target` then has the newest release that they allow. `outside` maps a package to the requested version if it lies outside the
     modelled releases (`target` then has the nearest of these); `outside_from` has the source and the file that a repository states for it.
     `pinned` has (release, file) of further packages that those of the run require, where a file states one.
-    `forks` are the distributions of `cfglint.frameworks.forks` that the project states.
+    `forks` are the distributions of `cfglint.frameworks.FORKS` that the project states.
     `expected_numbers` are numbers of `Run.resolved` that the project
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.

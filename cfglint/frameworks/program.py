@@ -51,6 +51,9 @@ class Field(Record):
         return f"{self.path}:{self.line}"
 
 
+OF_LAUNCHER = "the accelerate config"  # what is not read, besides the program
+
+
 class NotRead(Record):
     """A part of a run that was not read, so that what depends on it is not known: what it is, its place, and why.
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks import FORKS
 from cfglint.frameworks._releases import RELEASES as NEWEST
-from cfglint.frameworks.forks import FORKS
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.requirements import OTHERS
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     Folders = dict[str, dict[str, list[Statement]]]
 
 PACKAGES = (*NEWEST, *FORKS)
+REQUIRING_NOTHING = {"accelerate", "deepspeed", "gpt-neox", "transformers"}  # of the others
 OWN_NAME = ""  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
@@ -117,6 +117,10 @@ class Repositories:
                 self._decisive[folder, package] = found
             if found:
                 facts = with_statements(facts, package, found)
+        if set(wanted) <= REQUIRING_NOTHING:
+            return facts
+        from cfglint.frameworks.requirements import OTHERS
+
         required = {other for package in wanted for other in OTHERS.get(package, ())}
         for other in sorted(required - set(wanted) - facts.target.keys()):
             exact = [each for each in self.look(self._upwards[folder], other, name, script, program) if each.release and not each.elsewhere]
@@ -261,8 +265,11 @@ class Repositories:
         top = folders[-1] if folders else ""
         if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
             return []
+        from cfglint.project.statements.requirement import MAIN
+
         found = self.other_folders(top)
         stated = [each for each in found.get(package, []) if (each.is_exact or each.spec) and (is_copy(each) or self.is_for(each, folders))]
+        stated = [each for each in stated if each.elsewhere != MAIN]  # it says no more of this folder than no statement
         decisive = unlike([each for each in stated if not is_copy(each)] or stated)
         return decisive if len(decisive) == 1 else []
 

@@ -74,7 +74,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     seen: set[tuple[ConfigValue, ConfigValue]] = set()
     before, after = old.run, new.run
     kinds = dict.fromkeys(config.kind for config in (*after.configs, *before.configs))
-    unseen = {kind for side in (old, new) for _, kind in side.missing_files}
+    unseen = {kind for side in (old, new) for _, kind, _ in side.missing_files}
     for kind in kinds:
         differ = Differ(kind, before, after)
         if kind in unseen and None in differ.configs:

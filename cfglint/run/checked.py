@@ -7,6 +7,7 @@ from cfglint.findings.rule import BY_CODE
 from cfglint.frameworks import framework, takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.program import OF_LAUNCHER
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT, Document
@@ -160,7 +161,8 @@ class CheckedRun(LoadedRun):
     def assumed_program(self) -> str:
         """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
         line, launch = self.launch.line, self.launch
-        if line is None or line.program is None or not launch.not_read or not launch.is_closed or not self.configs:
+        of_program = [each for each in launch.not_read if each.what != OF_LAUNCHER]
+        if line is None or line.program is None or not of_program or not launch.is_closed or not self.configs:
             return ""
         return line.program.string.rpartition("/")[2] if takes_arguments(self.configs[0].kind) else ""
 

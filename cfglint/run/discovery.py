@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
+from cfglint.frameworks import ADDED, detect, forks_named_in, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
-from cfglint.frameworks.forks import ADDED, named_in
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
@@ -599,7 +598,9 @@ class Discovery:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
-            facts = facts.replace(forks=(*self.repositories.forks(document.path), *(each for text in texts for each in named_in(text))))
+            facts = facts.replace(
+                forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
+            )
         if all(package in facts.target for package in packages):
             return facts
         if facts.installed:

@@ -33,7 +33,7 @@ from cfglint.source.project_files import Project
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
-from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.command import CommandDocument, is_all_of_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class LaunchReader:
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
+        self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
         self.listed: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
 
@@ -79,7 +80,8 @@ class LaunchReader:
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
-        wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
+        if not again:
+            wanted = [each for each in wanted if each.call.called_from is None or self.is_first(each, (path, lines.index(each)))]
         left = {each.call.start for each in wanted[MOST:]} - {each.call.start for each in wanted[:MOST]}
         if path in self.evaluations.incomplete:
             self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
@@ -129,12 +131,18 @@ class LaunchReader:
         project.outside = self.outside
         return project
 
-    def stands_alone(self, line: LaunchLine) -> bool:
-        """Whether a called script also starts this launch without its caller."""
+    def is_first(self, line: LaunchLine, caller: tuple[str, int]) -> bool:
+        """Whether neither the called script itself nor another call of it starts this launch, or one that differs in nothing of effect."""
         path = line.call.path
         if path not in self.called:
             self.called[path] = self.lines(path, self.source.content(path) or "")
-        return any(same_launch(line, each) for each in self.called[path])
+        if any(same_launch(line, each) for each in self.called[path]):
+            return False
+        others = self.callers.setdefault(path, [])
+        first = next((by for each, by in others if same_launch(line, each)), None)
+        if first is None:
+            others.append((line, caller))
+        return first in (None, caller)
 
     def root(self, path: str) -> str:
         """The top of the project of a script, as a path relative like those of the files."""
@@ -553,12 +561,19 @@ def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
-    """Whether two launches are the same: one command, from one folder, in one environment."""
+    """Whether two launches are the same: one command, from one folder, in one environment, but for `"$@"` and arguments without effect."""
     one, two = line.call, other.call
     if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
         return False
-    words = [(each.string, each.known) for each in one.words] == [(each.string, each.known) for each in two.words]
+    words = words_of_effect(line) == words_of_effect(other)
     return words and all(value.string == two.environment[name].string for name, value in one.environment.items())
+
+
+def words_of_effect(line: LaunchLine) -> list[tuple[str, bool]]:
+    """The words of a launch, and whether each is known, without those that may be missing and names, folders and seeds."""
+    names = [argument for argument in line.given or () if argument.name in WITHOUT_EFFECT]
+    left = {id(word) for argument in names for word in (argument.word, *argument.texts)}
+    return [(word.string, word.known) for word in line.call.words if id(word) not in left and not is_all_of_caller(word)]
 
 
 def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
