@@ -134,9 +134,10 @@ class ProgramFacts(Record):
     `own_methods` are all methods of such subclasses. `taken` are further arguments of a class that drops all that it does not know.
     `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
-    trainer's arguments in code, `further` the number of those beyond a limit, `scopes` the code that it may run, `evaluations` what its
-    code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `imports`
-    what the program imports of the frameworks. `not_read` is what may set further values.
+    trainer's arguments in code, `further` the number of those beyond a limit, `engines` the calls of `deepspeed.initialize` that train,
+    `scopes` the code that it may run, `evaluations` what its code does with each launch line (all of `launch.programs`). `trainer_calls`
+    are the calls that build the trainers of a run, `imports` what the program imports of the frameworks. `not_read` is what may set
+    further values.
     """
 
     path: str
@@ -158,6 +159,7 @@ class ProgramFacts(Record):
     config_files: tuple[str, ...] = ()
     built: tuple[Any, ...] = ()
     further: int = 0
+    engines: tuple[Any, ...] = ()
     scopes: tuple[Any, ...] = ()
     evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()

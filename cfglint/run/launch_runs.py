@@ -207,6 +207,7 @@ class LaunchReader:
                 documents.append(document)
                 kinds.append(kind)
         if launch.parser is not None:
+            launch.parser = self.with_engines(line, launch)
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
             self.add_files_of_program(line, command, launch.parser, documents, kinds)
         built = self.built(line, launch, kinds, which)
@@ -281,9 +282,26 @@ class LaunchReader:
         program, found = launch.parser, self.program_file(line)
         if program is None or found is None or not program.built or any(map(takes_arguments, kinds)):
             return None
-        from cfglint.run.program_runs import built_arguments
+        from cfglint.run.program_runs import built_arguments, with_engines
 
-        return built_arguments(program, which, partial(read_found, found), self.context(line, launch))
+        context = self.context(line, launch)
+
+        def reread(texts: Mapping[str, str]) -> ProgramFacts | None:
+            from cfglint.launch.programs.context import with_texts
+
+            again = read_found(found, texts)
+            return with_engines(again, context.changed(read=with_texts(context.read, texts))) if again is not None else None
+
+        return built_arguments(program, which, reread, context)
+
+    def with_engines(self, line: LaunchLine, launch: Launch) -> ProgramFacts:
+        """The facts about the program of a line, with the engines that the words of the line decide."""
+        assert launch.parser is not None
+        if not launch.parser.engines:
+            return launch.parser
+        from cfglint.run.program_runs import with_engines
+
+        return with_engines(launch.parser, self.context(line, launch))
 
     def with_trainers(self, line: LaunchLine, launch: Launch) -> ProgramFacts | None:
         """The facts about the program that gets the arguments of a line, with the trainers that it builds."""
@@ -510,10 +528,14 @@ def reads_config(launch: Launch) -> bool:
 
 
 def leave_out_configs_of_program(launch: Launch, program: ProgramFacts, documents: list[Document], kinds: list[str]) -> None:
-    """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself."""
-    if program.arguments or not any(takes_arguments(each.kind) for each in program.built):
+    """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself, and those of
+    an engine whose config it makes itself.
+    """
+    own = {each.kind for each in program.built} | ({ENGINE} if any(each.opens for each in program.not_read if program.engines) else set())
+    if program.arguments or not any(takes_arguments(each) or each == ENGINE for each in own):
         return
-    for place in reversed([place for place, kind in enumerate(kinds) if takes_arguments(kind)]):
+    read = [kind == ENGINE if ENGINE in own else takes_arguments(kind) for kind in kinds]
+    for place in reversed([place for place, is_own in enumerate(read) if is_own]):
         launch.extra_files += (documents.pop(place).path,)
         kinds.pop(place)
 

@@ -295,7 +295,7 @@ def test_changed_files_that_no_run_reads_are_named_with_the_reason(checkout, rev
     text, report = reviewed()
     assert text == (
         "no run compared\n\n"
-        "not compared: data.json (not recognised as a training config, and no run reads it)\n"
+        "not compared: data.json (not recognised as a training config, and no recognised run reads it)\n"
         "not compared: get.sh (no launch line in it is recognised)\n"
         "not compared: model.py (no recognised run depends on it)\n"
     )
@@ -307,7 +307,8 @@ def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
     checkout.commit()
     checkout.write(train__py=PARSING + "print(1)\n")
     text, report = reviewed()
-    assert text == "no effective change in what is compared\n\nnot compared: train.py (only the arguments in its code are compared)\n"
+    reason = "only the arguments in its code are compared"
+    assert text == f"no change in what is compared; code of a program has changed\n\nnot compared: train.py ({reason})\n"
     assert [(each["run"], each["no_effect"]) for each in report["changes"]] == [("run.sh:1", False)]
 
 

@@ -6,6 +6,7 @@ Recorded are the calls that build a trainer's arguments, a trainer, an engine or
 from __future__ import annotations
 
 import ast
+import contextlib
 
 from cfglint.frameworks import kind_of_class
 from cfglint.launch.programs import accelerators, library, line_parsers, object_methods
@@ -36,6 +37,7 @@ from cfglint.source.record import Record
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 ENGINE = "deepspeed.initialize"
 ACCELERATOR = "accelerate.Accelerator"
+MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
 SEVERAL = "the call is made several times, with different values"
 FIRST = "output_dir"  # the first parameter of the classes of arguments
 # Base classes outside of the program that give their objects no attributes.
@@ -96,7 +98,9 @@ class ProgramEvaluation(Interpreter):
             if call not in among:
                 self._attempt(lambda: self._make(call, name, scope, among))
         except (Exhausted, RecursionError):
-            pass
+            self.budget, self.active, self.trial = Budget(MOST_OF_KEYWORDS), [], 0
+            with contextlib.suppress(Exhausted, RecursionError):  # what is written in it is known all the same
+                self._attempt(lambda: self._record_written(call, name, Frame(scope.module), among))
         finally:
             self.made, self.trainers, self.engines, self.accelerators, self.stores = before
         found = among.get(call)
@@ -122,6 +126,10 @@ class ProgramEvaluation(Interpreter):
         if isinstance(scope.node, FUNCTIONS):
             frame = Frame(scope.module, frame)
             frame.slots.update((each, unknown()) for each in scope.bound)
+        self._record_written(call, name, frame, among)
+
+    def _record_written(self, call: ast.Call, name: str, frame: Frame, among: dict[ast.Call, MadeCall]) -> None:
+        """Record a call with the values that its arguments have among some names."""
         given, named = self.given(call, frame)
         self.site = call, frame
         self.record(among, name, given, named, call)

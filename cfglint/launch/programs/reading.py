@@ -8,7 +8,7 @@ from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, read_class
 from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.documents import given_mapping
+from cfglint.launch.programs.documents import given_mapping, trains
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.methods import with_methods
@@ -55,9 +55,12 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
         calls = evaluated_calls(evaluated, modules)
         bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
+        trained = [each for each in engines if trains(evaluated.call(each))]
+        engines = trained if trained or accelerators(scopes) else engines
         calls = calls or [
             each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(facts.evaluations.under(bare).call(each))
         ]
+    facts.engines = tuple(engines)
     calls = calls or ([*accelerators(scopes)] if not facts.arguments else [])
     facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
