@@ -11,7 +11,6 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.readers import without_callers
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, TypeAlias
 from cfglint.source.edited_source import EditedSource
@@ -76,9 +75,8 @@ def single(sources: Sources, facts: LaunchFacts, kind: str | None, edited: Mappi
     paths, texts = named(sources)
     if len(paths) == 1 and not texts and kind is None and not facts.arguments and not os.path.isdir(paths[0]):
         discovery = Discovery(facts, source=EditedSource(FileSource(), edited))
-        discovery.in_their_runs = True
         try:
-            found = without_callers([run for _, run in discovery.each(paths)])
+            found = discovery.meant_by(paths[0])
         except CfglintError as error:
             raise in_keywords(error) from None
         places = [run.written_at for run in found if run.is_of_reader]

@@ -26,7 +26,10 @@ def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> 
     options = arguments.run or arguments.kind or arguments.section or arguments.args
     if options or len(paths) != 1 or paths == ["-"]:
         return [one_run(arguments, project, complete)]
-    found = without_callers([run for _, run in runs_of(arguments, project, ScanStats())])
+    stats = ScanStats()
+    found = without_alternatives(without_callers([run for _, run in runs_of(arguments, project, stats)]))
+    if stats.unsearched:
+        warn(f"{stats.unsearched:,} files of the project searched for runs that read {paths[0]}, not the others")
     if os.path.isdir(paths[0]):
         if not found:
             raise UsageError(f"{paths[0]}: no run was found in this folder")
@@ -34,6 +37,12 @@ def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> 
     if not found or (len(found) == 1 and not found[0].is_of_reader):
         return [one_run(arguments, project, complete)]
     return found
+
+
+def without_alternatives(runs: list[CheckedRun]) -> list[CheckedRun]:
+    """The runs, of those that a program builds in branches of a condition the first one."""
+    entries = [run.launch.alternative for run in runs]
+    return [run for run, entry in zip(runs, entries, strict=True) if entry is None or entry["number"] == 1]
 
 
 def one_run(arguments: Namespace, project: Configuration, complete: bool) -> CheckedRun:

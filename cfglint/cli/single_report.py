@@ -46,4 +46,6 @@ def only_of(runs: list[CheckedRun], command: str) -> CheckedRun:
 def name_reader(run: CheckedRun) -> None:
     """Say in which run a named file is answered for."""
     if run.read_for is not None:
-        warn(f"{run.read_for}: in the run of {run.written_at}")
+        entry = run.launch.alternative
+        which = f", alternative {entry['number']} of {entry['of']} ({entry['built_at']})" if entry is not None else ""
+        warn(f"{run.read_for}: in the run of {run.written_at}{which}")

@@ -137,13 +137,12 @@ class Discovery:
         self.readers.update(found)
         return found
 
-    def runs_reading(self, path: str) -> list[CheckedRun]:
-        """The runs of the project around a file that read it, each place once; those in Markdown files only if there are no others."""
-        from cfglint.run.readers import is_of_page
+    def meant_by(self, path: str) -> list[CheckedRun]:
+        """The runs that a path means: those of the project that read the file, or those of a folder."""
+        from cfglint.run.readers import without_callers
 
         self.in_their_runs = True
-        found = {run.written_at: run for _, run in self.each([path]) if run.is_of_reader}
-        return [run for run in found.values() if not is_of_page(run)] or [*found.values()]
+        return without_callers([run for _, run in self.each([path])])
 
     def root_of(self, path: str) -> str:
         """The top of the project of a file, spelled like its path."""

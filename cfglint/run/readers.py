@@ -158,11 +158,6 @@ def is_word(char: bytes) -> bool:
     return char.isalnum() or char == b"_"
 
 
-def is_of_page(run: CheckedRun) -> bool:
-    """Whether a run is a launch in a Markdown file."""
-    return is_markdown(run.documents[0].path)
-
-
 def without_callers(runs: list[CheckedRun]) -> list[CheckedRun]:
     """The runs without those of other scripts that call a named one, which starts the same launches itself."""
     own = {run.launch.line.script_path for run in runs if run.launch.line is not None and not run.is_of_reader}

@@ -154,10 +154,10 @@ def test_a_search_that_ends_at_its_limit_says_so(project, checked, monkeypatch):
 def test_the_runs_that_fill_in_a_batch_are_looked_for_in_so_many_files_at_most(project, capsys, monkeypatch):
     project({"conf/ds.json": DS, "train.py": PROGRAM, "run.sh": LINE})
     main(["explain", "conf/ds.json"])
-    assert "filled by run.sh:1" in capsys.readouterr().err
+    assert "in the run of run.sh:1" in capsys.readouterr().err
     monkeypatch.setattr("cfglint.run.discovery.MOST_FILES", 1)
     main(["explain", "conf/ds.json"])
-    assert "filled by" not in capsys.readouterr().err
+    assert capsys.readouterr().err == "cfglint: 1 files of the project searched for runs that read conf/ds.json, not the others\n"
 
 
 BOOLEAN = "output_dir: out\nper_device_train_batch_size: 4\neval_strategy: no\ndeepspeed: conf/ds.json\n"
