@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -128,12 +128,16 @@ class Transcript:
         return self.preface + "".join(f"{prompt}\n{run(prompt[2:])}" for prompt, _ in self.steps)
 
 
-def printed(command: str, folder: str | os.PathLike[str], environment: dict[str, str]) -> str:
-    """What a shell command prints, both streams in their order, as a terminal shows it."""
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    return done.stdout.decode("utf-8")
+ANSWERS = (0, 1)  # exit statuses of a command that did what was asked
+
+
+def printed(command: str, folder: str | os.PathLike[str], environment: dict[str, str], statuses: Sequence[int] = ANSWERS) -> str:
+    """What a shell command prints, both streams in their order, as a terminal shows it; every part of it ends with an expected status."""
+    shell = ["bash", "-o", "pipefail", "-c", command]
+    done = subprocess.run(shell, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    text = done.stdout.decode("utf-8")
+    assert done.returncode in statuses, f"exit status {done.returncode}: {command}\n{text}"
+    return text
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ import import_names
 import list_releases
 import list_requirements
 import rebuild_tables
+import row_table_text
 import schema_merge
 import source_checks
 import trainer_signatures
@@ -351,6 +352,7 @@ def all_in(declared: tuple[Any, ...], version: Release) -> bool:
 def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
     """Write tables, lists, checks, notes and schema; what needs a hand."""
     given.target.write_text(given.tables(), encoding="utf-8")
+    needs = rows(given) if given.kind in rebuild_tables.WITH_ROWS else []
     if given.package in trainer_signatures.PACKAGES:
         given.target.with_name("_signatures.py").write_text(trainers(given)[0], encoding="utf-8")
     if given.imports is not None:
@@ -360,7 +362,16 @@ def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
     list_releases.TARGET.write_text(list_releases.with_release(given.package, given.name, given.day), encoding="utf-8")
     if history:
         (source_checks.FOLDER / f"{given.package}.json").write_text(source_checks.text(history), encoding="utf-8")
-    return take_into_schema(given) if given.is_newest else []
+    return [*needs, *(take_into_schema(given) if given.is_newest else [])]
+
+
+def rows(given: Following) -> list[str]:
+    """Write the rows with those of this release; what it has to have by hand."""
+    target = given.target.with_name("rows.json")
+    table = row_table_text.Table.read(target, given.others)
+    table.add(given.release, importlib.import_module(f"rows_{given.kind}").functions(given.path))
+    target.write_text(table.text(), encoding="utf-8")
+    return [f"by hand: {line}" for line in table.unread(given.release, given.neighbour)]
 
 
 def take_into_schema(given: Following) -> list[str]:

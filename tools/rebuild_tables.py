@@ -1,4 +1,4 @@
-"""Rebuild `cfglint/frameworks/KIND/_tables.py` from the unpacked wheels of a package, one for each release.
+"""Rebuild `cfglint/frameworks/KIND/_tables.py`, and `rows.json` beside it, from the unpacked wheels of a package, one for each release.
 
     python tools/rebuild_tables.py KIND FOLDER [--fetch] [--check]
 
@@ -6,7 +6,8 @@ KIND is accelerate, axolotl, deepspeed, huggingface, llamafactory, trl or verl. 
 that holds the package and its metadata, and `dates.json` with the day of each release on the index, also of the libraries whose
 releases the tables name. `--fetch` downloads first what FOLDER lacks, yanked releases too, which files pin; of transformers only the
 files that are read, because all wheels together are 1 GB.
-`--check` compares only, and exits 1 when the file would change.
+`rows.json` has the checks of the functions that `rows_KIND.py` names; what it cannot read is printed, and has to be done by hand.
+`--check` compares only, and exits 1 when a file would change.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from schema_source import SourceError, release
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
 KINDS = sorted(path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py"))
+WITH_ROWS = {path.stem.removeprefix("rows_") for path in Path(__file__).parent.glob("rows_*.py")}
 DATES = "dates.json"
 INDEX = "https://pypi.org/simple"
 
@@ -42,33 +44,37 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 when the file would change")
     options = parser.parse_args()
     source = importlib.import_module(f"tables_{options.kind}")
-    target = FRAMEWORKS / options.kind / "_tables.py"
+    target = FRAMEWORKS / options.kind
     try:
         if options.fetch:
             fetch(options.folder, source.PACKAGE, source.OLDEST, source.LIBRARIES, getattr(source, "FILES", ()))
         dates = json.loads((options.folder / DATES).read_text(encoding="utf-8"))
-        text = tables(source, options.folder, dates)
+        texts = {target / "_tables.py": tables(source, options.folder, dates)}
+        if options.kind in WITH_ROWS:
+            table = importlib.import_module(f"rows_{options.kind}").table(release_folders(source, options.folder))
+            texts[target / "rows.json"] = table.text()
+            print(*(f"by hand: {place}: {why}" for place, why in table.by_hand.items()), sep="\n", file=sys.stderr)
     except (SourceError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 2
-    if target.exists() and target.read_text(encoding="utf-8") == text:
-        return 0
-    if options.check:
-        print(f"{target} is not what the wheels give", file=sys.stderr)
-        return 1
-    target.write_text(text, encoding="utf-8")
-    print(f"wrote {target}", file=sys.stderr)
-    return 0
+    changed = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in changed:
+        if not options.check:
+            path.write_text(texts[path], encoding="utf-8")
+        print(f"{path} is not what the wheels give" if options.check else f"wrote {path}", file=sys.stderr)
+    return 1 if changed and options.check else 0
 
 
 def tables(source: ModuleType, folder: Path, dates: dict[str, dict[str, str]]) -> str:
-    """The text of the tables by the releases in a folder.
-
-    Of a release and its post-releases it is the release, which `==` names; without it, the newest of them.
-    """
-    found = sorted(folder.iterdir(), key=lambda each: (".post" not in each.name, each.name))
-    folders = {release(each.name): each for each in found if is_modelled(source, each)}
+    """The text of the tables by the releases in a folder."""
+    folders = release_folders(source, folder)
     return str(source.text({version: source.facts(path, version, dates) for version, path in sorted(folders.items())}))
+
+
+def release_folders(source: ModuleType, folder: Path) -> dict[tuple[int, ...], Path]:
+    """The folder of each release: of a release and its post-releases the release, which `==` names; without it, the newest of them."""
+    found = sorted(folder.iterdir(), key=lambda each: (".post" not in each.name, each.name))
+    return {release(each.name): each for each in found if is_modelled(source, each)}
 
 
 def is_modelled(source: ModuleType, folder: Path) -> bool:

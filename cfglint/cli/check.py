@@ -148,13 +148,11 @@ class Count(Record):
 
 
 def statistics(outcomes: list[Outcome], width: int | None = None) -> str:
-    """How often each code was found and the first place; errors and the most frequent first."""
-    table: dict[str, Count] = {}
+    """How often each code was found with a severity, and the first place; errors and the most frequent first."""
+    table: dict[tuple[str, str], Count] = {}
     for outcome in outcomes:
         for each in outcome.open_findings:
-            row = table.setdefault(each.code, Count(each))
-            if rank(each.severity) > rank(row.first.severity):
-                row.first = each
+            row = table.setdefault((each.code, each.severity), Count(each))
             row.found += 1
             row.fixable += each.fix is not None and each.fix.safe
     rows = sorted(table.values(), key=lambda row: row.rank)

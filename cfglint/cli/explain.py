@@ -7,7 +7,7 @@ from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
 from cfglint.cli.options import UsageError, add_run_options, load_configuration
-from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_report, write_text
+from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, write_texts
 from cfglint.explanation.summary import RunSummary, table
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
@@ -47,20 +47,19 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
         if arguments.paths[0] == error.path and progress_in(error.path)[0]:
             return report_progress(arguments)
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
-    form, output = the_report(arguments, FORMATS)
     accounts = [RunSummary(each, arguments.gpus) for each in runs]
-    written = write_text(_report(form, accounts, None if output else columns()), output)
+    differing = distinct(accounts)
+    for each in differing:
+        name_reader(each.run)
+    written = write_texts(arguments, FORMATS, lambda form, output: _report(form, accounts, differing, None if output else columns()))
     warn_of(bug for each in runs for bug in each.bug_reports)
     return written or (2 if any(each.beyond_limits or each.bug_reports for each in runs) else 0)
 
 
-def _report(form: str, accounts: list[RunSummary], width: int | None) -> str:
+def _report(form: str, accounts: list[RunSummary], differing: dict[RunSummary, list[str]], width: int | None) -> str:
     """The explanations of runs; as text those that differ, each with its places, and as a page one."""
-    differing = distinct(accounts)
     if form == "html":
         only_of([each.run for each in differing], "explain")
-    for each in differing:
-        name_reader(each.run)
     if len(accounts) == 1 or form == "html":
         return render_account(form, accounts[0], width)
     if form == "json":

@@ -22,6 +22,7 @@ from cfglint.source import writing
 from cfglint.source.files import FileProblem
 
 SETTINGS = "cfglint.toml"
+COMMAND = "cfglint"
 BASELINE = "cfglint-baseline.json"
 MOST_CODES = 8  # of accepted findings that are named
 MOST_UNCLEAR = 10  # files that the configuration names
@@ -41,13 +42,13 @@ EACH_HOOK = (
 )
 INSTALLED = """\
 repos:
-  - repo: local  # runs the cfglint on the PATH; to install it from a repository: `repo: ADDRESS`, `rev: TAG` and the ids alone
+  - repo: local  # runs {where}; to install it from a repository: `repo: ADDRESS`, `rev: TAG` and the ids alone
     hooks:
 """
 LOCAL = """\
       - id: {id}
         name: {id}
-        entry: cfglint {command}
+        entry: {entry}
         language: system
         {files}
         require_serial: true
@@ -124,9 +125,27 @@ def hooks() -> str:
     """
     repository, revision = home()
     if not repository:
-        return INSTALLED + "".join(LOCAL.format(id=name, command=command, files=files) for name, command, files in EACH_HOOK)
+        start = command()
+        each = (LOCAL.format(id=name, entry=entry(f"{start} {options}"), files=files) for name, options, files in EACH_HOOK)
+        return INSTALLED.format(where="the cfglint on the PATH" if start == COMMAND else "the cfglint that wrote this file") + "".join(each)
     ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)
     return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{ids}"
+
+
+def command() -> str:
+    """The command with which hooks start cfglint: its name where that is on the PATH, else the program that runs now."""
+    import shlex
+    import shutil
+
+    if shutil.which(COMMAND) is not None:
+        return COMMAND
+    script = os.path.join(os.path.dirname(sys.executable), COMMAND)
+    return shlex.quote(script) if os.path.isfile(script) else f"{shlex.quote(sys.executable)} -m {COMMAND}"
+
+
+def entry(text: str) -> str:
+    """A command as a YAML scalar."""
+    return text if text.startswith(COMMAND) else json.dumps(text)
 
 
 def settings(gpus: int | None, has_baseline: bool, unclear: list[str]) -> str:

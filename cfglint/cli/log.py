@@ -11,7 +11,7 @@ from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.gpu_counts import set_by_runs, unused
 from cfglint.cli.options import UsageError, add_run_options, load_configuration
-from cfglint.cli.single_report import add_report_options, the_report, write_text
+from cfglint.cli.single_report import add_report_options, the_reports, write_texts
 from cfglint.explanation import failure_parser
 from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.explanation.log_file import Log, compare
@@ -58,9 +58,8 @@ def report(log: Log, arguments: Namespace, project: Configuration) -> int:
         compare_with_files(found, arguments, project)
     except (UsageError, UnknownKindError, files.FileProblem) as error:
         not_compared = str(error)
-    form, output = the_report(arguments, FORMATS)
-    text = render_log(form, log.path, found, None if output else columns())
-    status = write_text(text, output) or (1 if any(each.differences for each in found.banners) else 0)
+    failed = write_texts(arguments, FORMATS, lambda form, output: render_log(form, log.path, found, None if output else columns()))
+    status = failed or (1 if any(each.differences for each in found.banners) else 0)
     return fail(f"not compared: {not_compared}") if not_compared else status
 
 
@@ -73,15 +72,16 @@ def report_progress(arguments: Namespace) -> int:
     steps, said = progress_in(path)
     if not steps:
         raise UsageError(f"{path}: {said}")
-    form, output = the_report(arguments, FORMATS)
-    if form == "text":
-        return write_text(f"{shown(path)}: {said}\n", output)
-    warn(f"{path}: {said}")
-    return write_text(render_log(form, path, Log(path).explained()), output)
+    if any(form != "text" for form, _ in the_reports(arguments, FORMATS)):
+        warn(f"{path}: {said}")
+    plain = f"{shown(path)}: {said}\n"
+    return write_texts(arguments, FORMATS, lambda form, _: plain if form == "text" else render_log(form, path, Log(path).explained()))
 
 
 def progress_in(path: str) -> tuple[int, str]:
     """(steps that a log without a banner and a failure shows, what it says of them)."""
+    if not os.path.lexists(path):
+        return 0, "no such file"
     if os.path.isfile(path) and Log(path).is_empty:
         return 0, "the log is empty: the program wrote nothing, or its output went elsewhere (standard error, the log of another rank)"
     events = failure_parser.read(Log(path).lines()) if os.path.isfile(path) else failure_parser.Events()

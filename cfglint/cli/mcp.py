@@ -18,5 +18,5 @@ def run(arguments: Namespace) -> int:
     except ImportError as error:
         if error.name is None or error.name.split(".")[0] not in ("mcp", "mcp_types", "pydantic"):
             raise
-        return fail("the server requires the package mcp: install the extra `mcp` (cfglint-train[mcp]), or `pip install 'mcp>=2'`")
+        return fail("the server needs the package mcp 2 or newer, which is not installed")
     return serve()

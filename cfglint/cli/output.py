@@ -25,17 +25,22 @@ def check_outputs(arguments: Namespace) -> None:
         raise UsageError(f"--output {twice} is passed for two formats")
 
 
-def reports(arguments: Namespace) -> list[tuple[str, str | None]]:
-    """(format, file) of every requested report; None is standard output. The suffix of a file without a format decides about it."""
+def reports(arguments: Namespace, formats: tuple[str, ...] = ()) -> list[tuple[str, str | None]]:
+    """(format, file) of every requested report; None is standard output. The suffix of a file without a format decides about it.
+
+    `formats` are those of the command, if they are not those of `check`.
+    """
     number = max(len(arguments.format), len(arguments.output), 1)
     forms = [*arguments.format, *[None] * number][:number]
     outputs = [*arguments.output, *[None] * number][:number]
-    return [(form or format_of(output), output) for form, output in zip(forms, outputs, strict=True)]
+    return [(form or format_of(output, formats), output) for form, output in zip(forms, outputs, strict=True)]
 
 
-def format_of(output: str | None) -> str:
+def format_of(output: str | None, formats: tuple[str, ...] = ()) -> str:
     """The format that the suffix of a file is for; text for others, and for standard output."""
-    return BY_SUFFIX.get(os.path.splitext(output or "")[1].lower(), "text")
+    suffix = os.path.splitext(output or "")[1].lower()
+    found = suffix[1:] if suffix[1:] in formats else BY_SUFFIX.get(suffix, "text")
+    return found if found in formats or not formats else "text"
 
 
 def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) -> bool:

@@ -8,7 +8,7 @@ from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, positive
-from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_report, write_text
+from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_reports, write_text
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
@@ -88,9 +88,10 @@ def run(arguments: Namespace) -> int:
                 problems.append(f"{place}{error.for_command_line}")
             except EditRefused as error:
                 problems.append(f"{place}{error}")
-        form, output = the_report(arguments, FORMATS)
-        picture = output if output and not arguments.format and output.lower().endswith(PICTURES) else None
-        if len(planned) > 1 and (form not in FOR_SEVERAL or picture or arguments.plot):
+        requested = the_reports(arguments, FORMATS)
+        pictures = [output for _, output in requested if output and not arguments.format and output.lower().endswith(PICTURES)]
+        written = [(form, output) for form, output in requested if output not in pictures]
+        if len(planned) > 1 and (pictures or arguments.plot or any(form not in FOR_SEVERAL for form, _ in written)):
             only_of([each for each, _ in planned], "plan")
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
@@ -99,10 +100,10 @@ def run(arguments: Namespace) -> int:
     warn_of(problems)
     if not planned:
         return 2
-    failed = 0 if picture else write_text(_reports(form, planned, pace, output is None), output)
+    failed = max([write_text(_reports(form, planned, pace, output is None), output) for form, output in written], default=0)
     if arguments.plot:
         warn("`--plot FILE.svg` is `--output FILE.svg` now")
-    for path in filter(None, (picture, arguments.plot)):
+    for path in filter(None, (*pictures, arguments.plot)):
         undrawn = _draw(table(planned[0][1], pace), path)
         if undrawn:
             return fail(undrawn)

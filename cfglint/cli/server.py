@@ -36,5 +36,5 @@ def run(arguments: Namespace) -> int:
     except ImportError as error:
         if error.name is None or error.name.split(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        return fail("the language server requires pygls 2: install the extra `server` (cfglint-train[server]), or `pip install 'pygls>=2'`")
+        return fail("the language server needs pygls 2 or newer, which is not installed")
     return serve(facts, arguments.config)

@@ -1,4 +1,4 @@
-"""The one report of `explain`, `log`, `plan` and the list of runs: its options, its format and its file."""
+"""The reports of `explain`, `log`, `plan` and the list of runs: their options, formats and files."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import warn
-from cfglint.cli.options import UsageError
-from cfglint.cli.output import format_of, to_file
+from cfglint.cli.options import UsageError, paired
+from cfglint.cli.output import check_outputs, reports, to_file
 from cfglint.findings.wording import first_few
 from cfglint.run.checked import CheckedRun
+from cfglint.source.annotations import Callable
 
 MOST_RUNS = 12  # runs that are answered for
 
 
 def add_report_options(parser: Parser, formats: tuple[str, ...]) -> None:
-    """Add the options of a command that gives one report."""
-    parser.add_argument("--format", choices=formats, help="default: by the suffix of --output, else text")
-    parser.add_argument("--output", metavar="FILE", help="write to this file")
+    """Add the options of a command that reports one thing; a format and a file can be given several times, in pairs."""
+    parser.add_argument("--format", action="append", default=[], choices=formats, help="default: by the suffix of --output, else text")
+    parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write to this file; repeatable, also in pairs")
 
 
-def the_report(arguments: Namespace, formats: tuple[str, ...]) -> tuple[str, str | None]:
-    """(format, file) of the one report of a command; None is standard output."""
-    output: str | None = arguments.output
-    by_suffix = "csv" if (output or "").lower().endswith(".csv") else format_of(output)
-    return arguments.format or (by_suffix if by_suffix in formats else "text"), output
+def the_reports(arguments: Namespace, formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
+    """(format, file) of each report of a command; None is standard output."""
+    check_outputs(arguments)
+    return reports(arguments, formats)
+
+
+def write_texts(arguments: Namespace, formats: tuple[str, ...], render: Callable[[str, str | None], str]) -> int:
+    """Write each report to its file or to standard output; return 2 if that fails. `render` takes the format and the file."""
+    return max([write_text(render(form, output), output) for form, output in the_reports(arguments, formats)])
 
 
 def write_text(text: str, output: str | None) -> int:

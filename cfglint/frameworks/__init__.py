@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.versions import Version, parse_version
-from cfglint.source.annotations import Callable, Iterable
+from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.document import Document
 
 TYPE_CHECKING = False
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 OTHER_PACKAGES = {"torch", "peft"}
 WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line has, or a file that it names
-LINE_KINDS = ("launch", "megatron", "verl")  # kinds whose config is a launch line: no file is recognised as one of these
+LINE_KINDS = ("launch", "megatron")  # kinds whose config is a launch line: no file is recognised as one of these
+# Distributions that replace a package under another name -> this package; empty for one that installs others.
+FORKS = {"accelerate-kt": "accelerate", "transformers-kt": "transformers", "ktransformers": ""}
+# A key that such distributions add (accelerate-kt 1.14.0.post1 commands/config/config_args.py, transformers-kt 5.6.0 training_args.py),
+# and what asks for them in a config: LLaMA-Factory 0.9.5 requires both with `use_kt` (hparams/parser.py:210).
+ADDED = {"kt_config": tuple(FORKS)}
+ASKED_BY = {"use_kt": "ktransformers"}
 _loaded: dict[str, Framework] = {}
 _kinds: list[str] = []
 _nearest: dict[tuple[str, str], str | None] = {}
@@ -37,6 +43,16 @@ def file_kinds() -> list[str]:
 def recognisable_kinds() -> list[str]:
     """The names of the kinds that the content of a file may show, sorted; the others are not loaded for a file."""
     return [kind for kind in kinds() if kind not in (*LINE_KINDS, *WITHOUT_FILES)]
+
+
+def forks_named_in(text: str) -> list[str]:
+    """The distributions that replace packages and that a config asks for."""
+    return [distribution for mark, distribution in ASKED_BY.items() if mark in text]
+
+
+def is_added(key: object, stated: Collection[str]) -> bool:
+    """Whether one of the distributions that a project states adds a key to the package that it replaces."""
+    return isinstance(key, str) and not set(ADDED.get(key, ())).isdisjoint(stated)
 
 
 def fed_by(launch: Launch) -> str:

@@ -157,12 +157,13 @@ class Config:
     def is_outside(self, rule: Rule) -> bool:
         """Whether a finding of the rule would be about a release or fork that is not modelled, and so no error.
 
-        What a rule of another kind says, of the one that this kind extends, is raised by the package of that kind; the fields are those
-        of both.
+        What a rule of the kind that this one extends says is raised by the package of that kind. It hangs on that one alone where the
+        fields are those of subclasses of its classes, and on both where other code builds its arguments.
         """
         is_of_base = self.framework.base in rule.kinds and self.kind not in rule.kinds
-        packages = (() if is_of_base else (self.package,), self.base_packages if is_of_base or rule.about == KEY else ())
-        return any(package in self.facts.outside for each in packages for package in each) or self.is_for_fork
+        own = () if is_of_base and self.framework.argument_classes() else (self.package,)
+        base = self.base_packages if is_of_base or rule.about == KEY else ()
+        return any(package in self.facts.outside for package in (*own, *base)) or self.is_for_fork
 
     @property
     def base_packages(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
 
 MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
+LAUNCHER_CONFIGS = ("launcher:config_file", "launcher:accelerate_config")  # the roles of the config of a launcher
 HOSTFILE = "launcher:hostfile"  # the role of a list of machines, which has no settings
 
 
@@ -146,6 +147,11 @@ class LaunchLine:
     def is_sourced(self) -> bool:
         """Whether it is written in another file that the script sources."""
         return self.call.path != self.script_path
+
+    @property
+    def lacks_launcher_config(self) -> bool:
+        """Whether the line names a config of its launcher that was not read."""
+        return any(file.role in LAUNCHER_CONFIGS and file.path is None for file in self.files)
 
     def unsure(self, field: str, reasons: tuple[str, ...] | str) -> None:
         """Record why a field is unknown."""

@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
 from cfglint.launch import continuations, findings
-from cfglint.launch.arguments import read_arguments
+from cfglint.launch.arguments import behind_dashes, read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.machine import VISIBLE, Machine
@@ -259,7 +259,8 @@ class Reader:
             line.program_path = self.around(line.folder).path_of(line.program.value)
         if prints_help(line):
             return None
-        if not launcher.always_trains and not self.starts_training(line, arguments) and not self.was_to_train(call, words):
+        every = [*arguments, *read_arguments(behind_dashes(line.arguments)[1:])[0]]
+        if not launcher.always_trains and not self.starts_training(line, every) and not self.was_to_train(call, words):
             return None
         for file in line.files:
             self.locate(file, line, known)

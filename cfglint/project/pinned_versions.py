@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks import FORKS
 from cfglint.frameworks._releases import RELEASES as NEWEST
-from cfglint.frameworks.forks import FORKS
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.requirements import OTHERS
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     Folders = dict[str, dict[str, list[Statement]]]
 
 PACKAGES = (*NEWEST, *FORKS)
+REQUIRING_NOTHING = {"accelerate", "deepspeed", "gpt-neox", "transformers"}  # of the others
 OWN_NAME = ""  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
@@ -109,7 +109,12 @@ class Repositories:
         program = self._disk.text(facts.launch.program_path) if wanted and script and facts.launch.program_path else ""
         if wanted and folder not in self._upwards:
             self._upwards[folder] = repository(path)
+        placed = self.placed(facts, script, program or script) if wanted and script else {}
         for package in wanted:
+            if package in placed:
+                place, copy = placed[package]
+                facts = with_statements(facts.replace(copies={**facts.copies, package: place}), package, [copy])
+                continue
             found = None if script else self._decisive.get((folder, package))
             if found is None:
                 found = self.look(self._upwards[folder], package, name, script, program)
@@ -117,6 +122,10 @@ class Repositories:
                 self._decisive[folder, package] = found
             if found:
                 facts = with_statements(facts, package, found)
+        if set(wanted) <= REQUIRING_NOTHING:
+            return facts
+        from cfglint.frameworks.requirements import OTHERS
+
         required = {other for package in wanted for other in OTHERS.get(package, ())}
         for other in sorted(required - set(wanted) - facts.target.keys()):
             exact = [each for each in self.look(self._upwards[folder], other, name, script, program) if each.release and not each.elsewhere]
@@ -126,6 +135,24 @@ class Repositories:
             if package in facts.bounds:
                 facts = installable(facts, package)
         return facts
+
+    def placed(self, facts: LaunchFacts, script: str, program: str) -> dict[str, tuple[str, Statement]]:
+        """The copies of packages that a launch puts first on the path of its program: package -> (folder, its version).
+
+        By `PYTHONPATH`, an installation in its script, or by the program itself with `sys.path.insert`.
+        """
+        from cfglint.project.statements.copies import places_of_line, places_of_program
+
+        line, project = facts.launch.line, facts.launch.project
+        places = places_of_line(line, project, script) if line is not None and project is not None else []
+        places += places_of_program(program, os.path.dirname(facts.launch.program_path)) if "sys.path.insert" in program else []
+        found: dict[str, tuple[str, Statement]] = {}
+        for place in places:
+            for package in NEWEST:
+                copy = self.copy_in(place, package) if package not in found else None
+                if copy is not None:
+                    found[package] = place, copy.at(os.path.normpath(os.path.join(place, copy.file)).replace(os.sep, "/"))
+        return found
 
     def forks(self, path: str) -> tuple[str, ...]:
         """The distributions that replace packages and that the files around a config name."""
@@ -219,9 +246,21 @@ class Repositories:
         if form is None or not text:
             return
         yield from form(text, name, PACKAGES)
+        if "-e " in text:
+            yield from self.installed_copies(folder, text)
         for included in self.included(folder, name, text):
             form = of_environment if included.endswith(YAML) else of_requirements
             yield from form(self._disk.text(os.path.join(folder, included)), included, PACKAGES)
+
+    def installed_copies(self, folder: str, text: str) -> Iterator[Stated]:
+        """The copies of packages in folders that commands or requirements install: `pip install -e third_party/trl`."""
+        from cfglint.project.statements.lines import editable
+
+        for path in [each for each in editable(text) if may_include(folder, each)][:MOST_INCLUDED]:
+            for package in NEWEST:
+                copy = self.copy_in(os.path.join(folder, path), package)
+                if copy is not None:
+                    yield package, copy.at(f"{path}/{copy.file}")
 
     def included(self, folder: str, name: str, text: str) -> list[str]:
         """The requirements files that a file includes, and those that they include, or the environments that commands create from files.
@@ -261,8 +300,11 @@ class Repositories:
         top = folders[-1] if folders else ""
         if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
             return []
+        from cfglint.project.statements.requirement import MAIN
+
         found = self.other_folders(top)
         stated = [each for each in found.get(package, []) if (each.is_exact or each.spec) and (is_copy(each) or self.is_for(each, folders))]
+        stated = [each for each in stated if each.elsewhere != MAIN]  # it says no more of this folder than no statement
         decisive = unlike([each for each in stated if not is_copy(each)] or stated)
         return decisive if len(decisive) == 1 else []
 

@@ -35,7 +35,7 @@ def draw(plan_table: PlanTable, form: str) -> bytes:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise NoPlotting("a picture needs matplotlib: pip install 'cfglint-train[plot]'") from error
+        raise NoPlotting("a picture needs matplotlib, which is not installed") from error
     plans = plan_table["plans"]
     sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]})
     with rc_context({"svg.hashsalt": "cfglint", "svg.fonttype": "none", "font.family": "sans-serif"}):

@@ -110,6 +110,8 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
         Consequence(name_of(label), f"{label} {as_written(side.lines[label])}", None, plain(label, side.line(label))) for label in labels
     ]
     verdict = side.outcome.verdict
+    if side.run.is_lone and verdict == "accept":
+        starts = "no errors in the file alone"
     state = (
         []
         if verdict is None and found
@@ -156,19 +158,19 @@ def moment(outcome: Outcome) -> str:
 
 def only_engines_lack_files(old: Side, new: Side) -> bool:
     """Whether only the files of engines are missing: batch and length are then those of the trainer, which has them elsewhere."""
-    kinds = {kind for side in (old, new) for _, kind in side.missing_files}
+    kinds = {kind for side in (old, new) for _, kind, _ in side.missing_files}
     return all(kind and framework(kind).is_engine for kind in kinds) and all(is_trainer(side.run.configs[0].kind) for side in (old, new))
 
 
 def missing_references(old: Side, new: Side) -> list[Consequence]:
     """The consequences of named files that exist on one side only, so that nothing in them can be compared."""
-    before, after = ([name for name, _ in side.missing_files] for side in (old, new))
+    before, after = ({name: why for name, _, why in side.missing_files} for side in (old, new))
     there = {basename(document.path) for document in old.run.documents}
     names = [name for name in after if name not in before]
     ends = {name: " any more" if basename(name) in there else "" for name in names}
-    lost = [Consequence("file", f"{name} does not exist{ends[name]}: its settings are not compared", None, name) for name in names]
+    lost = [Consequence("file", f"{name} {after[name]}{ends[name]}: its settings are not compared", None, name) for name in names]
     found = [name for name in before if name not in after]
-    lost += [Consequence("file", f"{name}, named before, does not exist: its settings are not compared", name, None) for name in found]
+    lost += [Consequence("file", f"{name}, named before, {before[name]}: its settings are not compared", name, None) for name in found]
     return [*start(old, new), *lost] if lost else []
 
 

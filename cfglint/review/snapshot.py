@@ -7,11 +7,13 @@ from os.path import basename
 
 from cfglint.explanation.summary import RunSummary, diagram_context
 from cfglint.frameworks import framework
-from cfglint.frameworks.launch_line import HOSTFILE
+from cfglint.frameworks.launch_line import HOSTFILE, NamedFile
 from cfglint.frameworks.summary import FILLED, Item
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import ConfigValue
+
+MISSING = "does not exist"
 
 
 class Side:
@@ -41,15 +43,15 @@ class Side:
         return broken[0] if broken else None
 
     @cached_property
-    def missing_files(self) -> list[tuple[str, str]]:
-        """(name, kind) of the files that the run names and that do not exist."""
+    def missing_files(self) -> list[tuple[str, str, str]]:
+        """(name, kind, why) of the files that the run names and that were not read."""
         run, line = self.run, self.run.launch.line
         there = {basename(document.path) for document in run.documents}
         named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
-        of_line = [each for each in line.files if each.path is None and each.known] if line is not None else []
+        of_line = [each for each in line.files if each.path is None and (each.kind or each.known)] if line is not None else []
         return [
-            *((name, kind) for _, name, kind in named if basename(name) not in there),
-            *((file.word.string, file.kind) for file in of_line if file.role != HOSTFILE and not (file.is_written or file.outside)),
+            *((name, kind, MISSING) for _, name, kind in named if basename(name) not in there),
+            *((file.word.string, file.kind, why_unread(file)) for file in of_line if file.role != HOSTFILE and not file.is_written),
         ]
 
     def number(self, name: str) -> int | None:
@@ -59,3 +61,10 @@ class Side:
     def line(self, label: str) -> ConfigValue:
         """The value of a line; None if the summary has no such line or its value is unknown."""
         return self.lines[label].setting.value if label in self.lines else None
+
+
+def why_unread(file: NamedFile) -> str:
+    """Why a file that a line names was not read."""
+    if not file.word.known:
+        return "is not known"
+    return MISSING if file.known and not file.outside else "is outside of the project"

@@ -6,8 +6,8 @@ from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, tak
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-from cfglint.frameworks.program import HF_PARSERS, NotRead, ProgramFacts, arguments_of
+from cfglint.frameworks.launch_line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
+from cfglint.frameworks.program import HF_PARSERS, OF_LAUNCHER, NotRead, ProgramFacts, arguments_of
 from cfglint.launch.arguments import hidden_options
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
@@ -101,13 +101,20 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
     elif name and not starts_own_program(launch, line):
         of_line = NotRead(arguments_of(name), line.call.path, line.call.line, OUTSIDE if not launch.program_path else UNPARSED, opens=False)
         found = (of_line,)
-    return (*found, *unread_words(line))
+    return (*found, *unread_words(line), *unread_launcher(line))
 
 
 def unread_words(line: LaunchLine) -> tuple[NotRead, ...]:
     """The words of a line that may be any arguments."""
     reasons = hidden_options(line.arguments)
     return (NotRead("further arguments of the line", line.call.path, line.call.line, reasons[0]),) if reasons else ()
+
+
+def unread_launcher(line: LaunchLine) -> tuple[NotRead, ...]:
+    """The config of the launcher, if it was not read."""
+    unread = (file for file in line.files if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written)
+    whys = (file.word.reasons[0] if not file.word.known else "it is not in the project" for file in unread)
+    return tuple(NotRead(OF_LAUNCHER, line.call.path, line.call.line, why, opens=False) for why in whys)
 
 
 def starts_own_program(launch: Launch, line: LaunchLine) -> bool:

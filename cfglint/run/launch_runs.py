@@ -33,7 +33,7 @@ from cfglint.source.project_files import Project
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
-from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.command import CommandDocument, is_all_of_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class LaunchReader:
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
+        self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
         self.listed: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
 
@@ -79,7 +80,8 @@ class LaunchReader:
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
-        wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
+        if not again:
+            wanted = [each for each in wanted if each.call.called_from is None or self.is_first(each, (path, lines.index(each)))]
         left = {each.call.start for each in wanted[MOST:]} - {each.call.start for each in wanted[:MOST]}
         if path in self.evaluations.incomplete:
             self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
@@ -129,12 +131,18 @@ class LaunchReader:
         project.outside = self.outside
         return project
 
-    def stands_alone(self, line: LaunchLine) -> bool:
-        """Whether a called script also starts this launch without its caller."""
+    def is_first(self, line: LaunchLine, caller: tuple[str, int]) -> bool:
+        """Whether neither the called script itself nor another call of it starts this launch, or one that differs in nothing of effect."""
         path = line.call.path
         if path not in self.called:
             self.called[path] = self.lines(path, self.source.content(path) or "")
-        return any(same_launch(line, each) for each in self.called[path])
+        if any(same_launch(line, each) for each in self.called[path]):
+            return False
+        others = self.callers.setdefault(path, [])
+        first = next((by for each, by in others if same_launch(line, each)), None)
+        if first is None:
+            others.append((line, caller))
+        return first in (None, caller)
 
     def root(self, path: str) -> str:
         """The top of the project of a script, as a path relative like those of the files."""
@@ -199,6 +207,7 @@ class LaunchReader:
                 documents.append(document)
                 kinds.append(kind)
         if launch.parser is not None:
+            launch.parser = self.with_engines(line, launch)
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
             self.add_files_of_program(line, command, launch.parser, documents, kinds)
         built = self.built(line, launch, kinds, which)
@@ -273,9 +282,26 @@ class LaunchReader:
         program, found = launch.parser, self.program_file(line)
         if program is None or found is None or not program.built or any(map(takes_arguments, kinds)):
             return None
-        from cfglint.run.program_runs import built_arguments
+        from cfglint.run.program_runs import built_arguments, with_engines
 
-        return built_arguments(program, which, partial(read_found, found), self.context(line, launch))
+        context = self.context(line, launch)
+
+        def reread(texts: Mapping[str, str]) -> ProgramFacts | None:
+            from cfglint.launch.programs.context import with_texts
+
+            again = read_found(found, texts)
+            return with_engines(again, context.changed(read=with_texts(context.read, texts))) if again is not None else None
+
+        return built_arguments(program, which, reread, context)
+
+    def with_engines(self, line: LaunchLine, launch: Launch) -> ProgramFacts:
+        """The facts about the program of a line, with the engines that the words of the line decide."""
+        assert launch.parser is not None
+        if not launch.parser.engines:
+            return launch.parser
+        from cfglint.run.program_runs import with_engines
+
+        return with_engines(launch.parser, self.context(line, launch))
 
     def with_trainers(self, line: LaunchLine, launch: Launch) -> ProgramFacts | None:
         """The facts about the program that gets the arguments of a line, with the trainers that it builds."""
@@ -449,7 +475,10 @@ class LaunchReader:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
+            spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
+            if spreads:
+                gpus = 1
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
@@ -502,10 +531,14 @@ def reads_config(launch: Launch) -> bool:
 
 
 def leave_out_configs_of_program(launch: Launch, program: ProgramFacts, documents: list[Document], kinds: list[str]) -> None:
-    """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself."""
-    if program.arguments or not any(takes_arguments(each.kind) for each in program.built):
+    """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself, and those of
+    an engine whose config it makes itself.
+    """
+    own = {each.kind for each in program.built} | ({ENGINE} if any(each.opens for each in program.not_read if program.engines) else set())
+    if program.arguments or not any(takes_arguments(each) or each == ENGINE for each in own):
         return
-    for place in reversed([place for place, kind in enumerate(kinds) if takes_arguments(kind)]):
+    read = [kind == ENGINE if ENGINE in own else takes_arguments(kind) for kind in kinds]
+    for place in reversed([place for place, is_own in enumerate(read) if is_own]):
         launch.extra_files += (documents.pop(place).path,)
         kinds.pop(place)
 
@@ -553,12 +586,19 @@ def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
-    """Whether two launches are the same: one command, from one folder, in one environment."""
+    """Whether two launches are the same: one command, from one folder, in one environment, but for `"$@"` and arguments without effect."""
     one, two = line.call, other.call
     if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
         return False
-    words = [(each.string, each.known) for each in one.words] == [(each.string, each.known) for each in two.words]
+    words = words_of_effect(line) == words_of_effect(other)
     return words and all(value.string == two.environment[name].string for name, value in one.environment.items())
+
+
+def words_of_effect(line: LaunchLine) -> list[tuple[str, bool]]:
+    """The words of a launch, and whether each is known, without those that may be missing and names, folders and seeds."""
+    names = [argument for argument in line.given or () if argument.name in WITHOUT_EFFECT]
+    left = {id(word) for argument in names for word in (argument.word, *argument.texts)}
+    return [(word.string, word.known) for word in line.call.words if id(word) not in left and not is_all_of_caller(word)]
 
 
 def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:

@@ -56,7 +56,7 @@ class ScanStats(Record):
         if run.unmodelled:
             self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1
         elif run.verdict is None:
-            self.not_read.update(dict.fromkeys(each.text for each in run.launch.not_read))
+            self.not_read.update(dict.fromkeys(each.text for each in run.not_read))
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:

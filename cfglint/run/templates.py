@@ -155,7 +155,7 @@ def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | No
         return FILLINGS["string"]
     if not whole:
         return None
-    if bare or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
+    if bare or "array" in known.types or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
         return FILLINGS["string"]
     return None
 

@@ -560,10 +560,13 @@ class TestShortForms:
         assert "2 fixable with `cfglint fix`" in err
         assert check(".", "--gpus", "8", "--show", "statistics")[1].split()[-1] == "./a.json:1"
 
-    def test_the_table_gives_the_first_place_of_the_worst_severity(self, folder, check):
+    def test_the_table_has_a_line_for_each_severity(self, folder, check):
         write(folder, a__yaml=RATE, b__yaml=RATE, cfglint__toml='[kinds]\n"b.yaml" = "huggingface"\n')
         _, out, _ = check("--show", "statistics", "--select", "TYP200")
-        assert out.split() == ["2", "TYP200", "error", "string-for-number", "(2", "fixable)", "b.yaml:3"]
+        assert [line.split() for line in out.splitlines()] == [
+            ["1", "TYP200", "error", "string-for-number", "(1", "fixable)", "b.yaml:3"],
+            ["1", "TYP200", "warning", "string-for-number", "(1", "fixable)", "a.yaml:3"],
+        ]
 
     @pytest.mark.parametrize(
         ("width", "place"),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 
 import pytest
 import yaml
 
+from cases import each_case
 from cfglint.cli import init, main
 from cfglint.cli.console import uses_colour
 
@@ -17,6 +20,7 @@ UNCLEAR = '{"profile": true, "profile_step_start": 10, "memory_profiling": true,
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(init, "command", lambda: "cfglint")
     (tmp_path / "ds.json").write_text(BAD, encoding="utf-8")
     (tmp_path / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n", encoding="utf-8")
     (tmp_path / "other.yaml").write_text("hello: 1\n", encoding="utf-8")
@@ -74,6 +78,26 @@ def test_init_prints_hooks_where_there_are_others(folder, capsys):
     captured = capsys.readouterr()
     assert captured.out.startswith("# for .pre-commit-config.yaml\nrepos:\n  - repo: local")
     assert "exists already: add the hooks that were printed" in captured.err
+
+
+@each_case("folder_name", ["bin", "with a blank"])
+def test_hooks_start_the_running_program_where_none_is_on_the_path(tmp_path, monkeypatch, folder_name):
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    inside = tmp_path / folder_name
+    inside.mkdir()
+    monkeypatch.setattr(sys, "executable", str(inside / "python"))
+    script = inside / "cfglint"
+
+    def started():
+        (repository,) = yaml.safe_load(init.hooks())["repos"]
+        return [shlex.split(hook["entry"])[:3] for hook in repository["hooks"]][1]
+
+    assert started() == [str(inside / "python"), "-m", "cfglint"]
+    script.write_text("")
+    assert started()[:2] == [str(script), "check"]
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(inside))
+    assert started()[:2] == ["cfglint", "check"]
 
 
 def test_hooks_name_the_repository_of_the_installation(monkeypatch):

@@ -30,6 +30,7 @@ NAMED_IN = {
     "findings/vocabulary.py": "the type of a kind, for mypy",
     "frameworks/_release_dates.py": "generated",
     "frameworks/_releases.py": "generated",
+    "frameworks/_requirements.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/huggingface/rules/program_code.py": "programs in examples",
     "frameworks/launch/rules/program.py": "a launch line in an example",
@@ -54,6 +55,7 @@ NAMED_IN = {
     "launch/training.py": "words in the names of programs that train",
     "launch/programs/trainer_calls.py": "the packages that a program imports",
     "launch/programs/trainers.py": "the packages that a program imports",
+    "rules/releases.py": "the package whose trainers an older transformers refuses",
     "server/tool_server.py": "what it tells a client about itself",
 }
 

@@ -149,6 +149,13 @@ class TestCheck:
         assert "5 runs without findings" in page.says
         assert "text" in [given.get("name") for tag, given in page.elements if tag == "input"]
 
+    def test_a_file_of_several_runs_is_counted_once(self, printed, tmp_path, monkeypatch):
+        (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n')
+        for name in ("a", "b"):
+            (tmp_path / f"{name}.yaml").write_text("output_dir: o\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n")
+        monkeypatch.chdir(tmp_path)
+        assert "in 3 files" in sound(printed("check", ".")).says
+
     def test_nothing_to_check(self, printed, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         assert "No training configs found" in sound(printed("check", ".")).says

@@ -89,3 +89,24 @@ def test_a_trainer_that_is_built_under_a_condition(checked):
     program = "from transformers import TrainingArguments\nfrom trl import SFTTrainer\nargs = TrainingArguments('out')\n"
     found = checked("trl==0.14.0\ntransformers==4.45.2\n", program + "if load():\n    SFTTrainer('gpt2', args)\n")[1]
     assert [each[0] for each in found] == ["warning"]
+
+
+@each_case(
+    ("trl", "transformers", "severity"),
+    [
+        ("trl==0.15.2", "transformers==4.49.0", "error"),
+        ("trl @ git+https://github.com/huggingface/trl@0123456789", "transformers==4.49.0", "error"),
+        ("trl==0.15.2", "transformers @ git+https://github.com/huggingface/transformers@0123456789", "warning"),
+    ],
+)
+def test_an_error_hangs_on_the_release_of_the_package_that_raises_it(tmp_path, monkeypatch, capsys, trl, transformers, severity):
+    (tmp_path / ".git").mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.py").write_text(
+        "from trl import SFTConfig, SFTTrainer\nSFTTrainer('gpt2', SFTConfig('out', save_strategy='never')).train()\n"
+    )
+    (tmp_path / "requirements.txt").write_text(f"{trl}\n{transformers}\n")
+    main(["check", "t.py", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert [each["severity"] for each in found["diagnostics"]] == [severity]
+    assert found["runs"][0]["verdict"] == ("reject" if severity == "error" else None)

@@ -226,3 +226,10 @@ def test_a_mark_in_a_quoted_string_of_its_line(text, quoted):
 )
 def test_the_marks_of_a_template_language(text, marks):
     assert [text[start:end] for start, end, _ in marks_of(text)] == marks
+
+
+def test_a_placeholder_for_a_list(checked):
+    text = "output_dir: o\nper_device_train_batch_size: 4\nlr_scheduler_type: linear\nreport_to: "
+    assert codes(checked("trainer.yaml", f"{text}unknown_tracker\n")) == ["HFT044"]
+    run = checked("trainer.yaml", f"{text}${{TRACKERS}}\n")
+    assert (codes(run), run.verdict) == ([], None)

@@ -10,6 +10,7 @@ from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_requir
 from cfglint.frameworks.history import DEFAULT, Fields, Row
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, taken_as_they_are, value_error, within
+from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 
@@ -107,7 +108,7 @@ class FieldReading(Reading):
 
     def field(self, row: Row, value: object, path: Path) -> ConfigValue:
         """The value of one field; None if it has an error, which is recorded."""
-        if type(value) in taken_as_they_are(row[READS]) and (len(row) <= LIMITS or not row[LIMITS]):
+        if isinstance(value, Unknown) or (type(value) in taken_as_they_are(row[READS]) and (len(row) <= LIMITS or not row[LIMITS])):
             return value
         try:
             found = self.read(row[READS], value, path)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.fix_builders import Part, removed, renamed, replaced, several
-from cfglint.frameworks.axolotl.checks_before.parallel import FSDP1_REFUSED
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.refusal import Refusal
 from cfglint.source.annotations import ConfigMapping
 
 SECTION = "fsdp_config"
 PREFIX = "fsdp_"
+FSDP1_REFUSED = {"sharding_strategy": "reshard_after_forward", "forward_prefetch": ""}  # and their new names
 VERSIONS = ("fsdp_version", "version")
 RESHARDS = {"FULL_SHARD": True, "1": True, "SHARD_GRAD_OP": False, "2": False}  # FSDP1's strategies, as ZeRO-3 and ZeRO-2
 # Removed keys that selected a kernel, an equivalent computation, or the logged values.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, AxolotlModel, refuses, requires
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.versions import Version
 
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -12,12 +14,17 @@ FP16_FIRST = Releases((0, 9, 1))  # a written fp16 keeps `bf16: auto` off
 SEVERAL_PROCESSES = Releases((0, 12, 0))  # only several processes multiply the batch size, also for FSDP
 SHARED_SAMPLES = Releases((0, 15, 0))  # processes of one tensor or context parallel group count once
 NAMED_DEEPSPEED = Releases((), (0, 13, 1))  # `deepspeed` is the name of a file
+FIRST_OPTION: tuple[tuple[Version, str], ...] = (  # of those that axolotl reads under FSDP
+    ((), "fsdp_activation_checkpointing"),
+    ((0, 9, 0), "fsdp_version"),
+    ((0, 12, 0), "activation_checkpointing"),
+)
 VARIABLE_LENGTH = Releases((0, 21, 0))
 
 
 def normalize(model: AxolotlModel) -> Refusal | None:
     """Complete the values of the model; return the refusal if axolotl fails at that."""
-    refusal = deepspeed_mapping(model) or batch(model)
+    refusal = deepspeed_mapping(model) or sharding(model) or batch(model)
     if refusal is not None:
         return refusal
     precision(model)
@@ -30,6 +37,15 @@ def deepspeed_mapping(model: AxolotlModel) -> Refusal | None:
         return None
     says = "str expected, not DictDefault"
     return requires(FSDP, "`deepspeed` is a mapping; this release", "the name of a file", says, raises="TypeError")
+
+
+def sharding(model: AxolotlModel) -> Refusal | None:
+    """Refuse `fsdp` without `fsdp_config`, whose options prepare_optim_env reads (utils/trainer.py:603 of 0.19.0)."""
+    if not model.fsdp or model.fsdp_config is not None or model.release in FSDP2_ONLY:
+        return None
+    option = next(name for since, name in reversed(FIRST_OPTION) if since <= model.release)
+    says = f"'NoneType' object has no attribute '{option}'"
+    return requires(FSDP, "fsdp", "fsdp_config", says, raises="AttributeError")
 
 
 def batch(model: AxolotlModel) -> Refusal | None:

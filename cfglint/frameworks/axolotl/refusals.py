@@ -7,7 +7,7 @@ from cfglint.frameworks.axolotl import PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Iterable, Sequence
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Sequence
 
 MODEL = "AxolotlConfigWCapabilities"
 
@@ -35,7 +35,7 @@ TOKENIZER = "tokenizer"
 TYPE = "type"
 
 
-KEPT = ("rl", "adapter", "base_model")  # the method and the model of the run: removing one changes more than an option
+KEPT = ("rl", "adapter", "base_model", "plugins")  # the method and the model of the run: removing one changes more than an option
 LARGE = " above 1"
 FEATURES = {"FSDP": "fsdp_config", "FSDP2": "fsdp_config", "DeepSpeed": "deepspeed"}
 
@@ -94,21 +94,6 @@ def excludes(
     message = f"{first.text} is incompatible with {second.text}{note}"
     steps = (remedy,) if remedy else (*first.without, *second.without)
     return refuses(kind, places(at, first, second), message, says, remedy=steps, raises=raises)
-
-
-def differs(kind: str, key: str, value: object, other: str, other_value: object, says: str) -> Refusal:
-    """Two keys for one thing have different values."""
-    message = f"`{key}` ({value}) differs from `{other}` ({other_value})"
-    return refuses(kind, (key, other), message, says, remedy=(Removal(key), Removal(other)))
-
-
-def choice(kind: str, key: str, value: object, allowed: Iterable[str], says: str) -> Refusal:
-    """A value is not among those that are allowed."""
-    from cfglint.frameworks.remedies import choice as remedy
-
-    names = list(allowed)
-    message = f"`{key}` is {value}; it must be one of {', '.join(names)}"
-    return refuses(kind, key, message, says, remedy=remedy(key, value, names))
 
 
 def places(at: str | Sequence[str], *subjects: Subject) -> tuple[str, ...]:

@@ -21,10 +21,8 @@ _validators: dict[Version, dict[str, bool]] = {}  # release -> validator -> whet
 _libraries: dict[tuple[str, Version], str] = {}
 
 # What several checks depend on.
-BATCH_ALONE = Releases((0, 19, 0))  # micro batch and accumulation need not be written
 FSDP2_ONLY = Releases((0, 20, 0))  # FSDP1 was removed
 NEW_FSDP = Releases((0, 12, 0))  # `fsdp_version` at the top level
-ONE_ATTENTION = Releases((0, 17, 0))  # `attn_implementation` replaces the flags
 OWN_STEPS = Releases((0, 10, 0))  # axolotl passes its own count of steps as `max_steps`
 EMBEDDINGS = Releases((0, 16, 0))  # there is a kernel for embeddings
 BUILT_IN_PLUGINS = Releases((0, 20, 0))

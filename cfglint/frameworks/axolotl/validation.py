@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
-from cfglint.frameworks.axolotl.asked import Check, Checks, NoKeys, OnlyDefaults
+from cfglint.frameworks.axolotl import plugins
+from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
 from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
-from cfglint.frameworks.axolotl.refusals import (
-    ATTENTION,
-    COMPILE,
-    DATA,
-    MODEL_TYPE,
-    REMOVED,
-    SCHEDULE,
-    TOKENIZER,
-    TYPE,
-    AxolotlModel,
-    Data,
-    choice,
-    refuses,
-)
-from cfglint.frameworks.axolotl.releases import HISTORY, has_validator
+from cfglint.frameworks.axolotl.pages import FIRST, topic_of
+from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, AxolotlModel, Data, refuses
+from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
+from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.row_evaluation import Evaluation, Raised
+from cfglint.frameworks.row_reasons import Condition, Explanation, Words
+from cfglint.frameworks.row_table import Function, Selection, Table
+from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterable
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.load_results import copied
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -37,62 +31,74 @@ PREFERENCE: tuple[tuple[Version, tuple[str, ...]], ...] = (  # whose data sets a
     ((0, 13, 1), ("dpo", "ipo", "simpo")),
 )
 SYNTHETIC = "SyntheticDataset"
-ATTENTIONS = (
-    "eager", "fp8", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flash_attention_torch", "flex_attention", "sage",
-    "sdpa", "varlen", "xformers",
-)  # fmt: skip
-SHORT_ATTENTIONS = {"flash": "flash_attention_2", "flex": "flex_attention", "sdp": "sdpa"}
-INDUCTOR = (
-    "coordinate_descent_tuning", "coordinate_descent_check_all_directions", "shape_padding", "epilogue_fusion", "max_autotune_gemm",
-    "fx_graph_cache", "assume_aligned_inputs", "comprehensive_padding", "decompose_mem_bound_mm", "triton.cudagraphs",
-)  # fmt: skip
-# Removed keys with axolotl's messages (utils/schemas/deprecated.py). Those in GIVEN are refused with any value, the others with a true one.
-GONE = {
-    "max_packed_sequence_len": "`max_packed_sequence_len` is no longer supported",
-    "rope_scaling": "`rope_scaling` is no longer supported, it should now be a key under `model_config`",
-    "dpo_use_logits_to_keep": "`dpo_use_logits_to_keep` is no longer supported, it has been removed in TRL >= 0.29.0",
-    "dpo_generate_during_eval": "`dpo_generate_during_eval` is no longer supported, it has been removed in TRL >= 0.29.0",
-    "dpo_norm_loss": "`dpo_norm_loss` is no longer supported, due to breaking changes in TRL >= 0.29.0",
-    "rpo_alpha": "`rpo_alpha` has been deprecated in TRL >= 0.29.0, and now requires passing multiple loss types, which is not yet "
-    "supported by Axolotl.",
-    "s2_attention": "`s2_attention` (shifted-sparse attention) is no longer supported.",
-    "flash_attn_rms_norm": "`flash_attn_rms_norm` is no longer supported.",
+BEFORE, AFTER, FIELD_BEFORE, FIELD_AFTER = "before", "after", "field before", "field after"
+PLUGINS = "*"  # the place of plugins in the order of a stage
+TORCH = "2.13.0"
+WRAPPED = {"ValueError": "Value error", "AssertionError": "Assertion failed"}  # what pydantic turns into its own exception
+MISSING_PACKAGES = ("deep_ep",)  # no key asks for it by name
+# What axolotl's validators ask the environment: CUDA devices, with the packages that a config asks for.
+ENVIRONMENT = {
+    "is_available": True,
+    "is_fa2_hub_kernel_available": True,
+    "is_flash_attn_2_available": True,
+    "is_flash_attn_3_available": True,
+    "is_fp8_available": True,
+    "is_torch_npu_available": False,
 }
-GIVEN = ("dpo_use_logits_to_keep", "dpo_generate_during_eval", "dpo_norm_loss", "rpo_alpha")
-INSTEAD = {"max_packed_sequence_len": "sequence_len", "rope_scaling": "model_config"}
+MACHINE = {("capabilities", "n_gpu"): " on several GPUs", ("capabilities",): "", ("env_capabilities",): ""}
+CONSTANTS = {"ALL_ATTENTION_FUNCTIONS": (), "Resampling.LANCZOS": 1, "Resampling.BILINEAR": 2, "Resampling.BICUBIC": 3}
 
 
 @functools.cache
-def checks_before_fields(release: Version, added: tuple[str, ...]) -> Checks:
-    """The checks of a release before the fields, in order; `added` are the folders of the plugins."""
-    of_plugins = [check for folder in reversed(added) for check in plugins.BEFORE.get(folder, ())]
-    checks = (*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST, *checks_before.OLDER)
-    return Checks(of_release(checks, release), lambda: NoKeys(release))
+def table() -> Table:
+    """axolotl's validators as rows."""
+    return Table(Path(__file__).with_name("rows.json"))
+
+
+def facts(release: Version, data: Data) -> Callable[..., Any]:
+    """What the environment answers to the validators of a release."""
+
+    def answer(name: str, *arguments: Any) -> Any:
+        if name == "importable":
+            return arguments[0] not in MISSING_PACKAGES
+        if name == "version":
+            return TORCH if arguments[0] == "torch" else library(arguments[0], release) if arguments[0] == "transformers" else None
+        if name == "constant":
+            return CONSTANTS.get(arguments[0])
+        if name in ("supports_adapter", "adapter_supports_relora"):
+            adapter = arguments[0]
+            known = adapter in (ADAPTERS if name == "supports_adapter" else LORA) or PLUGIN_ADAPTERS.get(adapter) in data.plugins
+            return known or (None if data.foreign_plugins else False)
+        return ENVIRONMENT.get(name)
+
+    return answer
 
 
 @functools.cache
-def checks_of_written_fields(release: Version) -> Checks:
-    """The validators of single fields in a release before their values are read."""
-    return Checks(of_release(FIELDS_BEFORE, release), lambda: NoKeys(release))
+def selection(stage: str, release: Version, added: tuple[str, ...]) -> Selection:
+    """The validators of a stage in a release, in order; `added` are the folders of the plugins."""
+    found = table().functions(stage, release)
+    own = [each for each in found if "." not in each.name]
+    place = min(table().place(stage, release, PLUGINS), len(own))
+    of_plugins = [each for folder in (added if stage == BEFORE else added[::-1]) for each in found if each.name.startswith(f"{folder}.")]
+    values: Callable[[], ConfigTable] = dict if BEFORE in stage else lambda: dict(top_fields(release, added).defaults)
+    nothing = Data({}, [], False, release)
+    return Selection([*own[:place], *of_plugins, *own[place:]], lambda: Evaluation(values(), facts(release, nothing)))
 
 
 @functools.cache
-def checks_of_read_fields(release: Version, added: tuple[str, ...]) -> Checks:
-    """The validators of single fields in a release once all values are read."""
-    return Checks(of_release(FIELDS_AFTER, release), lambda: OnlyDefaults(release, top_fields(release, added).defaults))
+def enums_of(release: Version, added: tuple[str, ...]) -> dict[str, str]:
+    """The fields whose values are members of an Enum, which messages name by its class."""
+    return {name: enum for name, row in top_fields(release, added).rows.items() if (enum := enum_in(row[READS]))}
 
 
-@functools.cache
-def checks_after_fields(release: Version, added: tuple[str, ...], always: int) -> Checks:
-    """The checks of a release after the fields, in order; the first `always` folders of plugins are those of every run."""
-    of_plugins = [check for folder in (*added[always:], *added[:always]) for check in plugins.AFTER.get(folder, ())]
-    checks = (*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST, *checks_after.OLDER)
-    return Checks(of_release(checks, release), lambda: OnlyDefaults(release, top_fields(release, added).defaults))
-
-
-def of_release(checks: Iterable[tuple[str, Check]], release: Version) -> list[Check]:
-    """Those of some checks, each with the name of its validator, that a release has."""
-    return [check for name, check in checks if has_validator(name, release)]
+def enum_in(annotation: Any) -> str:
+    """The name of the Enum that a string becomes a member of; where a string is allowed as well, it stays one."""
+    if not isinstance(annotation, tuple) or "str" in annotation[1:]:
+        return ""
+    if annotation[0] == "enum":
+        return str(annotation[1])
+    return next(filter(None, map(enum_in, annotation)), "")
 
 
 class Validation:
@@ -129,7 +135,7 @@ class Validation:
         self.foreign = any(not each.folder and not each.ignored for each in self.plugins)
         data = Data(copied(values), folders, self.foreign, self.release)
         data.pop("axolotl_config_path", None)  # axolotl stores the path of the file here
-        data["capabilities"] = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": self.gpus, "compute_capability": "sm_90"}
+        data.update(self._machine())
         if any(each.problem for each in self.plugins):
             return
         for folder in folders if self.release in plugins.REGISTERING else ():
@@ -137,17 +143,71 @@ class Validation:
                 self._attempt(plugins.REGISTERED[folder], data)
         self._datasets(data)
         always = plugins.built_in(self.release)
-        added = [*always, *(folder for folder in folders if folder not in always)]
-        for check in checks_before_fields(self.release, tuple(added)).that_use(data.keys()):
-            self._attempt(check, data)
-        data.pop("capabilities")
+        added = (*always, *(folder for folder in folders if folder not in always))
+        self._added = added
+        self._facts = facts(self.release, data)
+        self._stage(BEFORE, added, data, data, data.keys())
+        for key in self._machine():
+            data.pop(key, None)
         self.additions = data.additions
-        model = self._fields(data, tuple(added))
+        model = self._fields(data, added)
         if not self.refusals and not self.faults and model is not None:
-            for last in checks_after_fields(self.release, tuple(added), len(always)).that_use(model.changed):
-                self._attempt(last, model)
+            vars(model).update(self._machine())
+            self._stage(AFTER, added, model, vars(model), model.changed)
+            for key in self._machine():
+                vars(model).pop(key, None)
             if not self.refusals:
                 self.model = model
+
+    def _machine(self) -> ConfigTable:
+        """What axolotl finds out about the machine."""
+        gpus = Unknown() if self.gpus is None else self.gpus
+        return {
+            "capabilities": {"bf16": True, "fp8": True, "tf32": True, "n_gpu": gpus, "compute_capability": "sm_90"},
+            "env_capabilities": {"torch_version": TORCH},
+        }
+
+    def _stage(self, stage: str, added: tuple[str, ...], subject: Data | AxolotlModel, values: ConfigTable, keys: Any) -> None:
+        """Run the validators of a stage on the values, which may change; those of fields see the defaults of the others."""
+        defaults = top_fields(self.release, added).defaults
+        enums = {} if stage == BEFORE else enums_of(self.release, added)
+        for function in selection(stage, self.release, added).that_use(keys, values):
+            if "todo" in function.rows[0] and function.name in BY_HAND:
+                self._attempt(BY_HAND[function.name], subject)
+                continue
+            evaluation = Evaluation({**defaults, **values} if stage == FIELD_BEFORE else values, self._facts, enums)
+            try:
+                evaluation.run(function.rows)
+            except Raised as raised:
+                self._raised(raised, function, evaluation)
+            if stage == FIELD_BEFORE:
+                values.update({name: evaluation.values[name] for name in evaluation.changed})
+            if isinstance(subject, AxolotlModel):
+                subject.changed |= evaluation.changed
+
+    def _raised(self, raised: Raised, function: Function, evaluation: Evaluation) -> None:
+        """Note the refusal of a validator."""
+        if not raised.intended and raised.kind not in WRAPPED:
+            self._failed(raised.kind, raised.message, evaluation.read[-1] if evaluation.read else "")
+            return
+        said = raised.message
+        exception = f"{raised.kind}: {said}"
+        if raised.kind in WRAPPED:
+            exception = f"ValidationError: 1 validation error for {MODEL}: {WRAPPED[raised.kind]}, {said}"
+        condition = Condition(raised.row, function.rows, evaluation)
+        flags = top_fields(self.release, self._added).rows
+        words = Words(KEPT, MACHINE, lambda key: key in flags and "bool" in str(flags[key][READS]), FIRST)
+        explained = Explanation(condition, function.name, said, self.values, words)
+
+        def lifts(changed: ConfigTable, key: str) -> bool:
+            try:
+                Evaluation(copied(changed), self._facts).run(function.rows)
+            except Raised as other:
+                return other.message != said and key not in other.message
+            return True
+
+        remedies = explained.remedies(lifts)
+        self.refusals.append(Refusal(topic_of(function.name), explained.keys, explained.sentence, exception, remedies))
 
     def _attempt(self, check: Callable[[Any], None], subject: object) -> None:
         try:
@@ -155,14 +215,16 @@ class Validation:
         except Refusal as refusal:
             self.refusals.append(refusal.with_traceback(None))  # whose frames would keep the whole run in memory
         except (TypeError, AttributeError, ValueError, KeyError, ZeroDivisionError, OverflowError) as error:
-            raises = type(error).__name__
-            key = subject.asked if isinstance(subject, Data) else ""
-            if any(refusal.kind == TYPE for refusal in self.refusals):
-                return
-            value = self.values.get(key)
-            remedy = f"set `{key}: {value}`, without quotes" if isinstance(value, str) and value.isdecimal() else ""
-            message = f"`{key}` has a value that axolotl cannot work with"
-            self.refusals.append(refuses(TYPE, (str(key),) if key else (), message, str(error), remedy=remedy, raises=raises))
+            self._failed(type(error).__name__, str(error), subject.asked if isinstance(subject, Data) else "")
+
+    def _failed(self, raises: str, says: str, key: object) -> None:
+        """Note that a validator fails on a value that it does not expect."""
+        if any(refusal.kind == TYPE for refusal in self.refusals):
+            return
+        value = self.values.get(key)
+        remedy = f"set `{key}: {value}`, without quotes" if isinstance(value, str) and value.isdecimal() else ""
+        message = f"`{key}` has a value that axolotl cannot work with"
+        self.refusals.append(refuses(TYPE, (str(key),) if key else (), message, says, remedy=remedy, raises=raises))
 
     def _datasets(self, data: Data) -> None:
         """Validate each data set as a model of its own first (utils/config/__init__.py:556-576)."""
@@ -171,8 +233,6 @@ class Validation:
             return
         kind = data.get("rl")
         try:
-            if any(isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt") for item in given):
-                self.refusals.append(sharegpt(given))
             if self.release not in EACH_DATASET:
                 return
             preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
@@ -206,8 +266,7 @@ class Validation:
             key = next(key for key in data if not isinstance(key, str))
             self.refusals.append(refuses(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", raises="TypeError"))
             return None
-        for check in checks_of_written_fields(self.release).that_use(data.keys()):
-            self._attempt(check, data)
+        self._stage(FIELD_BEFORE, added, data, data, data.keys())
         reading = FieldReading(self.release, self.transformers)
         converted = isinstance(data.get("datasets"), list) and bool(data["datasets"]) and self.release in EACH_DATASET
         given = {key: value for key, value in data.items() if key != "datasets" or not converted}
@@ -217,123 +276,6 @@ class Validation:
         values["datasets"] = data.get("datasets") if converted else values["datasets"]
         model = AxolotlModel(values, self.foreign, self.release)
         model.changed.update(data, *((OWN_NAMES[key],) for key in OWN_NAMES.keys() & data.keys()))
-        if not reading.faults:
-            for after in checks_of_read_fields(self.release, added).that_use(model.changed):
-                self._attempt(after, model)
+        faulty = {fault.path[0] for fault in reading.faults}
+        self._stage(FIELD_AFTER, added, model, vars(model), model.changed - faulty)
         return model
-
-
-def sharegpt(given: ConfigValue) -> Refusal:
-    """Check the values as utils/schemas/validation.py:246 does."""
-    index = next(i for i, item in enumerate(given) if isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt"))
-    says = "`type: sharegpt.*` is deprecated. Please use `type: chat_template` instead."
-    return refuses(DATA, f"datasets.{index}.type", "`type: sharegpt` was removed", says, remedy="use `type: chat_template`")
-
-
-def attention_name(data: Data) -> None:
-    """Check the values as utils/schemas/config.py:1697 does."""
-    value, key = data.get("attn_implementation"), "attn_implementation"
-    if value is None:
-        return
-    if not isinstance(value, str):
-        says = f"attn_implementation must be a string, got {type(value).__name__}"
-        raise refuses(ATTENTION, key, f"`{key}` must be a string", says, raises="TypeError")
-    if value in ATTENTIONS or "/" in value:
-        return
-    if value in SHORT_ATTENTIONS:
-        name = SHORT_ATTENTIONS[value]
-        says = f"attn_implementation={value!r} is not accepted. Use the canonical name {name!r} instead."
-        raise refuses(ATTENTION, key, f"`{key}: {value}` is not accepted", says, remedy=f"use {name}")
-    says = (
-        f"attn_implementation={value!r} is not a recognized backend. Expected one of: {sorted(ATTENTIONS)}, or a hub-kernel path "
-        "containing '/'."
-    )
-    raise choice(ATTENTION, key, value, (*sorted(ATTENTIONS), "a kernel's path with a `/`"), says)
-
-
-def large_heads(data: Data) -> None:
-    """Check the values as utils/schemas/config.py:1682 does."""
-    value = data.get("large_head_attention")
-    valid = ("auto", "sdpa", "triton_flash")
-    if value is not None and str(value).lower() not in valid:
-        says = f"large_head_attention must be one of {sorted(valid)}, got {value!r}"
-        raise choice(ATTENTION, "large_head_attention", value, valid, says)
-
-
-def image_resizing(data: Data) -> None:
-    """Check the values as utils/schemas/multimodal.py:92 does."""
-    value = data.get("image_resize_algorithm")
-    if isinstance(value, str):
-        data["image_resize_algorithm"] = value.lower()
-        if value.lower() not in ("bilinear", "bicubic", "lanczos"):
-            says = f"Invalid image resize algorithm: {value.lower()}"
-            raise choice(MODEL_TYPE, "image_resize_algorithm", value, ("bilinear", "bicubic", "lanczos"), says)
-
-
-def gone(model: AxolotlModel) -> None:
-    """Refuse removed keys as utils/schemas/deprecated.py does."""
-    for key, says in GONE.items():
-        if not has_validator(f"validate_{key}", model.release):
-            continue
-        value = getattr(model, key)
-        if (value is not None) if key in GIVEN else value:
-            instead = INSTEAD.get(key)
-            remedy = f"use `{instead}`" if instead else f"remove `{key}`"
-            raise refuses(REMOVED, key, f"`{key}` was removed from axolotl", says, remedy=remedy, raises="DeprecationWarning")
-
-
-def learning_rate(model: AxolotlModel) -> None:
-    """Convert the learning rate as utils/schemas/training.py:316 does: a string becomes a number, and an empty one stays."""
-    value = model.learning_rate
-    if value and isinstance(value, str):
-        try:
-            model.learning_rate = float(value)
-        except ValueError as error:
-            raise refuses(SCHEDULE, "learning_rate", f"`learning_rate` is {value}, not a number", str(error)) from None
-
-
-def noise(model: AxolotlModel) -> None:
-    """Check the values as utils/schemas/validation.py:2192 does."""
-    if model.neftune_noise_alpha is not None and model.neftune_noise_alpha <= 0.0:
-        raise refuses(SCHEDULE, "neftune_noise_alpha", "`neftune_noise_alpha` must be above 0", "neftune_noise_alpha must be > 0.0")
-
-
-def safetensors(model: AxolotlModel) -> None:
-    """Check the values as utils/schemas/model.py:166 does."""
-    if model.save_safetensors is False:
-        says = "save_safetensors=False is not supported in Transformers V5. "
-        message = "`save_safetensors: false` is not supported: transformers 5 always writes safetensors"
-        raise refuses(REMOVED, "save_safetensors", message, says, remedy="use another `save_safetensors`")
-
-
-def processor_names(model: AxolotlModel) -> None:
-    """Check the values as utils/schemas/model.py:122 does."""
-    found = sorted({"revision", "trust_remote_code"} & set(model.processor_kwargs or ()))
-    if found:
-        says = f"Do not set reserved keys {found} inside `processor_kwargs`"
-        message = f"`processor_kwargs` must not contain `{found[0]}`"
-        raise refuses(TOKENIZER, f"processor_kwargs.{found[0]}", message, says, remedy="use the key at the top level")
-
-
-def inductor_options(model: AxolotlModel) -> None:
-    """Check the values as utils/schemas/config.py:1727 does."""
-    bad = sorted(set(model.torch_compile_options or ()) - set(INDUCTOR))
-    if bad:
-        says = f"torch_compile_options contains disallowed inductor flags: {bad}."
-        message = f"`torch_compile_options` does not allow {bad[0]}"
-        raise refuses(COMPILE, f"torch_compile_options.{bad[0]}" if "." not in bad[0] else "torch_compile_options", message, says)
-
-
-FIELDS_BEFORE: tuple[tuple[str, Callable[[Data], None]], ...] = (
-    ("convert_image_resize_algorithm", image_resizing),
-    ("validate_large_head_attention", large_heads),
-    ("validate_attn_implementation", attention_name),
-)
-FIELDS_AFTER: tuple[tuple[str, Callable[[AxolotlModel], None]], ...] = (
-    ("validate_rope_scaling", gone),
-    ("convert_learning_rate", learning_rate),
-    ("validate_neftune_noise_alpha", noise),
-    ("validate_save_safetensors", safetensors),
-    ("reject_reserved_processor_kwargs", processor_names),
-    ("validate_torch_compile_options", inductor_options),
-)

@@ -188,6 +188,8 @@ def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
     line = config.facts.launch.line
     values = (line.values if line is not None else None) or (config.launcher.values if config.launcher is not None else {})
     launched = values.get("mixed_precision")
+    if launched is None and line is not None and line.lacks_launcher_config:
+        return None, "the accelerate config is not known"
     if launched in ("bf16", "fp16"):
         return launched, "mixed_precision of the launcher"
     loaded = next((key for key in DTYPE_KEYS if config.values.get(key) not in (None, "float32", "fp32")), None)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import Setting
+from cfglint.frameworks import is_added
 from cfglint.frameworks.base import Config, Framework
-from cfglint.frameworks.forks import adds
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -168,7 +168,7 @@ class TrainerFiles(Config):
 
     def is_argument(self, key: object) -> bool:
         """Whether the program is known to define an argument of this name itself, or a fork of the package that the project states."""
-        if adds(self.facts.forks, key):
+        if is_added(key, self.facts.forks):
             return True
         program = self.facts.launch.program
         if program is None or not isinstance(key, str):

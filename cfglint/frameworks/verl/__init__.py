@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
-from cfglint.frameworks.base import LineFramework
+from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document
@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 KIND: Final = "verl"
+SECTIONS = ("actor_rollout_ref", "trainer", "hydra")  # of a file that extends the config of the package
+PACKAGE_CONFIG = "pkg://verl."  # how its search path names that config
+EXTENDED = ("ppo_trainer", "sft_trainer", "_self_")  # the entries of a defaults list that needs no other file of the project
 
 
-class Verl(LineFramework):
-    """A command line of verl's trainer: Hydra composes the package's config files and the overrides of the line."""
+class Verl(Framework):
+    """A command line of verl's trainer, whose overrides Hydra composes with the files of the package, or a file that extends these."""
 
     kind = KIND
     title = "verl"
@@ -25,6 +28,7 @@ class Verl(LineFramework):
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
     source_paths = ("/verl/",)
+    telling_keys = frozenset(SECTIONS[:1])
     rule_families = {"VRL": "verl"}
     rules = "checks composition no_effect"
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
@@ -37,6 +41,17 @@ class Verl(LineFramework):
         "choose_sizes": "verl.target.choose",
         "account": "verl.summary.account",
     }
+
+    def detect(self, document: Document) -> int:
+        """Detect a file for Hydra whose search path has the config of the package, and which extends nothing else."""
+        (path, extended) = (document.find(each)[1] for each in (("hydra", "searchpath"), ("defaults",)))
+        if path is None or extended is None or not all(each.resolved().raw in EXTENDED for each in extended.resolved().items()):
+            return NO_MATCH
+        return CERTAIN if any(each.resolved().raw.startswith(PACKAGE_CONFIG) for each in path.resolved().items()) else NO_MATCH
+
+    def may_be(self, names: list[str], path: str) -> bool:
+        """Whether the file has the sections of such a file."""
+        return all(each in names for each in SECTIONS)
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader of Hydra for a config file, else that for the words of a command."""

@@ -84,8 +84,9 @@ def located(
 
 def of_file(document: Document, release: Version) -> Location:
     """The location of a config file that is checked without a launch line: itself, then the files of the release."""
-    folder, name = os.path.split(document.path)
-    texts = {document.path: document.text}
+    path = os.path.normpath(document.path)
+    folder, name = os.path.split(path)
+    texts = {path: document.text}
     own = ConfigFolder(folder, texts.get, lambda _: [])
     return Location(name.removesuffix(".yaml"), SearchPath([own, ReleaseFiles(release)]), [own], False)
 

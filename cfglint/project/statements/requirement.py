@@ -13,6 +13,7 @@ OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<")
 ARCHIVES = (".whl", ".tar.gz", ".zip", ".conda", ".tar.bz2")
 MAIN_BRANCHES = ("", "main", "master", "HEAD")
 OTHER_SYSTEMS = ("darwin", "win32", "windows")  # in a marker: a training runs on Linux
+MAIN = "the main branch"  # of the official repository
 SHORTEST_COMMIT = 7
 HEXADECIMAL = "0123456789abcdef"
 
@@ -122,7 +123,7 @@ def at_ref(package: str, owner: str, repository: str, ref: str, file: str, optio
     if official and near == tag and near:
         return Statement(file, f"=={near}", near, "", optional)
     if official and ref in MAIN_BRANCHES:
-        return Statement(file, ref, near, "the main branch", optional)
+        return Statement(file, ref, near, MAIN, optional)
     if is_commit(ref):
         return Statement(file, ref, near, f"commit {ref[:10]}", optional)
     where = f"{owner}/{repository}" if not official else ""

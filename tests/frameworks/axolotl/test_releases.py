@@ -11,16 +11,12 @@ from cases import each_case
 from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST
 from cfglint.frameworks.axolotl._tables import RELEASES, VALIDATORS
 from cfglint.frameworks.axolotl.batch import warmup_steps
-from cfglint.frameworks.axolotl.checks_after import CHECKS_FIRST as AFTER_FIRST
-from cfglint.frameworks.axolotl.checks_after import CHECKS_LAST as AFTER_LAST
-from cfglint.frameworks.axolotl.checks_after import OLDER as AFTER_OLDER
-from cfglint.frameworks.axolotl.checks_before import CHECKS_FIRST as BEFORE_FIRST
-from cfglint.frameworks.axolotl.checks_before import CHECKS_LAST as BEFORE_LAST
-from cfglint.frameworks.axolotl.checks_before import OLDER as BEFORE_OLDER
-from cfglint.frameworks.axolotl.plugins import AFTER, BEFORE
-from cfglint.frameworks.axolotl.releases import HISTORY, has_validator, library
+from cfglint.frameworks.axolotl.by_hand import BY_HAND
+from cfglint.frameworks.axolotl.pages import FIRST, TOPICS
+from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.versions import dotted, parse_version
 
+KERNELS = "plugins: [axolotl.integrations.kernels.KernelsPlugin]\n"
 BATCH = "micro_batch_size: 2\ngradient_accumulation_steps: 4\n"
 
 
@@ -45,7 +41,9 @@ def verdict(axolotl, lines, release, gpus=1):
         ("save_safetensors: false\n", "0.14.0 0.21.0", "0.5.2 0.13.2"),
         ("rl: grpo\n", "0.6.0", "0.7.0 0.21.0"),
         ("rl: dpo\nrpo_alpha: 1.0\n", "0.16.0 0.21.0", "0.8.0 0.15.0"),
-        ("fsdp: [full_shard]\n", "0.20.0 0.21.0", "0.5.2 0.19.0"),
+        ("fsdp: [full_shard]\n", "0.5.2 0.9.2 0.19.0 0.20.0 0.21.0", ""),
+        ("fsdp: [full_shard]\nfsdp_config: {fsdp_offload_params: true}\n", "0.20.0 0.21.0", "0.5.2 0.19.0"),
+        (f"{KERNELS}nvfp4_merge_aware: true\n", "0.19.0", "0.21.0"),
         ("fsdp_config: {fsdp_version: 1}\n", "0.20.0 0.21.0", "0.12.0 0.19.0"),
         ("streaming: true\n", "0.13.1 0.21.0", "0.12.2"),
         ("pretraining_dataset: [{path: d}]\nmax_steps: 5\nval_set_size: 0.1\n", "0.13.1 0.21.0", "0.12.2"),
@@ -65,6 +63,18 @@ def verdict(axolotl, lines, release, gpus=1):
 def test_a_release_refuses(axolotl, lines, refuse, accept):
     found = {release: verdict(axolotl, lines, release) for release in (*refuse.split(), *accept.split())}
     assert found == {**dict.fromkeys(refuse.split(), "reject"), **dict.fromkeys(accept.split(), "accept")}
+
+
+def test_refusals_without_a_validator_and_by_an_older_body_have_the_words_of_the_release(axolotl):
+    raised = {
+        ("fsdp: [full_shard]\n", "0.8.0"): "AttributeError: 'NoneType' object has no attribute 'fsdp_activation_checkpointing'",
+        ("fsdp: [full_shard]\n", "0.9.2"): "AttributeError: 'NoneType' object has no attribute 'fsdp_version'",
+        ("fsdp: [full_shard]\n", "0.19.0"): "AttributeError: 'NoneType' object has no attribute 'activation_checkpointing'",
+        (f"{KERNELS}dsv4_fp4_grouped_mode: fp8\n", "0.19.0"): "='fp8' is not implemented for training",
+    }
+    for (lines, release), words in raised.items():
+        [error] = axolotl(BATCH + lines, 2, target={"axolotl": release}).errors()
+        assert words in error.exception, (lines, release)
 
 
 @each_case(
@@ -90,7 +100,7 @@ def test_what_ring_attention_requires_in_the_words_of_the_release(axolotl):
     }
     for release, words in raised.items():
         [error] = axolotl(f"{BATCH}context_parallel_size: 2\n", 2, target={"axolotl": release}).errors()
-        assert error.exception.endswith(words), release
+        assert words in error.exception, release
 
 
 @each_case(
@@ -151,12 +161,9 @@ def test_the_tables_begin_and_end_with_the_modelled_releases():
     assert HISTORY.since("", "fsdp_version") == (0, 12, 0)
 
 
-def test_every_check_follows_a_validator_of_a_release():
+def test_every_page_and_every_check_by_hand_follows_a_validator_of_a_release():
     """A misspelt name is in no table."""
-    of_plugins = [check for checks in (*BEFORE.values(), *AFTER.values()) for check in checks]
-    listed = [*BEFORE_FIRST, *BEFORE_LAST, *BEFORE_OLDER, *AFTER_FIRST, *AFTER_LAST, *AFTER_OLDER, *of_plugins]
-    assert {name for name, _ in listed} <= VALIDATORS.keys()
-    assert not [name for name, _ in (*BEFORE_FIRST, *BEFORE_LAST, *AFTER_FIRST, *AFTER_LAST) if not has_validator(name, RELEASES[-1])]
+    assert {*TOPICS, *FIRST, *BY_HAND} <= VALIDATORS.keys()
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=dotted)

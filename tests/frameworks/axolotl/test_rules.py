@@ -116,7 +116,8 @@ def test_deepspeed_is_compared_with_what_axolotl_hands_on(axolotl):
     ],
 )
 def test_the_release_of_a_run(axolotl, target, source, verdict):
-    run = axolotl("fsdp: [full_shard]\nmicro_batch_size: 1\ngradient_accumulation_steps: 8\n", target=target, target_from=source)
+    lines = "fsdp: [full_shard]\nfsdp_config: {fsdp_offload_params: false}\nmicro_batch_size: 1\ngradient_accumulation_steps: 8\n"
+    run = axolotl(lines, target=target, target_from=source)
     assert run.verdict == verdict
     refused = [each.severity for each in run.diagnostics if each.key == "/fsdp"]
     assert refused == ([] if verdict == "accept" else ["error" if verdict else "warning"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, load_error, warning
 from cfglint.findings.wording import listed, spelled
+from cfglint.frameworks import is_added
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
 from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED
-from cfglint.frameworks.forks import adds
 from cfglint.frameworks.remedies import move, rename
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
@@ -68,7 +68,7 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.values or "distributed_type" not in config.values:
         return
     known = known_keys(config)
-    unknown = [key for key in config.values if key not in known and not adds(config.facts.forks, key)]
+    unknown = [key for key in config.values if key not in known and not is_added(key, config.facts.forks)]
     for key in unknown:
         setting = config.setting(key)
         found = schema().nearest((), key) if isinstance(key, str) else []

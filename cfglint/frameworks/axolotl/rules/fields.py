@@ -239,11 +239,11 @@ def plugin_of(key: str, config: AxolotlConfig) -> str:
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     """The known key that resembles a dropped one."""
+    from cfglint.frameworks.axolotl.pages import REMOVED_KEYS
     from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
-    from cfglint.frameworks.axolotl.validation import GONE
 
     key = str(path[-1])
-    alike = [name for name in similar_names(key) if name != key and name not in GONE and name not in RENAMED]
+    alike = [name for name in similar_names(key) if name != key and name not in REMOVED_KEYS and name not in RENAMED]
     if not alike:
         return ""
     own, of_plugins, nested = names_at(config.own_version)

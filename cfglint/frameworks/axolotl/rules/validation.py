@@ -1,6 +1,6 @@
 """Rules about the refusals of axolotl's own checks, by topic: each refusal is a finding at its key.
 
-The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rules give them their pages.
+The checks are rows (`rows.json`), a few are in `by_hand.py`; `pages.py` names the topic of each, and these rules give topics their pages.
 """
 
 from __future__ import annotations

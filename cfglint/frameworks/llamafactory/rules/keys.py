@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import WARNING, Fix
 from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.forks import adds
+from cfglint.frameworks import is_added
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
@@ -117,7 +117,7 @@ def unknown_keys(config: LlamaFactoryConfig) -> list[str]:
 
 def known(key: object, config: LlamaFactoryConfig) -> bool:
     """Whether one of the five dataclasses has a field of this name, or a fork of transformers that the project states."""
-    if adds(config.facts.forks, key):
+    if is_added(key, config.facts.forks):
         return True
     return isinstance(key, str) and (key in arguments(config.own_version) or key in config.arguments.defaults)
 

@@ -1,0 +1,761 @@
+"""Runs rows, a framework's checks as guarded actions, which `tools/extract_rows.py` takes from the functions of its wheels.
+
+A row is a mapping with the guards `when`, which hold from left to right, and one action:
+
+    raise TYPE, say | set FIELD, be | put BOX, key, be | drop KEY [, of BOX] | let $NAME, be | try VALUE | each $NAME, in, rows
+    | stop | todo
+
+A guard or value is a JSON scalar or `[operator, ...]`; `OPERATORS` are the operators. `["fact", name, ...]` asks about the environment,
+`["?", reason]` is what the tool cannot read, which stays unknown.
+
+What is unknown spreads through the operators; `and`, `or` and `if` decide where they can. A row whose guards cannot be decided does not
+refuse anything: it is noted in `undecided`, and what it would set becomes unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Row: TypeAlias = dict[str, Any]
+    Facts: TypeAlias = Callable[..., Any]
+    Code: TypeAlias = Callable[["Evaluation"], Any]
+
+PYTHON = (TypeError, ValueError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError, re.error)
+TYPES = {
+    **{kind.__name__: kind for kind in (str, int, float, bool, list, dict, tuple, set)},
+    "NoneType": type(None),
+}
+CALLS: dict[str, Callable[..., Any]] = {
+    **{function.__name__: function for function in (len, str, int, float, bool, sum, sorted, set, list, tuple, dict, range, min, max, abs)},
+    "enumerate": lambda *items: list(enumerate(*items)),
+}
+PLAIN = (str, int, float, type(None))  # values with nothing inside
+MISSING = object()
+UNKNOWN = Unknown()
+WHOLE = ""  # read or change of all values at once
+CODE = "code"  # what a row that ran keeps
+VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of a row that are expressions
+
+
+class Raised(Exception):
+    """The framework raises here; `row` is the row, whose own value fails if it is not one that raises."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.row: Row = {}
+
+    @property
+    def intended(self) -> bool:
+        """Whether the check refuses the values, rather than fails on them."""
+        return "raise" in self.row
+
+
+def failed(error: Exception) -> Raised:
+    """An exception of Python as one of the framework."""
+    return Raised("error" if isinstance(error, re.error) else type(error).__name__, str(error))
+
+
+class Stop(Exception):
+    """A loop ends."""
+
+
+def is_same(left: object, right: object) -> bool:
+    """Whether two values are the same object for Python, as far as values of a file can tell."""
+    return left is right or (type(left) is type(right) and left == right and not isinstance(left, list | dict))
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+    "is": is_same,
+    "is not": lambda a, b: not is_same(a, b),
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "|": lambda a, b: a | b,
+    "&": lambda a, b: a & b,
+}
+
+
+def unknown(*values: object) -> Unknown | None:
+    """One unknown value with the reasons of all that are unknown; None if every value is known."""
+    found = [value for value in values if isinstance(value, Unknown)]
+    return Unknown(tuple(dict.fromkeys(reason for value in found for reason in value.reasons))) if found else None
+
+
+def inside(value: object, depth: int = 0) -> Unknown | None:
+    """What is unknown inside a value."""
+    if isinstance(value, Unknown):
+        return value
+    if depth < 3 and isinstance(value, dict | list | tuple):
+        parts: Iterable[object] = value.values() if isinstance(value, dict) else value
+        return unknown(*(found for part in parts if (found := inside(part, depth + 1)) is not None))
+    return None
+
+
+def every(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows with those of their loops."""
+    for row in rows:
+        yield row
+        yield from every(row.get("rows", ()))
+
+
+def cannot_fail(e: Any) -> bool:
+    """Whether evaluating an expression cannot fail."""
+    if not isinstance(e, (list, tuple)):
+        return True
+    if e[0] in ("not", "is a"):
+        return cannot_fail(e[1])
+    if e[0] in ("and", "or"):
+        return all(map(cannot_fail, e[1:]))
+    if e[0] in ("==", "!=", "is", "is not"):
+        return cannot_fail(e[1]) and cannot_fail(e[2])
+    if e[0] in ("in", "not in"):
+        return cannot_fail(e[1]) and isinstance(e[2], (list, tuple)) and e[2][0] in ("list", "tuple")
+    return e[0] in ("f", "f?", "has", "fact", "v", "env") and all(isinstance(x, (str, int, float, bool, type(None))) for x in e[1:])
+
+
+def version_of(text: object) -> tuple[tuple[int, ...], int]:
+    """A version that can be compared."""
+    found = re.match(r"v?(\d+(?:\.\d+)*)", str(text))
+    if found is None:
+        raise Raised("InvalidVersion", f"Invalid version: {str(text)!r}")
+    numbers = [int(part) for part in found[1].split(".")]
+    while len(numbers) > 1 and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers), 0 if re.match(r"\.?(dev|a|b|rc)", str(text)[found.end() :]) else 1
+
+
+class Evaluation:
+    """Rows on `values`, the fields of a config; `facts` answers questions about the environment, None where it has no answer.
+
+    `enums` has the names of the classes of fields whose values are members of an Enum. `read` and `changed` are the names of fields
+    that the rows looked up and set, `undecided` the rows that need what is unknown.
+    """
+
+    __slots__ = ("bound", "changed", "enums", "facts", "kept", "read", "undecided", "values")
+
+    def __init__(self, values: dict[str, Any], facts: Facts, enums: Mapping[str, str] | None = None) -> None:
+        self.values = values
+        self.facts = facts
+        self.enums = enums or {}
+        self.read: list[str] = []
+        self.changed: set[str] = set()
+        self.undecided: list[Row] = []
+        self.kept: dict[str, Any] = {}
+        self.bound: dict[str, Any] = {}
+
+    def run(self, rows: Iterable[Row]) -> None:
+        """Run rows in order; Raised where the framework raises."""
+        for row in rows:
+            try:
+                self._row(row, row.get(CODE) or compiled(row))
+            except Raised as raised:  # noqa: PERF203
+                raised.row = raised.row or row
+                raise
+
+    def eval(self, expression: Any) -> Any:
+        """The value of an expression."""
+        return code(expression)(self)
+
+    def truth(self, expression: Any) -> bool | Unknown:
+        """Whether a value is true."""
+        return truth_of(expression)(self)
+
+    def _row(self, row: Row, parts: Mapping[str, Any]) -> None:
+        holds = parts["when"](self)
+        if holds is False:
+            if "let" in row:
+                self.kept.setdefault(row["let"], False)
+        elif holds is not True:
+            self._in_doubt(row, parts, holds)
+        elif "raise" in row:
+            raised = Raised(row["raise"], str(parts["say"](self)))
+            raised.row = row
+            raise raised
+        elif "let" in row:
+            self.kept[row["let"]] = parts["be"](self)
+        elif "set" in row:
+            self._set(row["set"], parts["be"](self))
+        elif "put" in row:
+            self._put(parts["put"](self), parts["key"](self), parts["be"](self))
+        elif "drop" in row:
+            self._drop(parts["of"](self) if "of" in row else self.values, parts["drop"](self))
+        elif "each" in row:
+            self._loop(row, parts["in"](self))
+        elif "stop" in row:
+            raise Stop
+        elif "try" in row:
+            parts["try"](self)
+        elif "todo" in row:
+            self.undecided.append(row)
+
+    def _in_doubt(self, row: Row, parts: Mapping[str, Any], doubt: Unknown) -> None:
+        """A row that may hold: what it would set is unknown then."""
+        self.undecided.append(row)
+        if "let" in row:
+            self.kept[row["let"]] = self._either(doubt, self.kept.get(row["let"], doubt), parts["be"])
+        elif "set" in row:
+            self._set(row["set"], self._either(doubt, self.values.get(row["set"]), parts["be"]))
+        elif "put" in row:
+            self._put(parts["put"](self), parts["key"](self), doubt)
+        elif "drop" in row and "of" not in row and isinstance(row["drop"], str) and self.values.get(row["drop"]) is not None:
+            self._set(row["drop"], doubt)
+        elif "each" in row:
+            self._skipped_loop(row, doubt)
+
+    def _either(self, doubt: Unknown, old: object, new: Code) -> object:
+        """The value that is the same whether a row holds or not, or an unknown one."""
+        try:
+            value = new(self)
+        except Raised:
+            return doubt
+        known = not isinstance(value, Unknown) and not isinstance(old, Unknown)
+        return value if known and type(value) is type(old) and value == old else unknown(doubt, value, old)
+
+    def _set(self, name: str, value: object) -> None:
+        self.values[name] = value
+        self.changed.add(name)
+
+    def _put(self, box: Any, key: Any, value: object) -> None:
+        if isinstance(box, Unknown) or isinstance(key, Unknown):
+            return
+        if not isinstance(box, dict | list):
+            raise Raised("TypeError", f"'{type(box).__name__}' object does not support item assignment")
+        if key is None and isinstance(box, list):
+            box[:] = value if isinstance(value, list) else box
+        else:
+            box[key] = value
+        self.changed.add(WHOLE)
+
+    def _drop(self, box: Any, key: Any) -> None:
+        if isinstance(box, dict) and not isinstance(key, Unknown):
+            self.changed.add(str(key))
+            box.pop(key, None)
+
+    def _loop(self, row: Row, items: Any) -> None:
+        if isinstance(items, Unknown):
+            self.undecided.append(row)
+            self._skipped_loop(row, items)
+            return
+        for item in python(list, items):
+            self.kept[row["each"]] = item
+            try:
+                self.run(row["rows"])
+            except Stop:
+                break
+
+    def _skipped_loop(self, row: Row, doubt: Unknown) -> None:
+        for inner in every(row["rows"]):
+            if "let" in inner:
+                self.kept[inner["let"]] = doubt
+            elif "set" in inner:
+                self._set(inner["set"], doubt)
+
+
+# ---- code: functions of an evaluation, made of expressions once ---------------------------------------------------------------
+
+
+def compiled(row: Row) -> Mapping[str, Any]:
+    """The code of a row, which is kept in it."""
+    parts = {name: code(row[name]) for name in VALUES if name in row}
+    row[CODE] = {**parts, "when": all_of([truth_of(guard) for guard in row["when"]], wanted=True)}
+    found: Mapping[str, Any] = row[CODE]
+    return found
+
+
+def code(e: Any) -> Code:
+    """The code for the value of an expression."""
+    if not isinstance(e, list):
+        return lambda run: e
+    operator = OPERATORS.get(e[0])
+    if operator is not None:
+        return operator(e)
+    if e[0] in ("in", "not in") and is_constant(e[2]):
+        return among(code(e[1]), code(e[2])(Evaluation({}, lambda name: None)), wanted=e[0] == "in")
+    return binary(e[0], code(e[1]), code(e[2]))
+
+
+def is_constant(e: Any) -> bool:
+    """Whether an expression is a list of constants."""
+    return isinstance(e, list) and e[0] in ("list", "tuple", "set") and not any(isinstance(part, list) for part in e[1:])
+
+
+def among(item: Code, constants: Collection[Any], wanted: bool) -> Code:
+    """Whether a value is one of some constants, or, if that is wanted, none of them."""
+
+    def value(run: Evaluation) -> Any:
+        found = item(run)
+        return python(lambda each: (each in constants) is wanted, found) if not isinstance(found, PLAIN) else (found in constants) is wanted
+
+    return value
+
+
+def truth_of(e: Any) -> Callable[[Evaluation], bool | Unknown]:
+    """The code for whether a value is true."""
+    if not isinstance(e, list):
+        return lambda run: bool(e)
+    if e[0] in ("and", "or"):
+        return all_of([truth_of(part) for part in e[1:]], wanted=e[0] == "and")
+    if e[0] == "not":
+        inner = truth_of(e[1])
+
+        def opposite(run: Evaluation) -> bool | Unknown:
+            found = inner(run)
+            return found if isinstance(found, Unknown) else not found
+
+        return opposite
+    value = code(e)
+
+    def truth(run: Evaluation) -> bool | Unknown:
+        found = value(run)
+        return found if isinstance(found, Unknown) else bool(found)
+
+    return truth
+
+
+def all_of(tests: Sequence[Callable[[Evaluation], bool | Unknown]], wanted: bool) -> Callable[[Evaluation], bool | Unknown]:
+    """Whether all tests hold, or, if `wanted` is false, any of them; those after one that decides are not looked at.
+
+    After an unknown one Python may not get to the next one, which can fail.
+    """
+
+    def holds(run: Evaluation) -> bool | Unknown:
+        doubt = None
+        for each in tests:
+            try:
+                value = each(run)
+            except Raised:
+                if doubt is None:
+                    raise
+                return doubt
+            if value is not wanted:
+                if isinstance(value, Unknown):
+                    doubt = unknown(value, doubt)
+                else:
+                    return value
+        return wanted if doubt is None else doubt
+
+    return holds
+
+
+def python(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a function of Python, unknown if it gets anything unknown."""
+    if not all(isinstance(argument, PLAIN) for argument in arguments):
+        doubt = unknown(*(found for each in arguments if (found := inside(each)) is not None))
+        if doubt is not None:
+            return doubt
+    try:
+        return function(*arguments)
+    except PYTHON as error:
+        raise failed(error) from None
+
+
+def binary(operator: str, left: Code, right: Code) -> Code:
+    """Two values with an operator between them."""
+    function = BINARY[operator]
+
+    def value(run: Evaluation) -> Any:
+        one, other = left(run), right(run)
+        if not isinstance(one, PLAIN) or not isinstance(other, PLAIN):
+            return python(function, one, other)
+        try:
+            return function(one, other)
+        except PYTHON as error:
+            raise failed(error) from None
+
+    return value
+
+
+def applied(function: Callable[..., Any], *parts: Code) -> Code:
+    """A function of values, which is unknown if one of them is."""
+
+    def value(run: Evaluation) -> Any:
+        arguments = [part(run) for part in parts]
+        doubt = unknown(*arguments)
+        return function(*arguments) if doubt is None else doubt
+
+    return value
+
+
+def of_python(function: Callable[..., Any], parts: Sequence[Any]) -> Code:
+    """A function of Python on values."""
+    return applied(lambda *arguments: python(function, *arguments), *map(code, parts))
+
+
+def field(e: Any) -> Code:
+    name = e[1]
+
+    def value(run: Evaluation) -> Any:
+        run.read.append(name)
+        return run.values.get(name)
+
+    return value
+
+
+def field_or(e: Any) -> Code:
+    name, default = e[1], code(e[2])
+
+    def value(run: Evaluation) -> Any:
+        run.read.append(name)
+        found = run.values.get(name, MISSING)
+        return default(run) if found is MISSING else found
+
+    return value
+
+
+def entry_field(e: Any) -> Code:
+    name = e[1]
+
+    def value(run: Evaluation) -> Any:
+        run.read.append(name)
+        found = run.values.get(name, MISSING)
+        if found is MISSING:
+            raise Raised("KeyError", repr(name))
+        return found
+
+    return value
+
+
+def has(e: Any) -> Code:
+    name = code(e[1])
+
+    def value(run: Evaluation) -> Any:
+        key = name(run)
+        run.read.append(key if isinstance(key, str) else WHOLE)
+        return key if isinstance(key, Unknown) else run.values.get(key, MISSING) is not MISSING
+
+    return value
+
+
+def whole(run: Evaluation) -> Any:
+    run.read.append(WHOLE)
+    return run.values
+
+
+def fact(e: Any) -> Code:
+    name, parts = e[1], [code(part) for part in e[2:]]
+
+    def value(run: Evaluation) -> Any:
+        arguments = [part(run) for part in parts]
+        doubt = unknown(*arguments)
+        if doubt is not None:
+            return doubt
+        answer = run.facts(name, *arguments)
+        return Unknown((" ".join(map(str, [name, *arguments])),)) if answer is None else answer
+
+    return value
+
+
+def first_of(e: Any) -> Code:
+    """`and` and `or`: the first value that decides, else the last one; unknown if an unknown one comes before it."""
+    parts, wanted = [code(part) for part in e[1:]], e[0] == "or"
+
+    def value(run: Evaluation) -> Any:
+        found = None
+        for part in parts:
+            found = part(run)
+            if isinstance(found, Unknown) or bool(found) == wanted:
+                break
+        return found
+
+    return value
+
+
+def choice(e: Any) -> Code:
+    condition, branches = truth_of(e[1]), (code(e[2]), code(e[3]))
+
+    def value(run: Evaluation) -> Any:
+        holds = condition(run)
+        if not isinstance(holds, Unknown):
+            return branches[0 if holds else 1](run)
+        found = []
+        for branch in branches:
+            try:
+                found.append(branch(run))
+            except Raised as raised:  # noqa: PERF203
+                found.append(Unknown((raised.kind,)))
+        one, other = found
+        same = not isinstance(one, Unknown) and not isinstance(other, Unknown) and type(one) is type(other) and one == other
+        return one if same else unknown(holds, one, other)
+
+    return value
+
+
+def mapping(e: Any) -> Code:
+    pairs = [(code(key), code(value)) for key, value in e[1:]]
+
+    def value(run: Evaluation) -> Any:
+        made = {}
+        for key, part in pairs:
+            name = key(run)
+            if isinstance(name, Unknown):
+                return name
+            made[name] = part(run)
+        return made
+
+    return value
+
+
+def with_entry(e: Any) -> Code:
+    parts = [code(part) for part in e[1:]]
+
+    def value(run: Evaluation) -> Any:
+        box, key, item = (part(run) for part in parts)
+        if isinstance(box, Unknown) or isinstance(key, Unknown):
+            return unknown(box, key)
+        return {**box, key: item} if isinstance(box, dict) else box
+
+    return value
+
+
+def attribute(e: Any) -> Code:
+    inner, name = code(e[1]), e[2]
+
+    def value(run: Evaluation) -> Any:
+        box = inner(run)
+        if isinstance(box, dict):
+            return box.get(name)
+        if isinstance(box, Unknown):
+            return box
+        if isinstance(box, type) and name == "__name__":
+            return box.__name__
+        raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute '{name}'")
+
+    return value
+
+
+def attribute_or(e: Any) -> Code:
+    inner, key, default = code(e[1]), code(e[2]), code(e[3])
+
+    def value(run: Evaluation) -> Any:
+        box, name = inner(run), key(run)
+        if isinstance(box, Unknown) or isinstance(name, Unknown):
+            return unknown(box, name)
+        found = box.get(name, MISSING) if isinstance(box, dict) else MISSING
+        return default(run) if found is MISSING else found
+
+    return value
+
+
+def get(e: Any) -> Code:
+    inner, key, default = code(e[1]), code(e[2]), code(e[3] if len(e) > 3 else None)
+
+    def value(run: Evaluation) -> Any:
+        box, name = inner(run), key(run)
+        if isinstance(box, Unknown) or isinstance(name, Unknown):
+            return unknown(box, name)
+        if not isinstance(box, dict):
+            raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute 'get'")
+        try:
+            found = box.get(name, MISSING)
+        except TypeError as error:
+            raise failed(error) from None
+        return default(run) if found is MISSING else found
+
+    return value
+
+
+def entry(box: Any, key: Any) -> Any:
+    """`box[key]`, of which other entries may be unknown."""
+    try:
+        return box[key]
+    except PYTHON as error:
+        raise failed(error) from None
+
+
+def some(e: Any) -> Code:
+    """The elements whose condition holds."""
+    make, parts = set if e[1] == "set" else list, [(truth_of(condition), code(element)) for condition, element in e[2:]]
+
+    def value(run: Evaluation) -> Any:
+        found, doubt = [], None
+        for condition, element in parts:
+            holds = condition(run)
+            if isinstance(holds, Unknown):
+                doubt = unknown(holds, doubt)
+            elif holds:
+                found.append(element(run))
+        return make(found) if doubt is None else doubt
+
+    return value
+
+
+def comprehension(e: Any) -> Code:
+    """A comprehension: kind, name, what it goes through, condition, element."""
+    _, kind, name, *parts = e
+    through, condition, element = code(parts[0]), truth_of(parts[1]), code(parts[2])
+
+    def value(run: Evaluation) -> Any:
+        items = through(run)
+        if isinstance(items, Unknown):
+            return items
+        before, found, doubt = run.bound.get(name), [], None
+        for item in items if isinstance(items, list | tuple | dict) else python(list, items):
+            run.bound[name] = item
+            holds = condition(run)
+            if isinstance(holds, Unknown):
+                doubt = unknown(holds, doubt)
+            elif holds:
+                found.append(element(run))
+        run.bound[name] = before
+        if doubt is not None or kind in ("list", "gen"):
+            return found if doubt is None else doubt
+        return unknown(*found) or (set(found) if kind == "set" else dict(found))
+
+    return value
+
+
+def call(e: Any) -> Code:
+    if e[1] in ("any", "all"):
+        return applied(lambda items: any_or_all(e[1] == "any", items), code(e[2]))
+    if e[1] == "len":  # also of a list that has something unknown in it
+        return applied(lambda items: len(items) if isinstance(items, list | dict | tuple) else python(len, items), code(e[2]))
+    return of_python(CALLS[e[1]], e[2:])
+
+
+def any_or_all(decisive: bool, items: Iterable[Any]) -> Any:
+    """Whether any item is true, or all of them are."""
+    if any(bool(item) == decisive for item in items if not isinstance(item, Unknown)):
+        return decisive
+    return unknown(*items) or not decisive
+
+
+def method(e: Any) -> Code:
+    name = e[1]
+
+    def called(box: Any, *arguments: Any) -> Any:
+        if isinstance(box, dict) and name in ("keys", "values", "items"):
+            return list(getattr(box, name)())
+        if not hasattr(box, name):
+            raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute '{name}'")
+        return python(getattr(box, name), *arguments)
+
+    return applied(called, *map(code, e[2:]))
+
+
+def is_a(e: Any) -> Code:
+    kinds = tuple(TYPES[name] for name in e[2:] if name in TYPES)
+    return applied(lambda value: isinstance(value, kinds), code(e[1]))
+
+
+def member(e: Any) -> Code:
+    """The conversion of a value to a member of an Enum: value, name of the Enum, (name, value) of its members."""
+
+    def converted(value: Any, members: Any) -> Any:
+        if not any(value == item for _, item in members):
+            raise Raised("ValueError", f"{value!r} is not a valid {e[2]}")
+        return value
+
+    return applied(converted, code(e[1]), code(e[3]))
+
+
+def fails(e: Any) -> Code:
+    """Whether expressions fail with one of some exceptions."""
+    parts, kinds = [code(part) for part in e[1][1:]], e[2:]
+
+    def value(run: Evaluation) -> Any:
+        try:
+            return unknown(*(part(run) for part in parts)) or False
+        except Raised as raised:
+            if kinds and raised.kind not in kinds and "Exception" not in kinds:
+                raise
+            return True
+
+    return value
+
+
+def template(e: Any) -> Code:
+    """A string of texts and values with (value, conversion, format)."""
+    parts = [part if isinstance(part, str) else (part[0], code(part[0]), part[1], part[2]) for part in e[1:]]
+
+    def value(run: Evaluation) -> Any:
+        return "".join(part if isinstance(part, str) else formatted(run, *part) for part in parts)
+
+    return value
+
+
+def formatted(run: Evaluation, expression: Any, part: Code, conversion: str, form: str) -> str:
+    """A value in a message."""
+    value = part(run)
+    if inside(value) is not None:
+        return "<?>"
+    if isinstance(value, str) and expression[0] == "f" and expression[1] in run.enums:
+        name = f"{run.enums[expression[1]]}.{value.upper()}"
+        return f"<{name}: {value!r}>" if conversion == "r" else name
+    if isinstance(value, set):
+        value = "{" + ", ".join(map(repr, sorted(value, key=str))) + "}"
+    shown = repr(value) if conversion == "r" else str(value) if conversion == "s" else value
+    return str(python(format, shown, form))
+
+
+FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
+    "math": {"gcd": math.gcd, "isfinite": math.isfinite},
+    "re": {"compile": re.compile, "fullmatch": re.fullmatch},
+}
+OPERATORS: dict[str, Callable[[Any], Code]] = {
+    "f": field,
+    "f?": field_or,
+    "f!": entry_field,
+    "has": has,
+    "self": lambda e: whole,
+    "v": lambda e: lambda run: run.kept.get(e[1], UNKNOWN),
+    "x": lambda e: lambda run: run.bound[e[1]],
+    "fact": fact,
+    "?": lambda e: lambda run: Unknown((e[1],)),
+    "and": first_of,
+    "or": first_of,
+    "not": truth_of,
+    "if": choice,
+    "list": lambda e: collected(list, e),
+    "tuple": lambda e: collected(tuple, e),
+    "set": lambda e: applied(lambda *items: python(set, items), *map(code, e[1:])),
+    "dict": mapping,
+    "with": with_entry,
+    "attr": attribute,
+    "getattr": attribute_or,
+    "get": get,
+    "at": lambda e: applied(entry, code(e[1]), code(e[2])),
+    "slice": lambda e: applied(lambda box, start, end: python(lambda items: items[start:end], box), *map(code, e[1:])),
+    "some": some,
+    "each": comprehension,
+    "call": call,
+    "m": method,
+    "is a": is_a,
+    "type": lambda e: applied(type, code(e[1])),
+    "value": lambda e: code(e[1]),
+    "version": lambda e: of_python(version_of, e[1:]),
+    "math": lambda e: of_python(FUNCTIONS["math"][e[1]], e[2:]),
+    "re": lambda e: of_python(FUNCTIONS["re"][e[1]], e[2:]),
+    "member": member,
+    "fails": fails,
+    "fmt": template,
+}
+
+
+def collected(make: Callable[[Iterable[Any]], Any], e: Any) -> Code:
+    """A list or a tuple, which may have something unknown in it."""
+    if not any(isinstance(part, list) for part in e[1:]):
+        constant = tuple(e[1:])
+        return lambda run: make(constant)
+    parts = [code(part) for part in e[1:]]
+    return lambda run: make([part(run) for part in parts])

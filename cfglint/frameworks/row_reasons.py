@@ -1,0 +1,405 @@
+"""Why a row refuses: the keys of its condition, how they are set, a sentence about them, and changes that lift the refusal."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.findings.wording import listed, spelled
+from cfglint.frameworks.refusal import Removal
+from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.row_evaluation import Evaluation, Raised, every
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence
+from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from cfglint.frameworks.row_evaluation import Row
+
+    Path: TypeAlias = tuple[str, ...]
+
+# How the value of a key makes a condition hold.
+SET, UNSET, IS, IS_NOT, ABOVE, BELOW, OTHER = "set", "unset", "is", "is not", "above", "below", "other"
+REVERSED = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+FIELDS = ("f", "f?", "f!", "has")
+ENTRIES = ("get", "attr", "at", "getattr")
+EMPTY = (["dict"], ["list"], ["tuple"])
+DEEPEST = 12
+MOST_REASONS = 4
+MOST_CHOICES = 6
+MOST_REMEDIES = 3
+
+
+class Reason:
+    """A key of a condition that holds: `how` its value makes it hold, and the value or values that it is compared with."""
+
+    __slots__ = ("how", "path", "values")
+
+    def __init__(self, path: Path, how: str, values: Sequence[Any] = ()) -> None:
+        self.path = path
+        self.how = how
+        self.values = values
+
+    @property
+    def key(self) -> str:
+        """The key as messages write it."""
+        return ".".join(self.path)
+
+    @property
+    def fulfilled(self) -> bool:
+        """Whether the key is set to what the condition asks for."""
+        return self.how in (SET, IS, ABOVE)
+
+
+class Condition:
+    """The condition under which a row of a function raised, with the values of that moment: `reasons` are the keys that make it hold."""
+
+    def __init__(self, row: Row, rows: Iterable[Row], run: Evaluation) -> None:
+        self.run = run
+        self.division: tuple[Any, Any] | None = None  # that should leave no rest
+        self.kept = {each.get("let") or each["each"]: each for each in every(rows) if "let" in each or "each" in each}
+        parts = row["when"] if "raise" in row else [*row["when"], row.get("be"), row.get("try"), row.get("in")]
+        found: dict[tuple[Path, str], Reason] = {}
+        for part in parts:
+            for reason in self._of(part, True):
+                other = found.setdefault((reason.path, reason.how), reason)
+                if other is not reason and reason.how == IS_NOT:
+                    other.values = [*other.values, *(value for value in reason.values if value not in other.values)]
+        self.reasons = [
+            reason for reason in found.values() if not self._is_needless(reason, {how for path, how in found if path == reason.path})
+        ]
+
+    def _is_needless(self, reason: Reason, others: set[str]) -> bool:
+        """Whether the other reasons with the same key say more: which value it has, rather than that it has one."""
+        if reason.how == OTHER:
+            return not others <= {OTHER, IS_NOT}
+        if reason.how == IS_NOT:
+            return bool(others & {OTHER, BELOW}) or (SET in others and value_at(self.run.values, reason.path) is True)
+        return reason.how == SET and bool(others & {IS, ABOVE})
+
+    def _of(self, part: Any, wanted: bool, depth: int = 0) -> Iterator[Reason]:
+        """The reasons why a part of the condition is true, or false if that is wanted."""
+        if not isinstance(part, list) or depth > DEEPEST:
+            return
+        operator = part[0]
+        path = self.path(part)
+        if path:
+            yield Reason(path, SET if wanted else UNSET)
+        elif operator == "v" and part[1] in self.kept:
+            row = self.kept[part[1]]
+            whole = ["and", *row["when"], row.get("be", row.get("in"))]
+            yield from self._of(whole if wanted else whole[-1], wanted, depth + 1)
+        elif operator in ("and", "or"):
+            inner = part[1:] if (operator == "and") == wanted else [self._deciding(part[1:], wanted)]
+            for each in inner:
+                yield from self._of(each, wanted, depth + 1)
+        elif operator == "not":
+            yield from self._of(part[1], not wanted, depth + 1)
+        elif operator == "call" and part[1] in ("any", "bool") and len(part) == 3:
+            yield from self._of(part[2], wanted, depth + 1)
+        elif operator in ("==", "!=") and part[2] == 0 and isinstance(part[1], list) and part[1][0] == "%":
+            self.division = (part[1][1], part[1][2]) if (operator == "!=") == wanted else None
+            for path in dict.fromkeys(self.paths(part)):
+                yield Reason(path, OTHER)
+        elif operator in ("==", "is", "!=", "is not", "in", "not in") and (path := self.path(part[1])):
+            yield from self._compared(path, operator, part[2], wanted)
+        elif operator in REVERSED and (path := self.path(part[1])) and isinstance(part[2], int | float):
+            direction = operator if wanted else REVERSED[operator]
+            limit = part[2] + {">=": -1, "<=": 1}.get(direction, 0)
+            yield Reason(path, ABOVE if direction[0] == ">" else BELOW, (limit,))
+        else:
+            for path in dict.fromkeys(self.paths(part)):
+                yield Reason(path, OTHER)
+
+    def _compared(self, path: Path, operator: str, other: Any, wanted: bool) -> Iterator[Reason]:
+        """The reasons of a comparison of a key with constants, or with anything else."""
+        positive = (operator in ("==", "is", "in")) == wanted
+        values = other[1:] if isinstance(other, list) and other[:1] in (["list"], ["tuple"], ["set"]) else [other]
+        if any(isinstance(value, list) for value in values):
+            for each in dict.fromkeys([path, *self.paths(other)]):
+                yield Reason(each, OTHER)
+        elif [*values] == [None] or ([*values] == [False] and value_at(self.run.values, path) is not False):
+            yield Reason(path, UNSET if positive else SET)
+        else:
+            yield Reason(path, IS if positive else IS_NOT, values)
+
+    def _deciding(self, parts: Sequence[Any], wanted: bool) -> Any:
+        """The first part that is as true as wanted."""
+        for part in parts:
+            try:
+                truth = self.run.truth(part)
+            except Raised:
+                continue
+            if not isinstance(truth, Unknown) and truth is wanted:
+                return part
+        return None
+
+    def path(self, expression: Any) -> Path | None:
+        """The path of the key that an expression is the value of, also where it is converted or has a default."""
+        if not isinstance(expression, list):
+            return None
+        operator = expression[0]
+        if operator in FIELDS and isinstance(expression[1], str):
+            return (expression[1],)
+        if operator in ENTRIES and isinstance(expression[2], str | int):
+            inner = self.path(expression[1])
+            return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
+        if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2] in EMPTY):
+            return self.path(expression[1])
+        if (operator == "m" and expression[1] in ("lower", "strip")) or (operator == "call" and expression[1] in ("str", "bool", "int")):
+            return self.path(expression[2])
+        if operator == "v" and "each" in self.kept.get(expression[1], ()):
+            return self._item(self.kept[expression[1]], self.run.kept.get(expression[1]))
+        return self.path(expression[1]) if operator in ("value", "member") else None
+
+    def _item(self, loop: Row, item: Any) -> Path | None:
+        """The path of the item that a loop over a list, or over the keys of a mapping, is at."""
+        section = next(self.paths(loop["in"]), None)
+        found = value_at(self.run.values, section) if section else None
+        if isinstance(found, dict) and isinstance(item, str):
+            return (*(section or ()), item)
+        items = found if isinstance(found, list) else []
+        index = next(
+            (index for index, each in enumerate(items) if any(each is one for one in (item, *(item if isinstance(item, tuple) else ())))),
+            -1,
+        )
+        return (*(section or ()), str(index)) if index >= 0 else None
+
+    def paths(self, expression: Any, depth: int = 0) -> Iterator[Path]:
+        """The paths of all keys that an expression reads."""
+        if isinstance(expression, list) and depth < DEEPEST:
+            path = self.path(expression)
+            if path:
+                yield path
+            elif expression[:1] == ["v"] and "let" in self.kept.get(expression[1], ()):
+                yield from self.paths(self.kept[expression[1]]["be"], depth + 1)
+            else:
+                for part in expression:
+                    yield from self.paths(part, depth + 1)
+
+
+def value_at(values: Mapping[str, Any], path: Path) -> Any:
+    """The value of a key at any depth; None without it."""
+    found: Any = values
+    for step in path:
+        if isinstance(found, list):
+            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
+        else:
+            found = found.get(step) if isinstance(found, dict) else None
+    return found
+
+
+class Words(Record):
+    """What the findings of a kind say besides its rows.
+
+    `kept` are keys that make the run what it is, which no remedy removes; `machine` has words for conditions on the machine, which no key
+    sets; `is_flag` is whether a key is a switch; `first` has the places of the findings of a function, where they are others than usual.
+    """
+
+    kept: Sequence[str]
+    machine: Mapping[Path, str]
+    is_flag: Callable[[str], bool]
+    first: Mapping[str, Sequence[str]]
+
+
+class Explanation:
+    """A refusal in words: its keys with the place of the finding first, the sentence, and the remedies."""
+
+    def __init__(self, condition: Condition, function: str, said: str, written: Mapping[str, Any], words: Words) -> None:
+        self.condition = condition
+        self.said = said
+        self.values = condition.run.values
+        self.words = words
+        machine = {path[0] for path in words.machine}
+        self.where = "".join(words.machine.get(each.path, "") for each in condition.reasons)
+        found = [each for each in condition.reasons if each.path[0] not in machine]
+        # A section counts only where none of its keys does, and a key of a complicated condition only if it is set.
+        found = [
+            each for each in found if not any(len(other.path) > len(each.path) == len(common(other.path, each.path)) for other in found)
+        ]
+        self.is_simple = 0 < len(found) <= MOST_REASONS and not any(each.how in (OTHER, BELOW) for each in found)
+        found = [
+            each for each in found if each.how != OTHER or value_at(written, each.path[:1]) is not None or self.place_in_message(each) >= 0
+        ]
+        self.is_changeable = any(each.fulfilled and not self.is_kept(each) for each in found)
+        first = words.first.get(function, ())
+        ranked = sorted(enumerate(found), key=lambda item: (*self.rank(item[1], written, first), item[0]))
+        self.reasons = [each for _, each in ranked]
+        self.named = [each for each in self.reasons if self.place_in_message(each) >= 0]
+
+    def rank(self, reason: Reason, written: Mapping[str, Any], first: Sequence[str]) -> tuple[int, bool, bool, bool, int]:
+        """The order of the keys: those of the page, those that are written, that may be changed, and that the framework's message names."""
+        is_unset = value_at(written, reason.path[:1]) is None
+        listed = reason.key in first and not (is_unset and reason.how == OTHER)
+        place = self.place_in_message(reason)
+        later = self.is_kept(reason) if self.is_changeable else not reason.fulfilled
+        return first.index(reason.key) if listed else len(first), is_unset, later, place < 0, place
+
+    def is_kept(self, reason: Reason) -> bool:
+        """Whether the key makes the run what it is."""
+        return reason.path[-1] in self.words.kept
+
+    def place_in_message(self, reason: Reason) -> int:
+        """Where the framework's message names the key; -1 if it does not."""
+        found = re.search(rf"(?<!\w){re.escape(reason.path[-1])}(?!\w)", self.said)
+        return found.start() if found else -1
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the condition."""
+        return [*dict.fromkeys(reason.key for reason in self.reasons)]
+
+    @property
+    def missing(self) -> list[Reason]:
+        """What the condition lacks; where the framework's message names some of it, that."""
+        found = [reason for reason in self.reasons if not reason.fulfilled]
+        return [reason for reason in found if reason in self.named] or found
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, in the field's words where the condition is simple, else in those of the framework."""
+        if self.condition.division is not None:
+            number, divisor = map(self.amount, self.condition.division)
+            return f"{number} is not a multiple of {divisor}"
+        if not self.is_simple or "deprecated" in self.said:
+            return self.quoted()
+        missing = self.missing
+        lacking = {reason.path for reason in missing}
+        held = [reason for reason in self.reasons if reason.fulfilled and reason.path not in lacking]
+        value = value_at(self.values, missing[0].path) if len(missing) == 1 else None
+        if not held and value is not None and missing[0].how == IS_NOT:
+            choices = [spelled(choice) if isinstance(value, str) else str(choice) for choice in missing[0].values]
+            return f"`{missing[0].key}` is {spelled(value)}; it must be {listed(choices)}"
+        if len(held) > 1 and (not missing or missing[0] not in self.named):
+            return self.incompatible(held)
+        if held and missing and sum(len(reason.values) for reason in missing) <= MOST_CHOICES:
+            verb = "requires" if len(held) == 1 else "require"
+            return f"{self.joined(held)} {verb} {listed([self.needed(reason) for reason in missing])}{self.where}"
+        if len(held) == 1 and self.where and not missing:
+            return f"{self.subject(held[0])} is not supported{self.where}"
+        return self.quoted()
+
+    def amount(self, expression: Any) -> str:
+        """A number of the condition, with the keys that it is made of."""
+        path, value = self.condition.path(expression), self.condition.run.eval(expression)
+        if path:
+            return f"`{'.'.join(path)}` ({value})"
+        keys = [f"`{'.'.join(each)}`" for each in dict.fromkeys(self.condition.paths(expression))]
+        return f"{value} (of {listed(keys, 'and')})" if keys else str(value)
+
+    def incompatible(self, held: Sequence[Reason]) -> str:
+        """The sentence for keys that exclude each other."""
+        first, *others = held
+        under = [reason for reason in others if self.is_kept(reason)] if len(others) > 1 else []
+        rivals = [reason for reason in others if reason not in under]
+        if not rivals:
+            rivals, under = others, []
+        suffix = f" under {self.joined(under)}" if under else ""
+        return f"{self.subject(first)} is incompatible with {self.joined(rivals)}{suffix}{self.where}"
+
+    def quoted(self) -> str:
+        """The framework's own words, with its keys as findings write them."""
+        text = first_words(self.said)
+        for reason in self.named:
+            if "_" in reason.path[-1]:
+                written = rf"(?<![`\w.='\"]){re.escape(reason.path[-1])}(?![`\w.='\"])(: [a-z0-9_]+(?![`\w.='\"]))?"
+                text = re.sub(written, r"`\g<0>`", text, count=1)
+        return text
+
+    def joined(self, reasons: Sequence[Reason]) -> str:
+        """Keys that are set together."""
+        return listed([self.subject(reason) for reason in reasons], "and")
+
+    def subject(self, reason: Reason) -> str:
+        """A key of a condition as a message names it: `key`, `key: value`, `key` above 1."""
+        value = value_at(self.values, reason.path)
+        if reason.how in (ABOVE, BELOW):
+            return f"`{reason.key}` {reason.how} {reason.values[0]}"
+        if value is False or ((reason.how == IS or self.is_kept(reason)) and value is not True and isinstance(value, str | int | float)):
+            return f"`{reason.key}: {'false' if value is False else value}`"
+        return f"`{reason.key}`"
+
+    def needed(self, reason: Reason) -> str:
+        """What a key should be as a message names it."""
+        choices = [str(value) for value in reason.values if value is not None]
+        if reason.how == UNSET or [*reason.values] == [True]:
+            return f"`{reason.key}: true`" if self.words.is_flag(reason.key) else f"`{reason.key}`"
+        return listed([f"`{reason.key}: {choices[0]}`", *(f"`{choice}`" for choice in choices[1:])])
+
+    def remedies(self, lifts: Callable[[ConfigTable, str], bool]) -> list[str | Removal]:
+        """Changes of one key that lift the refusal, as `lifts` tells of the changed values and the key; at most one for a key."""
+        found: dict[str, str | Removal] = {}
+        held = [each for each in self.reasons if each.fulfilled or each.how in (OTHER, BELOW)]
+        missing = [each for each in self.missing if each in self.named or len(held) < 2]
+        for reason in (*missing, *held):
+            for value, step in self.changes(reason) if reason.key not in found else ():
+                if lifts(changed(self.values, reason.path, value), reason.path[-1]):
+                    found[reason.key] = step
+                    break
+        instead = re.search(r"[Uu]se ((`\w+`(, | and | or )?)+)", self.said)
+        advice = [f"use {instead[1].rstrip(', ')}"] if instead and all(isinstance(step, Removal) for step in found.values()) else []
+        return [*advice, *found.values()][:MOST_REMEDIES]
+
+    def advised(self, reason: Reason) -> list[str]:
+        """The values for a key that the framework's message names: `key: value`, or `use value instead`."""
+        found = re.findall(rf"(?<!\w){re.escape(reason.path[-1])}`?[:=] ?['`\"]?(\w+)", self.said)
+        return [
+            *found,
+            *(re.findall(r"[Uu]se ['`\"]?(\w+)['`\"]? instead", self.said) if isinstance(value_at(self.values, reason.path), str) else []),
+        ]
+
+    def changes(self, reason: Reason) -> Iterator[tuple[Any, str | Removal]]:
+        """Values of a key that may lift the refusal, each with the instruction."""
+        key, value = reason.key, value_at(self.values, reason.path)
+        for words in self.advised(reason):
+            advised = {"true": True, "false": False}.get(words.lower(), int(words) if words.isdecimal() else words)
+            if advised != value:
+                yield advised, f"set `{key}: {words.lower() if isinstance(advised, bool) else words}`"
+        if reason.how == UNSET:
+            yield True, f"set {self.needed(reason)}"
+        elif reason.how == IS_NOT:
+            choices = [each for each in reason.values if each is not None]
+            if len(choices) > 1 and isinstance(value, str):
+                yield choices[0], choice(key, value, choices)
+            for each in choices:
+                yield each, f"set `{key}: {str(each).lower() if isinstance(each, bool) else each}`"
+        elif reason.how == ABOVE and reason.values[0] in (0, 1):
+            yield reason.values[0], f"set `{key}: {reason.values[0]}`"
+        elif not self.is_kept(reason):
+            yield None, Removal(key, value if isinstance(value, str) and reason.how in (IS, OTHER) else "")
+
+
+def common(first: Path, second: Path) -> Path:
+    """The steps that two paths begin with."""
+    return tuple(one for one, other in zip(first, second, strict=False) if one == other)
+
+
+def first_words(said: str) -> str:
+    """The first sentence of a message of a framework, as a finding is written."""
+    text = " ".join(said.split())
+    for mark in (". ", "! ", "; "):
+        head, found, _ = text.partition(mark)
+        if found and len(head) > 20 and not head.endswith(("e.g", "i.e", "etc")):
+            text = head
+    text = text.rstrip(".! ")
+    word, _, rest = text.partition(" ")
+    return text[:1].lower() + text[1:] if word[1:].islower() and word.isalpha() and not rest[:1].isupper() else text
+
+
+def changed(values: Mapping[str, Any], path: Path, value: object) -> ConfigTable:
+    """A copy of values with another one at a path; without the key if it is None."""
+    step, *inner = path
+    copy = dict(values)
+    section = copy.get(step)
+    if inner and isinstance(section, list) and inner[0].isdecimal():
+        items = dict(zip(map(str, range(len(section))), section, strict=True))
+        copy[step] = [*changed(items, tuple(inner), value).values()]
+    elif inner:
+        copy[step] = changed(section if isinstance(section, dict) else {}, tuple(inner), value)
+    elif value is None:
+        copy.pop(step, None)
+    else:
+        copy[step] = value
+    return copy
