@@ -481,7 +481,10 @@ class LaunchReader:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
+            spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
+            if spreads:
+                gpus = 1
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer

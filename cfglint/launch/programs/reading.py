@@ -16,7 +16,7 @@ from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import FROM_FILE, Construction, added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
 from cfglint.launch.programs.scopes import Scope, called, reachable
-from cfglint.launch.programs.trainers import REPLACED, changed_fields, trainers
+from cfglint.launch.programs.trainers import REPLACED, changed_fields, spread_over_gpus, trainers
 from cfglint.launch.programs.unread import unread_parsers
 from cfglint.source.annotations import Callable
 from cfglint.source.record import changed
@@ -36,6 +36,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     built, methods = trainers(scopes)
     facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "")
     facts.own_trainer, facts.own_methods = not built or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
+    facts.spreads = spread_over_gpus(scopes)
     parsers = [each for each in made if each.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)
