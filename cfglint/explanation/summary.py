@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from cfglint.findings.diagnostic import Diagnostic, Outcome, ReportContext
+from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
@@ -73,10 +73,12 @@ class RunSummary:
 
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
+        if self.run.is_lone:
+            return ALONE[len(self.run.documents) > 1]
         line = self.run.launch.line
         if line is not None and line.lacks_gpus:
             return f"No errors found, but {line.lacks_gpus}"
-        not_read = self.run.launch.not_read if not self.run.unmodelled else ()
+        not_read = self.run.not_read if not self.run.unmodelled else ()
         if not_read and self.run.assumed_program:
             return f"No errors found if `{self.run.assumed_program}` takes the arguments of the Trainer; not read: {not_read[0].text}"
         return f"No error in what was read; not read: {'; '.join(each.text for each in not_read)}" if not_read else ""

@@ -15,6 +15,7 @@ FoundKey = tuple[str, int, str, str, str, str]
 ERROR: Severity = "error"
 WARNING: Severity = "warning"
 INFO: Severity = "info"
+ALONE = ("No errors found in this file", "No errors found in these files")  # said of accepted files that nothing starts
 SEVERITIES: tuple[Severity, ...] = (INFO, WARNING, ERROR)
 STAGES: tuple[Stage, ...] = ("load", "config", "init", "first-step")
 

@@ -95,6 +95,7 @@ class LaunchFacts(Record):
     hold; `target` then has the newest release that they allow. `outside` maps a package to the requested version if it lies outside the
     modelled releases (`target` then has the nearest of these); `outside_from` has the source and the file that a repository states for it.
     `pinned` has (release, file) of further packages that those of the run require, where a file states one.
+    `copies` maps a package to the folder from which the program imports a copy of it, because the launch puts it first on its path.
     `forks` are the distributions of `cfglint.frameworks.FORKS` that the project states.
     `expected_numbers` are numbers of `Run.resolved` that the project
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
@@ -121,6 +122,7 @@ class LaunchFacts(Record):
     outside: Mapping[str, str] = NOTHING
     outside_from: Mapping[str, tuple[str, str]] = NOTHING
     pinned: Mapping[str, tuple[str, str]] = NOTHING
+    copies: Mapping[str, str] = NOTHING
     forks: tuple[str, ...] = ()
     model: Model | None = None
     gpu_memory: float | None = None

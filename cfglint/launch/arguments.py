@@ -8,14 +8,17 @@ from cfglint.source.shell.command import is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text, around_mark, differs, of_any_number, unknown
 from cfglint.source.shell.reasons import is_of_caller
 
+END_OF_OPTIONS = "--"
+
 
 def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:
     """Parse words into (options with the words after each, words before the first option).
 
     `assignments`: words such as `seed=1` are options too, as in OmegaConf's command line after a LLaMA-Factory file. What a word that
-    stands for further options may set again is unknown: the last one counts.
+    stands for further options may set again is unknown: the last one counts. `--` ends the options, as argparse parses them.
     """
     words = [*words]
+    words = words[: len(words) - len(behind_dashes(words))]
     found: list[Argument] = []
     before: list[Text] = []
     further = further_options(words)
@@ -37,6 +40,11 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
         else:
             before.append(word)
     return found, before
+
+
+def behind_dashes(words: Sequence[Text]) -> Sequence[Text]:
+    """The words from a `--` on, none of which is an option."""
+    return words[next((place for place, word in enumerate(words) if word.value == END_OF_OPTIONS), len(words)) :]
 
 
 def override_arguments(words: Iterable[Text]) -> list[Argument]:

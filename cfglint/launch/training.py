@@ -32,6 +32,7 @@ BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
 TRAIN_CALL, TRAINER = ".train(", "Trainer("
+EVALUATES = (".evaluate(", ".predict(")
 
 
 def prints_help(line: LaunchLine) -> bool:
@@ -79,7 +80,8 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
         return False
     if TRAINER_CALL in text or (BACKWARD in text and (launcher_of(line).starts_programs or ENGINE in text)):
         return True
-    return TRAIN_CALL in text and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes()))
+    trains_it = TRAIN_CALL in text or not any(call in text for call in EVALUATES)  # else another module does
+    return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes()))
 
 
 def argument_classes() -> set[str]:

@@ -109,7 +109,12 @@ class Repositories:
         program = self._disk.text(facts.launch.program_path) if wanted and script and facts.launch.program_path else ""
         if wanted and folder not in self._upwards:
             self._upwards[folder] = repository(path)
+        placed = self.placed(facts, script, program or script) if wanted and script else {}
         for package in wanted:
+            if package in placed:
+                place, copy = placed[package]
+                facts = with_statements(facts.replace(copies={**facts.copies, package: place}), package, [copy])
+                continue
             found = None if script else self._decisive.get((folder, package))
             if found is None:
                 found = self.look(self._upwards[folder], package, name, script, program)
@@ -130,6 +135,24 @@ class Repositories:
             if package in facts.bounds:
                 facts = installable(facts, package)
         return facts
+
+    def placed(self, facts: LaunchFacts, script: str, program: str) -> dict[str, tuple[str, Statement]]:
+        """The copies of packages that a launch puts first on the path of its program: package -> (folder, its version).
+
+        By `PYTHONPATH`, an installation in its script, or by the program itself with `sys.path.insert`.
+        """
+        from cfglint.project.statements.copies import places_of_line, places_of_program
+
+        line, project = facts.launch.line, facts.launch.project
+        places = places_of_line(line, project, script) if line is not None and project is not None else []
+        places += places_of_program(program, os.path.dirname(facts.launch.program_path)) if "sys.path.insert" in program else []
+        found: dict[str, tuple[str, Statement]] = {}
+        for place in places:
+            for package in NEWEST:
+                copy = self.copy_in(place, package) if package not in found else None
+                if copy is not None:
+                    found[package] = place, copy.at(os.path.normpath(os.path.join(place, copy.file)).replace(os.sep, "/"))
+        return found
 
     def forks(self, path: str) -> tuple[str, ...]:
         """The distributions that replace packages and that the files around a config name."""
@@ -223,9 +246,21 @@ class Repositories:
         if form is None or not text:
             return
         yield from form(text, name, PACKAGES)
+        if "-e " in text:
+            yield from self.installed_copies(folder, text)
         for included in self.included(folder, name, text):
             form = of_environment if included.endswith(YAML) else of_requirements
             yield from form(self._disk.text(os.path.join(folder, included)), included, PACKAGES)
+
+    def installed_copies(self, folder: str, text: str) -> Iterator[Stated]:
+        """The copies of packages in folders that commands or requirements install: `pip install -e third_party/trl`."""
+        from cfglint.project.statements.lines import editable
+
+        for path in [each for each in editable(text) if may_include(folder, each)][:MOST_INCLUDED]:
+            for package in NEWEST:
+                copy = self.copy_in(os.path.join(folder, path), package)
+                if copy is not None:
+                    yield package, copy.at(f"{path}/{copy.file}")
 
     def included(self, folder: str, name: str, text: str) -> list[str]:
         """The requirements files that a file includes, and those that they include, or the environments that commands create from files.

@@ -114,7 +114,7 @@ def verdict(account: RunSummary) -> list[Paragraph]:
         if account.memory is not None and account.memory.verdict is not None:
             starts = with_memory(starts, account.memory)
         lacks_gpus = run.launch.line is not None and run.launch.line.lacks_gpus
-        if run.verdict is None and (run.unmodelled or not (run.launch.not_read or lacks_gpus)):
+        if run.verdict is None and (run.unmodelled or not (run.not_read or lacks_gpus)):
             starts = f"Whether it would start is not known{why_unknown(run)}"
         return paragraph("", f"{starts}{more}.")
     count = len(account.errors)

@@ -110,6 +110,8 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
         Consequence(name_of(label), f"{label} {as_written(side.lines[label])}", None, plain(label, side.line(label))) for label in labels
     ]
     verdict = side.outcome.verdict
+    if side.run.is_lone and verdict == "accept":
+        starts = "no errors in the file alone"
     state = (
         []
         if verdict is None and found

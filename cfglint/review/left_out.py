@@ -13,10 +13,26 @@ from cfglint.source.shell import is_markdown
 
 NO_RUN = "no recognised run depends on it"
 NO_LAUNCH = "no launch line in it is recognised"
-UNRECOGNIZED = "not recognised as a training config, and no run reads it"
+UNRECOGNIZED = "not recognised as a training config, and no recognised run reads it"
+NAMED = "not recognised as a training config; {} names it, and what it makes of it is not compared"
+MOST_FOLDERS, MOST_PROGRAMS = 4, 200  # that are looked at for a program that names a file
 CODE = "only the arguments in its code are compared"
 ABSENT = "its content is not in this clone"
 MOST_FILES = 5  # of one reason that a report for people names
+
+
+def unrecognized(name: str, branch: Branch) -> str:
+    """The reason for a file that no run reads: a program beside it, or in a folder above it, may name it."""
+    folder = os.path.dirname(name)
+    for _ in range(MOST_FOLDERS):
+        programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py")]
+        for path in (os.path.join(folder, each) for each in programs[:MOST_PROGRAMS]):
+            if os.path.basename(name) in (branch.new.content(path) or ""):
+                return NAMED.format(path)
+        if not folder:
+            break
+        folder = os.path.dirname(folder)
+    return UNRECOGNIZED
 
 
 class NotCompared(Record):
@@ -45,7 +61,7 @@ def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
             if is_program(name):
                 yield name, CODE
         elif name not in branch.dependencies and not is_markdown(name):
-            yield name, NO_RUN if is_program(name) else NO_LAUNCH if is_script(name) else UNRECOGNIZED
+            yield name, NO_RUN if is_program(name) else NO_LAUNCH if is_script(name) else unrecognized(name, branch)
 
 
 def lines_of(found: Sequence[NotCompared]) -> list[str]:

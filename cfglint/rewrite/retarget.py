@@ -268,7 +268,7 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
     line = run.launch.line
     if own_loop_settings(run):
         return
-    batch, not_read = run.batch, [each.text for each in run.launch.not_read if each.opens]
+    batch, not_read = run.batch, [each.text for each in run.not_read if each.opens]
     if not_read and batch is not None and not (positive(batch.micro_batch.value) and positive(batch.accumulation.value)):
         raise MissingFactError(f"the batch is not known: {'; '.join(not_read)}; set it where it is read")
     if line is None and run.configs and run.documents[0].is_call and "micro_batch" not in run.configs[0].batch_keys:

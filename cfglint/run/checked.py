@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import AlternativeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
+    from cfglint.frameworks.program import NotRead
 
 Causes = dict[tuple[str, int], list[Diagnostic]]
 
@@ -141,7 +142,7 @@ class CheckedRun(LoadedRun):
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
-        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.launch.not_read
+        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.not_read
         lacks_gpus = self.launch.line.lacks_gpus if self.launch.line is not None else ""
         return None if is_open or lacks_gpus else "accept"
 
@@ -156,6 +157,17 @@ class CheckedRun(LoadedRun):
         from cfglint.launch.unmodelled import unmodelled, unread_program
 
         return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and launch.is_closed else "")
+
+    @property
+    def not_read(self) -> tuple[NotRead, ...]:
+        """What decides about the run and was not read."""
+        return self.configs[0].facts.launch.not_read if self.configs else self.launch.not_read
+
+    @property
+    def is_lone(self) -> bool:
+        """Whether the run is files that no line, program or declaration starts, which are read as they are."""
+        launch = self.launch
+        return launch.line is None and launch.program is None and launch.parser is None and not self.given.complete
 
     @property
     def assumed_program(self) -> str:
@@ -236,9 +248,7 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
-            not_read=[
-                {"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in launch.not_read
-            ],
+            not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in self.not_read],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
         )
 

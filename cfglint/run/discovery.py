@@ -36,6 +36,8 @@ FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
 TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
+OF_TRAINERS = ("huggingface", "trl")  # kinds with keys that the own configs of programs have as well
+MOST_FOLDERS, MOST_PROGRAMS = 4, 100  # that are looked at for a program that loads a file
 
 
 class Discovery:
@@ -484,12 +486,29 @@ class Discovery:
         kind, clarity = detect(document)
         if kind is None and not self.section:
             document, kind, clarity = self._look_closer(document, clarity)
+        if kind in OF_TRAINERS and self._is_of_own_program(path):
+            kind, clarity = None, NO_MATCH
         if kind is None:
             self._pass_over(document, clarity)
             return document, None
         if framework(kind).syntax(path) != document.syntax:
             document = self._load(path, kind, content)
         return document, kind
+
+    def _is_of_own_program(self, path: str) -> bool:
+        """Whether a program beside a file, or in a folder above it, loads it by its name, and trains without a trainer."""
+        from cfglint.run.program_scan import loads_itself
+
+        folder, root = os.path.dirname(path) or os.curdir, os.path.normpath(self.source.root(path))
+        for _ in range(MOST_FOLDERS):
+            programs = [each for each in self.source.names_in(folder) if each.endswith(".py")][:MOST_PROGRAMS]
+            texts = (self.source.content(os.path.join(folder, each)) or "" for each in programs)
+            if any(loads_itself(text, os.path.basename(path)) for text in texts):
+                return True
+            if os.path.normpath(folder) == root:
+                break
+            folder = os.path.normpath(os.path.join(folder, os.pardir))
+        return False
 
     def _kind_by_pattern(self, path: str) -> str | None:
         """The kind that the configuration sets for a file; None if it sets none."""

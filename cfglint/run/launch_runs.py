@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 CONFIG_OPTION = "--config"
 ENGINE = "deepspeed"
+ENGINE_CALL = "initialize"  # what builds the engine
 MOST_READERS = 8  # maximum number of other contents of a script that are remembered
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
@@ -66,7 +67,7 @@ class LaunchReader:
         self.incomplete: set[str] = set()  # those of them that have further launch lines
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
-        self.programs: dict[str, ProgramFacts | None] = {}
+        self.programs: dict[tuple[str, str, tuple[str, ...]], ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
         self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
@@ -207,6 +208,7 @@ class LaunchReader:
                 documents.append(document)
                 kinds.append(kind)
         if launch.parser is not None:
+            launch.parser = self.with_engines(line, launch)
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
             self.add_files_of_program(line, command, launch.parser, documents, kinds)
         built = self.built(line, launch, kinds, which)
@@ -281,9 +283,26 @@ class LaunchReader:
         program, found = launch.parser, self.program_file(line)
         if program is None or found is None or not program.built or any(map(takes_arguments, kinds)):
             return None
-        from cfglint.run.program_runs import built_arguments
+        from cfglint.run.program_runs import built_arguments, with_engines
 
-        return built_arguments(program, which, partial(read_found, found), self.context(line, launch))
+        context = self.context(line, launch)
+
+        def reread(texts: Mapping[str, str]) -> ProgramFacts | None:
+            from cfglint.launch.programs.context import with_texts
+
+            again = read_found(found, texts)
+            return with_engines(again, context.changed(read=with_texts(context.read, texts))) if again is not None else None
+
+        return built_arguments(program, which, reread, context)
+
+    def with_engines(self, line: LaunchLine, launch: Launch) -> ProgramFacts:
+        """The facts about the program of a line, with the engines that the words of the line decide."""
+        assert launch.parser is not None
+        if not launch.parser.engines:
+            return launch.parser
+        from cfglint.run.program_runs import with_engines
+
+        return with_engines(launch.parser, self.context(line, launch))
 
     def with_trainers(self, line: LaunchLine, launch: Launch) -> ProgramFacts | None:
         """The facts about the program that gets the arguments of a line, with the trainers that it builds."""
@@ -319,9 +338,10 @@ class LaunchReader:
 
     def program(self, found: Found) -> ProgramFacts | None:
         """The facts about a program; None if it cannot be parsed."""
-        if found.path not in self.programs:
-            self.programs[found.path] = read_found(found, {})
-        return self.programs[found.path]
+        key = found.path, found.package, tuple(found.folders)
+        if key not in self.programs:
+            self.programs[key] = read_found(found, {})
+        return self.programs[key]
 
     def program_file(self, line: LaunchLine) -> Found | None:
         """The file of the program of a line, if the project contains it."""
@@ -336,7 +356,7 @@ class LaunchReader:
 
         self.source.read(path)
         found = program_at(path, self.project(path))
-        program = read_found(found, {})
+        program = self.program(found)
         if program is None:
             self.note_too_large(found)
             return []
@@ -346,6 +366,8 @@ class LaunchReader:
         parsed = parsed_arguments(program, reread, context)
         if parsed is not None:
             return [parsed]
+        if not program.built:
+            return []
         from cfglint.launch.programs.runs_of_program import groups
 
         calls: list[BuiltArguments] = []
@@ -378,8 +400,10 @@ class LaunchReader:
         from cfglint.run.program_runs import config_of_engine, evaluation_of, passed_to_engine
 
         project = self.project(path)
-        program = read_found(program_at(path, project), {})
+        program = self.program(program_at(path, project))
         if program is None or program.built or program.arguments:
+            return None
+        if not any(ENGINE_CALL in module.text for module in program.evaluations.modules.known()):
             return None
         context = self.context_without_line(path)
         evaluated = evaluation_of(program, context)
@@ -457,7 +481,10 @@ class LaunchReader:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
+            spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
+            if spreads:
+                gpus = 1
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
@@ -510,10 +537,14 @@ def reads_config(launch: Launch) -> bool:
 
 
 def leave_out_configs_of_program(launch: Launch, program: ProgramFacts, documents: list[Document], kinds: list[str]) -> None:
-    """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself."""
-    if program.arguments or not any(takes_arguments(each.kind) for each in program.built):
+    """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself, and those of
+    an engine whose config it makes itself.
+    """
+    own = {each.kind for each in program.built} | ({ENGINE} if any(each.opens for each in program.not_read if program.engines) else set())
+    if program.arguments or not any(takes_arguments(each) or each == ENGINE for each in own):
         return
-    for place in reversed([place for place, kind in enumerate(kinds) if takes_arguments(kind)]):
+    read = [kind == ENGINE if ENGINE in own else takes_arguments(kind) for kind in kinds]
+    for place in reversed([place for place, is_own in enumerate(read) if is_own]):
         launch.extra_files += (documents.pop(place).path,)
         kinds.pop(place)
 

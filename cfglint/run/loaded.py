@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
@@ -255,15 +257,16 @@ def modelled(facts: LaunchFacts, path: str) -> LaunchFacts:
     if not other:
         return facts
     asked = {package: facts.target[package] for package in other}
-    known = {package: version for package, version in asked.items() if has_learned(package, version, path, facts.installed)}
+    known = {package: version for package, version in asked.items() if has_learned(package, version, path, facts)}
     return facts.replace(target={**facts.target, **other, **known}, outside={**asked, **facts.outside})
 
 
-def has_learned(package: str, version: str, path: str, installed: bool) -> bool:
+def has_learned(package: str, version: str, path: str, facts: LaunchFacts) -> bool:
     """Whether the fields of an unmodelled release are those of its source, which is installed or in the checkout of a file."""
-    from cfglint.project.package_source import folders, may_open
+    from cfglint.project.package_source import PLACES, folders, may_open
 
-    return any(learn(package, version, folder, may_open) for folder in folders(package, version, path, installed))
+    own = [os.path.join(facts.copies[package], each) for each in PLACES] if package in facts.copies else []
+    return any(learn(package, version, folder, may_open) for folder in (*own, *folders(package, version, path, facts.installed)))
 
 
 def integer(value: object) -> int | None:

@@ -12,7 +12,7 @@ from cfglint.launch.programs.built_call import AcceleratorCall
 from cfglint.launch.programs.classes import known_fields
 from cfglint.launch.programs.constructors import Constructor
 from cfglint.launch.programs.context import Context, with_texts
-from cfglint.launch.programs.documents import call_document, place_of_literal
+from cfglint.launch.programs.documents import BEFORE_OPTIMIZER, call_document, given_mapping, is_unknown_config, place_of_literal
 from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
 from cfglint.launch.programs.own_loops import own_loop
@@ -21,7 +21,7 @@ from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.tracing import trace
 from cfglint.launch.programs.trainer_calls import trainer_calls
-from cfglint.launch.programs.unread import unread_call
+from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.source.annotations import Callable, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
 
-BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
 PASSED = ("optimizer", "lr_scheduler", "mpu")
 
 
@@ -129,6 +128,20 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
     if not all(each.known for each in values.values()):
         return None
     return {name: getattr(each.data, "name", "") for name, each in values.items() if each.data is not None}
+
+
+def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
+    """The facts with the engines whose configs only the words of a line decide, if the program builds nothing else."""
+    if not program.engines or any(each.kind != LAUNCH for each in program.built):
+        return program
+    evaluated = evaluation_of(program, context)
+    made = [(each, evaluated.call(each)) for each in program.engines]
+    known = [each for each, call in made if given_mapping(call) is not None]
+    if known:
+        return changed(program, built=tuple(known))
+    hidden = next((call for _, call in made if is_unknown_config(call)), None)
+    unread = (unread_at("deepspeed.initialize", hidden, "its config is computed"),) if hidden is not None and not program.built else ()
+    return changed(program, not_read=program.not_read + unread)
 
 
 def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:

@@ -12,6 +12,7 @@ LARGEST = 5_000_000  # bytes of a program or notebook
 PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
 ACCELERATE, ACCELERATOR, BACKWARD = b"accelerate", b"Accelerator(", b".backward("  # a training loop of its own
 CELLS, COMMANDS = b'"cell_type"', (b'"!', b'"%%')  # a notebook whose cells start commands
+LOADS = ("safe_load(", "yaml.load(", "OmegaConf.load(", "json.load(")
 PARSERS = (b"HfArgumentParser(", b"TrlParser(", b"deepspeed.initialize(")
 
 _marks: list[bytes] = []
@@ -36,6 +37,13 @@ def has_marks(content: bytes) -> bool:
     if CELLS in content and any(each in content for each in COMMANDS) and any(each in content for each in words_of_launchers()):
         return True
     return any(each in content for each in PACKAGES) and any(each in content for each in marks())
+
+
+def loads_itself(text: str, name: str) -> bool:
+    """Whether a program loads a file of this name, and neither parses arguments of a trainer nor builds one."""
+    if f'{name}"' not in text and f"{name}'" not in text:
+        return False
+    return any(each in text for each in LOADS) and "Trainer" not in text and not has_marks(text.encode("utf-8", "replace"))
 
 
 def marks() -> list[bytes]:

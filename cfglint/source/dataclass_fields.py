@@ -48,10 +48,14 @@ def constant_of_folder(folder: str, name: str) -> ConfigValue:
 
 def declares_field(path: str, name: str) -> bool:
     """Whether a dataclass in the project of a file has a field of this name."""
-    root = root_of(path)
-    if root not in _declared:
-        _declared[root] = {field for text in project_texts(root) for field in fields_of_text(text)}
-    return name in _declared[root]
+    return name in declared_below(root_of(path))
+
+
+def declared_below(folder: str) -> set[str]:
+    """The fields of all dataclasses below a folder."""
+    if folder not in _declared:
+        _declared[folder] = {field for text in project_texts(folder) for field in fields_of_text(text)}
+    return _declared[folder]
 
 
 def project_texts(root: str) -> Iterator[str]:

@@ -310,7 +310,7 @@ def test_a_run_that_may_train_adapters_does_not_fit_only_if_all_weights_are_trai
     path = named(folder, per_device_train_batch_size=1, max_length=512, lora_rank=16)
     main(["explain", path, "--gpus", "1", "--gpu-memory", "40GB"])
     said = " ".join(capsys.readouterr().out.split())
-    assert said.startswith("No errors found: this run should start, but it probably does not fit if all weights are trained: about ")
+    assert said.startswith("No errors found in this file, but it probably does not fit if all weights are trained: about ")
     main(["explain", path, "--gpus", "1", "--gpu-memory", "40GB", "--format", "html"])
     assert "Should start, but probably does not fit into GPU memory if all weights are trained" in capsys.readouterr().out
 

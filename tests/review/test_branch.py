@@ -295,7 +295,7 @@ def test_changed_files_that_no_run_reads_are_named_with_the_reason(checkout, rev
     text, report = reviewed()
     assert text == (
         "no run compared\n\n"
-        "not compared: data.json (not recognised as a training config, and no run reads it)\n"
+        "not compared: data.json (not recognised as a training config, and no recognised run reads it)\n"
         "not compared: get.sh (no launch line in it is recognised)\n"
         "not compared: model.py (no recognised run depends on it)\n"
     )
@@ -307,7 +307,8 @@ def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
     checkout.commit()
     checkout.write(train__py=PARSING + "print(1)\n")
     text, report = reviewed()
-    assert text == "no effective change in what is compared\n\nnot compared: train.py (only the arguments in its code are compared)\n"
+    reason = "only the arguments in its code are compared"
+    assert text == f"no change in what is compared; code of a program has changed\n\nnot compared: train.py ({reason})\n"
     assert [(each["run"], each["no_effect"]) for each in report["changes"]] == [("run.sh:1", False)]
 
 
@@ -376,3 +377,32 @@ def test_equal_files_that_move_are_paired_in_the_order_of_their_names(checkout):
         branch = Branch(repository, repository.merge_base("main", "HEAD"), COMMITTED)
         branch.compare()
     assert branch.renamed == {f"{new}.json": f"{old}.json" for old, new in moves.items()}
+
+
+def test_a_value_that_was_not_known_is_not_compared_with_a_default(checkout, reviewed):
+    program = (
+        "import argparse\nfrom transformers import Trainer, TrainingArguments\np = argparse.ArgumentParser()\n"
+        "p.add_argument('--rate', type=float)\np.add_argument('--train', action='store_true')\na = p.parse_args()\n"
+        "def train(rate):\n    Trainer(model=None, args=TrainingArguments('o', learning_rate=rate))\nif a.train:\n    train(a.rate)\n"
+    )
+    checkout.write(run__sh="python train.py --rate 1e-5\n", train__py=program)
+    checkout.commit()
+    checkout.write(run__sh="python train.py --rate 1e-5 --train\n")
+    text, _ = reviewed()
+    assert "5e-05" not in text
+    assert "`learning_rate` (unknown) -> 1e-5" in text
+
+
+def test_an_argument_that_is_written_as_the_default_of_its_own_parser_is_no_change(checkout, reviewed):
+    program = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--num_train_epochs', type=int, default=3)\np.parse_args()\n"
+    checkout.write(run__sh="accelerate launch --num_processes 2 train.py --seed 1\n", train__py=program)
+    checkout.commit()
+    checkout.write(run__sh="accelerate launch --num_processes 2 train.py --seed 1 --num_train_epochs 3\n")
+    assert "num_train_epochs" not in reviewed()[0]
+
+
+def test_a_program_that_names_a_changed_file_is_named(checkout, reviewed):
+    checkout.write(train__py="import yaml\nyaml.safe_load(open('own.yaml'))\n", own__yaml="a: 1\n")
+    checkout.commit()
+    checkout.write(own__yaml="a: 2\n")
+    assert "; train.py names it, and what it makes of it is not compared)" in reviewed()[0]

@@ -7,12 +7,13 @@ from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.program import NotRead
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, Fields, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.record import changed
@@ -52,7 +53,11 @@ class TrlConfig(TrainerConfig):
         self.lacks_class = lacks_class(facts, self.trl_version)
         if facts.launch.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             self.lacks_class = True
-            facts = facts.replace(strict_keys=False, trainer=None, launch=changed(facts.launch, guessed=True, program=None))
+            program = facts.launch.program
+            why = f"TRL {dotted(self.trl_version)} has no such class for a trainer"
+            unread = NotRead(f"the arguments of `{program.arguments}`", program.path, 0, why)
+            launch = changed(facts.launch, guessed=True, program=None, not_read=(*facts.launch.not_read, unread))
+            facts = facts.replace(strict_keys=False, trainer=None, launch=launch)
         self.refused: list[UncastString] = []
         self.env: ConfigValue = {}
         super().__init__(documents, facts, kinds)

@@ -6,6 +6,7 @@ Recorded are the calls that build a trainer's arguments, a trainer, an engine or
 from __future__ import annotations
 
 import ast
+import contextlib
 
 from cfglint.frameworks import kind_of_class
 from cfglint.launch.programs import accelerators, library, line_parsers, object_methods
@@ -35,7 +36,9 @@ from cfglint.source.record import Record
 
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 ENGINE = "deepspeed.initialize"
+OPTIMIZERS = "torch.optim."
 ACCELERATOR = "accelerate.Accelerator"
+MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
 SEVERAL = "the call is made several times, with different values"
 FIRST = "output_dir"  # the first parameter of the classes of arguments
 # Base classes outside of the program that give their objects no attributes.
@@ -81,6 +84,7 @@ class ProgramEvaluation(Interpreter):
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
+        self.optimizers: dict[ast.Call, MadeCall] = {}  # of torch
         self.loaders: dict[ast.Call, MadeCall] = {}  # data loaders, and plugins of accelerate
         self.trained: list[DataLoader] = []  # the loaders that training loops go through
 
@@ -96,7 +100,9 @@ class ProgramEvaluation(Interpreter):
             if call not in among:
                 self._attempt(lambda: self._make(call, name, scope, among))
         except (Exhausted, RecursionError):
-            pass
+            self.budget, self.active, self.trial = Budget(MOST_OF_KEYWORDS), [], 0
+            with contextlib.suppress(Exhausted, RecursionError):  # what is written in it is known all the same
+                self._attempt(lambda: self._record_written(call, name, Frame(scope.module), among))
         finally:
             self.made, self.trainers, self.engines, self.accelerators, self.stores = before
         found = among.get(call)
@@ -122,6 +128,10 @@ class ProgramEvaluation(Interpreter):
         if isinstance(scope.node, FUNCTIONS):
             frame = Frame(scope.module, frame)
             frame.slots.update((each, unknown()) for each in scope.bound)
+        self._record_written(call, name, frame, among)
+
+    def _record_written(self, call: ast.Call, name: str, frame: Frame, among: dict[ast.Call, MadeCall]) -> None:
+        """Record a call with the values that its arguments have among some names."""
         given, named = self.given(call, frame)
         self.site = call, frame
         self.record(among, name, given, named, call)
@@ -268,6 +278,9 @@ class ProgramEvaluation(Interpreter):
         if name == ACCELERATOR:
             self.record(self.accelerators, name, given, named, node)
             return accelerators.accelerator(named, self.context.gpus)
+        if name.startswith(OPTIMIZERS) and last[:1].isupper() and last != "Optimizer":
+            self.record(self.optimizers, last, given, named, node)
+            return Value(Opaque(name))
         if name in accelerators.LOADERS or (name.startswith("accelerate.") and last in accelerators.PLUGINS):
             return Value(DataLoader(name, self._record_loader(last, given, named, node)))
         return library.external(self, name, given, named, node)

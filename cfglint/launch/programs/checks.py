@@ -14,7 +14,7 @@ from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid
 from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, refusals
 from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
-from cfglint.launch.arguments import may_have_more
+from cfglint.launch.arguments import behind_dashes, may_have_more
 from cfglint.launch.continuations import is_stray, joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE, severity_of
 from cfglint.launch.launcher import launcher_of
@@ -68,6 +68,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
             yield unrecognized(argument, known)
     if program.is_strict:
         yield from local_rank(line, known)
+        yield from without_options(line, program)
     if not before and not may_have_more(line.arguments) and all(word.known or word.string.strip("<?>") for word in line.arguments):
         yield from missing(line, {each.name for each in arguments}, program)
 
@@ -201,6 +202,15 @@ def refusal(words: list[str], program: ProgramFacts) -> str:
     if program.parser == ARGPARSE:
         return f"error: unrecognized arguments: {' '.join(words)}"
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
+
+
+def without_options(line: LaunchLine, program: ProgramFacts) -> Iterator[LineProblem]:
+    """The problem of words behind a `--`, which a parser without positional arguments refuses."""
+    words = behind_dashes(line.arguments)
+    if words and not (len(words) > 1 and all(map(stands_for_more, words[1:]))):
+        message = f"`--` ends the options of {program.path}: what follows is not parsed as options"
+        raised = refusal([word.string for word in words], program)
+        yield LineProblem("LCH003", "error", words[0], "--", message, raised, remedy="remove `--`")
 
 
 def local_rank(line: LaunchLine, known: Known) -> Iterator[LineProblem]:

@@ -10,6 +10,7 @@ import ast
 from cfglint.frameworks import kind_of_class
 from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS, PARSED
+from cfglint.launch.arguments import END_OF_OPTIONS
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.classes import known_fields, text_annotation, type_of
 from cfglint.launch.programs.interpreter import Interpreter
@@ -160,6 +161,8 @@ def words_behind(words: Words, name: str) -> list[str | None] | None:
     found: list[str | None] | None = None
     current = False
     for word in words:
+        if word == END_OF_OPTIONS:
+            break
         if word is not None and word.startswith("--"):
             text, mark, inline = word[2:].partition("=")
             current = text.replace("-", "_") == name

@@ -14,7 +14,7 @@ from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import OPEN, UNCLEAR, Mapping, Value, plain, same, unknown
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.source.annotations import Any
-from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Written
+from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Problem, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
 
@@ -23,13 +23,20 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 NO_REASON = "the program computes it"
+BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
 MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries to edit each
 
 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> CallDocument:
     """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
     made = evaluated.call(call)
-    return document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
+    found = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
+    for each in made.module.repeated_keywords:
+        message = f"keyword argument repeated: {each.arg}"
+        found.problems.append(
+            Problem(*made.module.offsets.span(each), message, exception=f"SyntaxError: {message}", remedy=f"remove one `{each.arg}`")
+        )
+    return found
 
 
 def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> CallDocument:
@@ -189,6 +196,23 @@ def given_mapping(call: MadeCall) -> Value | None:
         if value is not None and isinstance(value.data, Mapping) and value.data.items and not value.data.is_open:
             return value
     return None
+
+
+def trains(call: MadeCall) -> bool:
+    """Whether a call of `deepspeed.initialize` may make an engine that trains: one with an optimizer, and not of a reference model.
+
+    Source: deepspeed 0.19.8 runtime/engine.py (__init__: `has_optimizer`).
+    """
+    if not call.every or len(call.positional) > BEFORE_OPTIMIZER or not {"optimizer", "model_parameters"}.isdisjoint(call.arguments):
+        return True
+    config = next((call.arguments[name][1].data for name in ("config", "config_params") if name in call.arguments), None)
+    return not isinstance(config, Mapping) or config.is_open or "optimizer" in config.items
+
+
+def is_unknown_config(call: MadeCall) -> bool:
+    """Whether the config of a call of `deepspeed.initialize` is neither a known mapping nor a path."""
+    values = [call.arguments[name][1] for name in ("config", "config_params") if name in call.arguments]
+    return bool(values) and given_mapping(call) is None and all(not each.known or isinstance(each.data, Mapping) for each in values)
 
 
 def document_of_engine(call: MadeCall, expression: ast.expr) -> CallDocument:

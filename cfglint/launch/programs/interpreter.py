@@ -445,8 +445,19 @@ class Interpreter(Branches):
 
     def _do_importfrom(self, node: ast.ImportFrom, frame: Frame) -> None:
         self._note_import(node, frame)
-        for name, path in imported(node, frame.module.package, []):
+        stars: list[str] = []
+        for name, path in imported(node, frame.module.package, stars):
             self.bind(name, self.of_package(path), frame)
+        for star in stars:
+            self._bind_again(star, frame)
+
+    def _bind_again(self, star: str, frame: Frame) -> None:
+        """Bind the names that an `import *` of a module of the project replaces."""
+        module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
+        if module is not None and module is not frame.module:
+            names = self.module_frame(module).slots
+            for name in [each for each in frame.slots if isinstance(each, str) and not each.startswith("_") and each in names]:
+                self.bind(name, names[name], frame)
 
     def _do_functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
         self.bind(node.name, self._decorated(self._function(node, frame), node, frame), frame)

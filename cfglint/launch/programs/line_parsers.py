@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.objects import Given, Named
 
 FIRE = "fire.Fire"
+ADDS = "deepspeed.add_config_arguments"  # deepspeed 0.19.8 deepspeed/__init__.py (_add_core_arguments)
 SIGNATURES = frozenset(
     (
         *(FIRE, "typer.run", "tyro.cli", "defopt.run", "simple_parsing.parse", "draccus.parse", "pyrallis.parse"),
@@ -47,6 +48,11 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         if name not in ("argparse.ArgumentParser", "configargparse.ArgumentParser"):
             parser.is_open = name.startswith(("jsonargparse", "simple_parsing"))
         return Value(parser)
+    if name == ADDS and given and isinstance(given[0].data, LineParser):
+        flag, text = {"default": Value(False), "action": Value("store_true")}, {"default": NONE}
+        for option, settings in (("deepspeed", flag), ("deepspeed_config", text), ("deepscale", flag), ("deepscale_config", text)):
+            given[0].data.arguments.append(ParserArgument(option, [f"--{option}"], settings))
+        return given[0]
     if last in HF_PARSERS:
         return Value(class_parser(given, named, node, run))
     if name in SIGNATURES:

@@ -6,6 +6,7 @@ import ast
 import os
 from functools import cached_property
 
+from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets
@@ -58,6 +59,7 @@ class ProgramModule:
         self.imports: dict[str, str] = {}
         self.stars: list[str] = []
         self.ambiguous: set[str] = set()
+        self.before_star: dict[str, set[str]] = {}  # the names that an `import *` may bind again
         self._parents: dict[ast.AST, ast.AST] = {}
         self._read(tree.body, always=True)
 
@@ -67,8 +69,15 @@ class ProgramModule:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._define(node.name, node, always)
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                before = len(self.stars)
                 for name, dotted in imported(node, self.package, self.stars):
-                    self.imports.setdefault(name, dotted)
+                    if always:  # the last definition of a name counts
+                        self.imports[name] = dotted
+                        self.names.pop(name, None)
+                    else:
+                        self.imports.setdefault(name, dotted)
+                for star in self.stars[before:] if always else ():
+                    self.before_star[star] = {*self.imports, *self.names}
             for target in targets_of(node):
                 for name in target_names(target):
                     self._define(name, node, always and not isinstance(node, ast.AugAssign))
@@ -89,6 +98,24 @@ class ProgramModule:
     def givers(self) -> dict[str, list[ast.expr]]:
         """The expressions that give each name and attribute a value."""
         return givers(self.tree)
+
+    @cached_property
+    def may_build(self) -> bool:
+        """Whether the text names a class of arguments as if it calls it."""
+        code = self.text if self.notebook is None else self.notebook.code
+        return any(f"{name}(" in code for name in argument_classes())
+
+    @cached_property
+    def repeated_keywords(self) -> list[ast.keyword]:
+        """The keywords that a call of the module has twice: the parser accepts them, and the compiler of Python does not."""
+        found: list[ast.keyword] = []
+        for call in ast.walk(self.tree):
+            seen: set[str] = set()
+            for each in call.keywords if isinstance(call, ast.Call) else ():
+                if each.arg is not None and each.arg in seen:
+                    found.append(each)
+                seen.add(each.arg or "")
+        return found
 
     @cached_property
     def imported_packages(self) -> set[str]:
@@ -247,6 +274,9 @@ class Modules:
         """The definition that a name at the top level of a module refers to."""
         if depth > DEEPEST:
             return None
+        again = self.bound_again(module, name, depth)
+        if again is not None:
+            return again
         if name in module.names:
             return Definition(module, module.names[name])
         if name in module.imports:
@@ -256,6 +286,16 @@ class Modules:
             found = self.lookup(origin, name, depth + 1) if origin is not None else None
             if found is not None:
                 return found
+        return None
+
+    def bound_again(self, module: ProgramModule, name: str, depth: int = 0) -> Definition | External | None:
+        """The definition that a later `import *` of a module of the project gives a name; None without one."""
+        for star in reversed(module.stars):
+            if name in module.before_star.get(star, ()) and star.partition(".")[0] not in FRAMEWORKS:
+                origin = self.named(star)
+                found = self.lookup(origin, name, depth + 1) if origin is not None and origin is not module else None
+                if found is not None:
+                    return found
         return None
 
     def dotted(self, name: str, depth: int = 0) -> Definition | External | None:

@@ -8,7 +8,7 @@ from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, read_class
 from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.documents import given_mapping
+from cfglint.launch.programs.documents import given_mapping, trains
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.methods import with_methods
@@ -16,9 +16,8 @@ from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import FROM_FILE, Construction, added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
 from cfglint.launch.programs.scopes import Scope, called, reachable
-from cfglint.launch.programs.trainers import REPLACED, changed_fields, trainers
+from cfglint.launch.programs.trainers import REPLACED, changed_fields, spread_over_gpus, trainers
 from cfglint.launch.programs.unread import unread_parsers
-from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable
 from cfglint.source.record import changed
 
@@ -37,6 +36,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     built, methods = trainers(scopes)
     facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "")
     facts.own_trainer, facts.own_methods = not built or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
+    facts.spreads = spread_over_gpus(scopes)
     parsers = [each for each in made if each.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)
@@ -55,9 +55,12 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
         calls = evaluated_calls(evaluated, modules)
         bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
+        trained = [each for each in engines if trains(evaluated.call(each))]
+        engines = trained if trained or accelerators(scopes) else engines
         calls = calls or [
             each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(facts.evaluations.under(bare).call(each))
         ]
+    facts.engines = tuple(engines)
     calls = calls or ([*accelerators(scopes)] if not facts.arguments else [])
     facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
@@ -65,7 +68,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 
 def may_build(modules: Modules) -> bool:
     """Whether the text of a module names a class of arguments as if it calls it."""
-    return any(module is not None and any(f"{name}(" in module.text for name in argument_classes()) for module in modules.known())
+    return any(module.may_build for module in modules.known())
 
 
 def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[BuiltCall]:

@@ -66,7 +66,8 @@ class Scope:
 
     def _named(self, name: str) -> Definition | External | None:
         if name in self.imports:
-            return self.modules.dotted(self.imports[name])
+            again = self.modules.bound_again(self.module, name) if self.node is self.module.tree else None
+            return again or self.modules.dotted(self.imports[name])
         if name in self.bound and self.node is not self.module.tree:
             return Definition(self.module, self.values[name]) if name in self.values else None
         return self.modules.lookup(self.module, name)

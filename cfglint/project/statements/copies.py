@@ -6,10 +6,19 @@ import os
 
 from cfglint.frameworks import of_package
 from cfglint.frameworks.versions import is_version
+from cfglint.project.statements.lines import editable
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.file_source import DiskFolders
+from cfglint.source.project_files import ROOT
+from cfglint.source.root import leads_out
+from cfglint.source.shell.placed_text import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.source.project_files import Project
 
 # In the package's folder, and next to it: a file that has the version.
 INSIDE = ("version.py", "__version__.py", "_version.py", "VERSION", "__init__.py", "extras/env.py", "version/version")
@@ -35,9 +44,8 @@ def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], 
         if (place or module) not in names:
             continue
         inside = os.path.join(place, module)
-        if not text(os.path.join(folder, inside, "__init__.py")):
-            continue
-        for file in (*(os.path.join(inside, each) for each in INSIDE), *NEXT_TO_IT):
+        beside = NEXT_TO_IT if text(os.path.join(folder, inside, "__init__.py")) else ()
+        for file in (*(os.path.join(inside, each) for each in INSIDE), *beside):
             version = version_in(text(os.path.join(folder, file)), file)
             if version:
                 return Statement(file, f"=={version}", version.partition("+")[0], nightly(version))
@@ -58,6 +66,34 @@ def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tu
             repository = value.rstrip("/").rpartition("/")[2].removesuffix(".git").lower().replace("-", "").replace("_", "")
             if repository in names:
                 yield names[repository], Statement(file, elsewhere=f"the submodule {path}")
+
+
+def places_of_line(line: LaunchLine, project: Project, script: str) -> list[str]:
+    """The folders of the project from which a launch imports first, in their order: those of `PYTHONPATH` and of `pip install -e`.
+
+    Behind a part of `PYTHONPATH` that is not known, nothing is first.
+    """
+    text = line.call.environment.get("PYTHONPATH")
+    entries = text.string.split(":") if text is not None else []
+    known = next((place for place, entry in enumerate(entries) if UNKNOWN in entry or not entry), len(entries))
+    found: list[str] = []
+    for entry in (*entries[:known], *editable(script)):
+        place = entry if entry.startswith(ROOT) or line.folder is None else os.path.join(line.folder, entry)
+        real = project.real(os.path.normpath(place))
+        found += [real] if real is not None else []
+    return found
+
+
+def places_of_program(text: str, folder: str) -> list[str]:
+    """The folders that a program puts first on its path: strings, relative to the working directory or to its own folder."""
+    found: list[str] = []
+    for line in text.splitlines()[:MOST_LINES]:
+        _, mark, rest = line.strip().partition("sys.path.insert(0,")
+        named = [part for quote in "'\"" for part in rest.split(quote)[1::2]] if mark else []
+        for name in named:
+            if name and not os.path.isabs(name) and "://" not in name:
+                found += [name, os.path.join(folder, name)]
+    return [each for each in found if not leads_out(each, each)]
 
 
 def name_in_setup(text: str) -> str:

@@ -64,6 +64,16 @@ def bare(line: str) -> str:
     return text.partition(" #")[0].strip()
 
 
+def editable(text: str) -> Iterator[str]:
+    """The folders that commands or requirements in a text install with `-e`."""
+    for line in joined(text).splitlines()[:MOST_LINES]:
+        words = [] if is_comment(line) else line.replace("`", " ").split()
+        places = [place for place, word in enumerate(words[:-1]) if word.strip(QUOTES) in ("-e", "--editable")]
+        for path in (words[place + 1].strip(QUOTES + "',").partition("[")[0].removeprefix("./").rstrip("/") for place in places):
+            if path not in ("", ".") and "://" not in path:
+                yield path
+
+
 def included(text: str) -> Iterator[str]:
     """The files that a requirements file includes with -r or -c."""
     if "-" not in text:

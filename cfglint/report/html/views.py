@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from cfglint.batch.memory.estimate import PROBABLY_FITS, PROBABLY_NOT
 from cfglint.explanation.log_analysis import Difference
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome, Place, ReportContext
+from cfglint.findings.diagnostic import ALONE, ERROR, INFO, WARNING, Diagnostic, Outcome, Place, ReportContext
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 from cfglint.report.details import HELP, NOTE, raises
@@ -184,7 +184,10 @@ def answer(outcome: Outcome) -> str:
     """Whether the run would start; unknown where it probably does not fit into memory."""
     if outcome.verdict != "accept":
         return NO if outcome.verdict == "reject" else UNKNOWN
-    return NO if exceeds_memory(outcome) else UNKNOWN if likely_fit(outcome).startswith(PROBABLY_NOT) or left_open(outcome) else YES
+    if exceeds_memory(outcome):
+        return NO
+    is_open = likely_fit(outcome).startswith(PROBABLY_NOT) or left_open(outcome) not in ("", *ALONE)
+    return UNKNOWN if is_open else YES
 
 
 def verdict(outcome: Outcome) -> str:

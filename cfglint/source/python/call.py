@@ -81,8 +81,8 @@ class Keywords(Loader):
     name = "Python"
 
     def refusals(self, document: Document) -> list[Problem]:
-        """Return no problems: a program that cannot be parsed has no calls."""
-        return []
+        """The problems that Python's compiler finds in the module: one that cannot be parsed has no calls."""
+        return document.problems
 
     def construct(self, document: Document) -> ConfigValue:
         """The values by keyword; of another document that contains a literal, its value."""

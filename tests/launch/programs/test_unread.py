@@ -117,3 +117,79 @@ def test_the_summary_says_what_was_not_read(asked, capsys):
     asked({"train.py": NOT_FOUND})
     main(["check", "run.sh"])
     assert "not read: the arguments of `train.py` (`OwnArguments` is not found in the project)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from transformers import TrainingArguments\nfrom own import TrainingArguments\n",
+        "from transformers import TrainingArguments\nfrom own import *\n",
+        "from own import TrainingArguments\n",
+    ],
+)
+def test_a_class_that_is_imported_twice_is_the_last_one(asked, imports):
+    own = (
+        "from dataclasses import dataclass\nimport transformers\n@dataclass\nclass TrainingArguments(transformers.TrainingArguments):\n"
+        "    gradient_accumulation_steps: int = 4\n    alpha: float = 1.0\n"
+    )
+    parsed = f"from transformers import HfArgumentParser, Trainer\n{imports}"
+    parsed += "args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    found, _ = asked({"train.py": parsed + TRAINED, "own.py": own}, LINE.replace("\n", " --alpha 2\n"))
+    assert (found["verdict"], found["resolved"]["accumulation"]) == ("accept", 4)
+    built = f"from transformers import Trainer\n{imports}args = TrainingArguments('o', alpha=2.0)\n{TRAINED}"
+    assert asked({"train.py": built, "own.py": own}, "torchrun --nproc_per_node 2 train.py\n")[0]["verdict"] == "accept"
+
+
+def test_a_keyword_that_a_call_repeats_is_a_syntax_error(asked):
+    program = f"{TRAINER}args = TrainingArguments('o', max_steps=1, max_steps=2)\n{TRAINED}"
+    [found] = asked({"train.py": program}, "python train.py\n", "check")[0]["diagnostics"]
+    assert (found["code"], found["severity"], found["exception"]) == (
+        "SRC002",
+        "error",
+        "SyntaxError: keyword argument repeated: max_steps",
+    )
+
+
+LOADED = (
+    "import argparse, json, deepspeed\np = argparse.ArgumentParser()\n"
+    "p.add_argument('--rows', type=int)\np.add_argument('--local_rank')\n{}"
+    "c = json.load(open({}))\nc['train_micro_batch_size_per_gpu'] = a.rows\nc['scheduler']['params']['total_num_steps'] = 9\n"
+    "deepspeed.initialize(model=m, model_parameters=m.parameters(), config=c)\n"
+)
+SCHEDULER = {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto", "warmup_max_lr": 1.0}}
+FILE = {"scheduler": SCHEDULER, "train_micro_batch_size_per_gpu": 1}
+
+
+@pytest.mark.parametrize(
+    ("adds", "path"),
+    [
+        ("p.add_argument('--file')\na = p.parse_args()\n", "a.file"),
+        ("p.add_argument('--file')\na = vars(p.parse_args())\na = argparse.Namespace(**a)\n", "f'{a.file}'"),
+        ("p.add_argument('--file')\np = deepspeed.add_config_arguments(p)\na = p.parse_args()\n", "a.file"),
+    ],
+)
+def test_a_file_that_a_program_loads_by_an_argument_and_changes(asked, adds, path):
+    files = {"train.py": LOADED.format(adds, path), "ds.json": json.dumps(FILE)}
+    line = "deepspeed --num_gpus 4 train.py --rows 2 --file ds.json\n"
+    found, _ = asked(files, line)
+    assert found["resolved"]["global_batch"] == 8
+    assert not any(each["severity"] == "error" for each in asked(files, line, "check")[0]["diagnostics"])
+
+
+def test_a_file_whose_use_is_not_known_is_not_the_config_of_the_engine(asked):
+    files = {"train.py": LOADED.format("p.add_argument('--file')\na = p.parse_args()\n", "choose(a)"), "ds.json": json.dumps(FILE)}
+    line = "deepspeed --num_gpus 4 train.py --rows 2 --file ds.json\n"
+    found, _ = asked(files, line)
+    assert (found["verdict"], found["resolved"]["global_batch"]) == (None, None)
+    assert found["not_read"][0]["what"] == "the arguments of `deepspeed.initialize`"
+    assert asked(files, line, "fix", "--gpus", "8", "--global-batch", "256")[1] == 2
+
+
+def test_the_engine_of_a_model_that_is_not_trained_is_not_the_run(asked):
+    program = (
+        "import deepspeed\nfrom accelerate import Accelerator\nacc = Accelerator(gradient_accumulation_steps=2)\n"
+        "reference, *_ = deepspeed.initialize(model=reference, config={'train_micro_batch_size_per_gpu': 1})\nreference.eval()\n"
+    )
+    found, _ = asked({"train.py": program}, "accelerate launch --num_processes 2 train.py\n")
+    assert (found["resolved"]["micro_batch"], found["resolved"]["global_batch"]) == (None, None)
+    assert asked({"train.py": program}, "accelerate launch --num_processes 2 train.py\n", "fix", "--global-batch", "256")[1] == 2

@@ -219,3 +219,40 @@ def axolotl_invalid_trainer_class(config: AxolotlConfig) -> Iterator[Finding]:
             exception=f"ValueError: Failed to load custom trainer class {name!r}: Invalid module string format: {name}",
             help="write it as `module.Class`, or remove it",
         )
+
+
+@init_error(
+    "AXL066",
+    source="axolotl 0.21.0 utils/data/sft.py:473, core/builders/base.py:585; 0.9.2 utils/data/sft.py:414, core/trainer_builder.py:431",
+    bad=(
+        BASE + "val_set_size: null\n",
+        Example(BASE + "rl: dpo\nval_set_size: null\neval_steps: 10\n", "/val_set_size", "ValueError: You have set `args.eval_strategy`"),
+    ),
+    good=BASE + "val_set_size: 0\n",
+    example={"kind": KIND, "at": "/val_set_size"},
+)
+def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
+    """`val_set_size` is null, which is not 0: it is compared with a number when the data is split.
+
+    The data of preference training is split without that, but then its evaluation, if there is one, has no data.
+    """
+    from cfglint.frameworks.axolotl.batch import streams
+
+    model = config.model
+    if not config.parsed or model is None or model.val_set_size is not None or streams(config):
+        return
+    text = "TypeError: '>' not supported between instances of 'NoneType' and 'int'"
+    if model.rl:
+        asked = bool(model.eval_steps) or model.eval_strategy not in (None, "no")
+        if model.test_datasets or not asked or model.eval_strategy == "no":
+            return
+        unit = "STEPS" if model.eval_steps else str(model.eval_strategy).upper()
+        text = (
+            f"ValueError: You have set `args.eval_strategy` to IntervalStrategy.{unit} but you didn't pass an `eval_dataset` to `Trainer`"
+        )
+    yield Finding(
+        config.place(("val_set_size",)),
+        "`val_set_size` is null; a number is required",
+        exception=text,
+        help="set `val_set_size: 0` for no evaluation, or a fraction such as 0.1",
+    )

@@ -33,7 +33,10 @@ LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train
     "LCH003",
     source="transformers 5.23.0 hf_argparser.py:330-336, CPython argparse.py (parse_args), deepspeed 0.19.8 launcher/launch.py, "
     "torch 2.13.0 distributed/run.py:965",
-    bad={"train.sh": f"{LINE} --data_path d --report_to wandb tensorboard\n", "train.py": PROGRAM},
+    bad=(
+        {"train.sh": f"{LINE} --data_path d --report_to wandb tensorboard\n", "train.py": PROGRAM},
+        {"train.sh": f"{LINE} --data_path d -- --report_to wandb\n", "train.py": PROGRAM},
+    ),
     good={"train.sh": f"{LINE} --data_path d --report_to wandb\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--report_to"},
     about=ARGUMENT,
@@ -44,8 +47,8 @@ def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
 
     `HfArgumentParser` ends the program if words are left over, unless the program accepts them (`return_remaining_strings=True`), and
     `argparse` does for unknown arguments, unless the program calls `parse_known_args`. It is reported only where the
-    source of the program shows every argument that it accepts. The deepspeed launcher adds `--local_rank` to the arguments, and
-    `python -m torch.distributed.launch` adds `--local-rank`.
+    source of the program shows every argument that it accepts. A `--` ends the options of both, which refuse what follows. The deepspeed
+    launcher adds `--local_rank` to the arguments, and `python -m torch.distributed.launch` adds `--local-rank`.
     """
     return problems(config, "LCH003")
 

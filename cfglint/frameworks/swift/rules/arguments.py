@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.rule import ARGUMENT, Example, Finding, config_error
 from cfglint.frameworks.similar_keys import names_of, near
+from cfglint.frameworks.swift import PACKAGE
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
 from cfglint.frameworks.swift.parsed_command import CommandConfig
@@ -68,8 +69,17 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
         return
     in_file = "config" if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
     for refused in config.refused:
-        if refused.why == LEFT and refused.name != in_file:
+        if refused.why == LEFT and refused.name != in_file and not is_of_copy(config, refused.name):
             yield unknown(config, refused) if refused.name not in config.known else further(config, refused)
+
+
+def is_of_copy(config: CommandConfig, name: str) -> bool:
+    """Whether the copy of the package that the launch puts first on its path has an argument of this name."""
+    if PACKAGE not in config.facts.copies:
+        return False
+    from cfglint.source.dataclass_fields import declared_below
+
+    return name in declared_below(config.facts.copies[PACKAGE])
 
 
 def unknown(config: CommandConfig, refused: RefusedWords) -> Finding:
