@@ -13,6 +13,7 @@ from cfglint.frameworks.axolotl.trainer_arguments import BUILT, DION, DION_RATE,
 from cfglint.source.annotations import Iterator
 
 COSINE_MIN, COSINE_CONSTANT = "cosine_min_lr_ratio", "cosine_constant_lr_ratio"
+LORA = BASE + "micro_batch_size: 1\ngradient_accumulation_steps: 1\nadapter: lora\nlora_r: 8\nlora_alpha: 16\nlora_target_linear: true\n"
 ONE_CYCLE = tuple(
     """
     epochs steps_per_epoch pct_start anneal_strategy cycle_momentum base_momentum max_momentum div_factor final_div_factor
@@ -261,8 +262,8 @@ def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
 @warning(
     "AXL067",
     source="torch 2.13 distributed/fsdp/_flat_param.py (Cannot flatten integer dtype tensors)",
-    bad=BASE + "adapter: lora\nload_in_8bit: true\nfsdp: [full_shard, auto_wrap]\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\n",
-    good=BASE + "adapter: lora\nload_in_8bit: false\nfsdp: [full_shard, auto_wrap]\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\n",
+    bad=LORA + "load_in_8bit: true\nfsdp: [full_shard, auto_wrap]\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\n",
+    good=LORA + "load_in_8bit: false\nfsdp: [full_shard, auto_wrap]\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\n",
     example={"kind": KIND, "at": "/load_in_8bit", "target": {"axolotl": "0.9.2"}},
 )
 def axolotl_8bit_weights_sharded(config: AxolotlConfig) -> Iterator[Finding]:
