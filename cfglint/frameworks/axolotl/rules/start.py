@@ -267,9 +267,10 @@ def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/load_in_8bit", "target": {"axolotl": "0.9.2"}},
 )
 def axolotl_8bit_weights_sharded(config: AxolotlConfig) -> Iterator[Finding]:
-    """FSDP 1 cannot shard 8-bit weights: it joins the parameters of a layer to one tensor, which has to be of a floating-point type.
+    """FSDP 1 cannot shard 8-bit weights.
 
-    torch raises `ValueError: Cannot flatten integer dtype tensors` when it wraps the model. 4-bit weights can be stored in such a type.
+    It joins the parameters of a layer to one tensor, which has to be of a floating-point type. torch raises `ValueError: Cannot flatten
+    integer dtype tensors` when it wraps the model. 4-bit weights can be stored in such a type.
     """
     model = config.model
     if not config.parsed or model is None or not model.load_in_8bit or not model.fsdp:
