@@ -116,12 +116,14 @@ class ImportedNames(Record):
 class OwnLoop(Record):
     """The training loop of a program with an `Accelerator`: the calls that make its data loader and its plugins, as `CallDocument`s.
 
-    `accumulates`: gradients are accumulated by `accumulate()`; None if the loop may do so by itself.
+    `accumulates`: gradients are accumulated by `accumulate()`; None if the loop may do so by itself. `optimizer` is the call that makes its
+    only optimizer.
     """
 
     loader: ConfigValue
     plugins: ConfigTable
     accumulates: bool | None
+    optimizer: ConfigValue = None
 
 
 class ProgramFacts(Record):

@@ -18,7 +18,6 @@ from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scop
 from cfglint.launch.programs.scopes import Scope, called, reachable
 from cfglint.launch.programs.trainers import REPLACED, changed_fields, spread_over_gpus, trainers
 from cfglint.launch.programs.unread import unread_parsers
-from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable
 from cfglint.source.record import changed
 
@@ -69,7 +68,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 
 def may_build(modules: Modules) -> bool:
     """Whether the text of a module names a class of arguments as if it calls it."""
-    return any(module is not None and any(f"{name}(" in module.text for name in argument_classes()) for module in modules.known())
+    return any(module.may_build for module in modules.known())
 
 
 def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[BuiltCall]:
