@@ -351,6 +351,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'AXL064': ('remove `max_steps`, or remove `num_epochs`',),
     'AXL065': ('remove `num_epochs`, or remove `max_steps`',),
     'AXL066': ('set `val_set_size: 0` for no evaluation, or a fraction such as 0.1',),
+    'AXL067': ('set `load_in_8bit: false`, or use `load_in_4bit: true` with `adapter: qlora`',),
     'BAT002': ('set `train_micro_batch_size_per_gpu`',),
     'BAT005': ('set `model_parallel_size` to a size that divides the number of GPUs',),
     'BAT006': ('remove `global_num_gpus`',),

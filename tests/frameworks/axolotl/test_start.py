@@ -42,3 +42,19 @@ def test_after_validation(checked_project, text, release, expected):
 def test_epochs_beside_a_number_of_steps(checked_project, text, release, expected):
     report = checked_project({"a.yml": HEAD + text}, f"axolotl=={release}", options=["--kind", "axolotl"], paths=["a.yml"])
     assert [each["code"] for each in report["diagnostics"] if each["code"] == "AXL065"] == expected
+
+
+SHARDED = "adapter: lora\nlora_r: 8\nlora_alpha: 16\nlora_target_linear: true\nload_in_8bit: true\n"
+
+
+@each_case(
+    ("text", "codes"),
+    [
+        (SHARDED + "fsdp: [full_shard]\nfsdp_config: {fsdp_offload_params: false}\n", ["AXL067"]),
+        (SHARDED, []),
+        (SHARDED.replace("8bit: true", "8bit: false") + "fsdp: [full_shard]\nfsdp_config: {fsdp_offload_params: false}\n", []),
+    ],
+)
+def test_8bit_weights_under_fsdp(checked_project, text, codes):
+    report = checked_project({"a.yml": HEAD + text}, "axolotl==0.9.2", options=["--kind", "axolotl"], paths=["a.yml"])
+    assert [each["code"] for each in report["diagnostics"] if each["code"] == "AXL067"] == codes
