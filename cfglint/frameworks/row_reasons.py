@@ -286,7 +286,9 @@ class Explanation:
         path, value = self.condition.path(expression), self.condition.run.eval(expression)
         if path:
             return f"`{'.'.join(path)}` ({value})"
-        keys = [f"`{'.'.join(each)}`" for each in dict.fromkeys(self.condition.paths(expression))]
+        machine = {each[0] for each in self.words.machine}
+        paths = [each for each in dict.fromkeys(self.condition.paths(expression)) if each[0] not in machine]
+        keys = [f"`{'.'.join(each)}`" for each in paths if value_at(self.values, each) is not None]
         return f"{value} (of {listed(keys, 'and')})" if keys else str(value)
 
     def incompatible(self, held: Sequence[Reason]) -> str:
