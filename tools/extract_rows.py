@@ -1069,6 +1069,8 @@ class Extractor:
     def builtin(self, name: Any, args: Any, plain: Any, node: Any) -> Any:
         if name == "isinstance" and len(args) == 2:
             kinds = type_names(args[1], node.args[1])
+            if is_root(args[0]) and kinds:
+                return "dict" in kinds
             return ["is a", plain[0], *kinds] if kinds else ["?", "isinstance " + ast.unparse(node.args[1])]
         if name in ("getattr", "hasattr") and len(args) >= 2:
             box, key = args[0], plain[1]
@@ -1088,6 +1090,7 @@ class Extractor:
             return Ref("cls")
         if name == "type" and len(args) == 1:
             return ["type", plain[0]]
+        name = {"frozenset": "set"}.get(name, name)
         if name in FUNCTIONS:
             if name in ("any", "all") and isinstance(plain[0], list) and plain[0] and plain[0][0] in ("list", "tuple"):
                 return ["or" if name == "any" else "and", *plain[0][1:]] if len(plain[0]) > 1 else name == "all"

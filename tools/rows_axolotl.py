@@ -15,6 +15,7 @@ from row_table_text import Function, Table, every
 
 from cfglint.frameworks.axolotl.source_fields import MODULE, OLD_MODULE, PLUGINS, find, plugins
 
+PACKAGE = "axolotl"
 CLASS = "AxolotlConfigWCapabilities"
 BASE_MODEL = "BaseModel"
 PLUGIN_ORDER = "*"  # where the validators of plugins come
@@ -62,6 +63,16 @@ def functions(folder: Path) -> Iterator[Function]:
     for plugin, (_, definition) in plugins(tree).items():
         arguments = package.module(f"axolotl.{PLUGINS}.{plugin}.args")
         yield from of_class(package, arguments.names[definition.name], arguments, f"{plugin}.")
+
+
+def original(sources: Any, name: str, folder: Path) -> Any:
+    """The class that has a validator of the whole config."""
+    tree = find(folder)
+    plugin = name.rpartition(".")[0]
+    path = MODULE if (tree.root / MODULE).exists() else OLD_MODULE
+    top = "axolotl." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    module = sources.module(f"axolotl.{PLUGINS}.{plugin}.args" if plugin else top)
+    return getattr(module, plugins(tree)[plugin][1].name if plugin else CLASS, None)
 
 
 def of_class(package: Package, node: ast.ClassDef, module: Any, prefix: str) -> Iterator[Function]:

@@ -65,7 +65,8 @@ def compare(found: ExplainedLog, run_with: Callable[[dict[str, int], float | Non
     for each in found.banners:
         run = run_with(log_analysis.hint(each), None)
         log_analysis.compare(each, run.resolved, place_in(run))
-        log_analysis.compare_gpus(each, run.facts.gpus, run.facts.gpus_source)
+        if run.launch.line is not None:
+            log_analysis.compare_gpus(each, run.facts.gpus, run.facts.gpus_source)
     if found.failures:
         from cfglint.explanation.failed_run import attach
 

@@ -83,7 +83,7 @@ class TrainerCall(Record):
 
     `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises. `fields` are those
     that the class of its arguments, derived from `TrainingArguments`, adds. `callbacks` are the classes of transformers that it is given,
-    if it is trained. `streams`: its training set has no length.
+    if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
     """
 
     name: str
@@ -93,6 +93,7 @@ class TrainerCall(Record):
     fields: tuple[str, ...] = ()
     callbacks: tuple[str, ...] = ()
     streams: bool = False
+    base: str = ""
 
 
 class ImportedNames(Record):
@@ -115,12 +116,14 @@ class ImportedNames(Record):
 class OwnLoop(Record):
     """The training loop of a program with an `Accelerator`: the calls that make its data loader and its plugins, as `CallDocument`s.
 
-    `accumulates`: gradients are accumulated by `accumulate()`; None if the loop may do so by itself.
+    `accumulates`: gradients are accumulated by `accumulate()`; None if the loop may do so by itself. `optimizer` is the call that makes its
+    only optimizer.
     """
 
     loader: ConfigValue
     plugins: ConfigTable
     accumulates: bool | None
+    optimizer: ConfigValue = None
 
 
 class ProgramFacts(Record):
@@ -131,7 +134,8 @@ class ProgramFacts(Record):
     the program defines itself, `defaults` those that a subclass sets for fields of `arguments`. `complete`: there are no further
     arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so does an unknown key of a config file. `trainer` is
     the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on,
-    `own_methods` are all methods of such subclasses. `taken` are further arguments of a class that drops all that it does not know.
+    `own_methods` are all methods of such subclasses. `spreads` is the `device_map` by which it loads a model over all GPUs, else empty.
+    `taken` are further arguments of a class that drops all that it does not know.
     `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
     trainer's arguments in code, `further` the number of those beyond a limit, `engines` the calls of `deepspeed.initialize` that train,
@@ -153,6 +157,7 @@ class ProgramFacts(Record):
     trainer: str = ""
     own_trainer: bool = False
     own_methods: tuple[str, ...] = ()
+    spreads: str = ""
     taken: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     exact: bool = False

@@ -68,7 +68,7 @@ def visible_devices(line: LaunchLine) -> None:
         line.lacks_gpus = f"{processes} processes start on {counted(count, 'visible GPU')}"
         message = f"`{VISIBLE}={value.value}` shows {counted(count, 'GPU')}, but {processes} processes start"
         remedy = f"set `{VISIBLE}` to {processes} GPUs, or start {count} processes"
-        line.report("LCH006", "warning", value, VISIBLE, message, WITHOUT_GPU, remedy=remedy)
+        line.report("LCH006", "warning", value, VISIBLE, message, remedy=remedy)
 
 
 def offered_gpus(line: LaunchLine, gpus: int | None) -> None:

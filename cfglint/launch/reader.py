@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
 from cfglint.launch import continuations, findings
@@ -279,20 +280,23 @@ class Reader:
         return line
 
     def assumed_folder(self, call: StartedCall, words: list[Text]) -> str | None:
-        """The only folder of the project that has the program of a command which is started in an unknown folder, or in one of another
-        machine (`cd /data/project`); None for a command in a known folder.
+        """The only folder of the project that has most of the program and configs of a command which is started in an unknown folder, or in
+        one of another machine (`cd /data/project`); None for a command in a known folder.
         """
         folder = call.folder or ""
         if folder.startswith(ROOT):
             return None
-        name = next((each for word in words if (each := word.value or "").endswith(".py")), None)
-        if name is None or name.startswith(("/", "~", "-", "%")):
+        sought = [name for name in named_files(words) if not name.startswith(("/", "~", "-", "%"))]
+        if not sought:
             return None
         script = os.path.relpath(os.path.abspath(call.path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         parts = [each for each in folder.split("/") if each]
-        below = (f"{ROOT}/{'/'.join(parts[start:])}" for start in range(len(parts)))
-        found = {each for each in (*folders_down_to(script), *below) if self.project.exists(os.path.normpath(f"{each}/{name}"))}
-        return found.pop() if len(found) == 1 else None
+        below = [f"{ROOT}/{'/'.join(parts[start:])}" for start in range(len(parts))]
+        folders = dict.fromkeys((*folders_down_to(script), *below))
+        scores = {each: self.score({(each, name): 1 for name in sought}, each) for each in folders}
+        best = [each for each, score in scores.items() if score and score == max(scores.values())]
+        alike = [each for each in best if each in below] or best  # has the names of the last folders
+        return alike[0] if len(alike) == 1 else None
 
     def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
         """Whether a line starts a training."""
@@ -418,6 +422,13 @@ def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
         return {word.string for word in (words[program], *launcher.naming_words(words[program + 1 :])) if word.string.endswith(ends)}
     strings = [string for each in words if (string := each.string).endswith(ends)]
     return {each.rpartition("=")[2] if each.startswith("-") else each for each in strings}
+
+
+def named_files(words: list[Text]) -> list[str]:
+    """The program, also as a module, and the configs that the words of a command name."""
+    strings = [word.value.rpartition("=")[2] if word.value.startswith("-") else word.value for word in words if word.value]
+    modules = [f"{module.replace('.', '/')}.py" for flag, module in pairwise(strings) if flag == "-m"]
+    return [*(each for each in strings if each.endswith((".py", *findings.CONFIG_ENDS))), *modules]
 
 
 def after_dashes(words: list[Text]) -> list[Text] | None:

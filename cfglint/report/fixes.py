@@ -101,7 +101,8 @@ def with_details_of(lines: list[str], others: list[str]) -> list[str]:
 def on_nodes(found: Retarget) -> list[str]:
     """The line about the nodes of a launch, unless one node stays as it is."""
     before, after = found.layout.before, found.layout.after
-    if found.run.launch.line is None or after is None or (before in (None, after) and after.nodes == 1):
+    line = found.run.launch.line
+    if line is None or after is None or (after.nodes == 1 and (before == after or (before is None and line.nodes == 1))):
         return []
     keeps = before is not None and before.nodes != after.nodes and found.gpus % before.nodes == 0
     keep = f" (--nodes {before.nodes} keeps them)" if before is not None and keeps else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.schema import Property
 from cfglint.frameworks.unknown import Unknown
@@ -177,6 +178,9 @@ class Differ:
     def _state(self, side: int, path: Path, value: object) -> SettingState:
         """A setting on one side: written, the default, or missing."""
         config = self.configs[side]
+        given = config.setting(*path) if config is not None and value is NOWHERE and path else None
+        if given is not None and given.origin == OVERRIDE and given.node is not None:  # the launch line gives it
+            value = given.value
         if config is None or value is NOWHERE:
             default = self._default(side, path)
             text = "(unset)" if default is NOWHERE or default is None else f"{shortened(spelled(default))} (default)"

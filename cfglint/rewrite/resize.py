@@ -89,7 +89,8 @@ def written_part(place: SizePlace) -> tuple[Text, str]:
     for part in text.parts if text.place is None else ():
         end = start + len(part.text or "")
         before, behind = text.string[:start], text.string[end:]
-        if part.place is not None and part.text and place.after.startswith(before) and place.after.endswith(behind):
+        is_whole_list = not before.endswith(",") and not behind.startswith(",")
+        if part.place is not None and part.text and is_whole_list and place.after.startswith(before) and place.after.endswith(behind):
             return Text([part]), place.after[start : len(place.after) - len(behind)]
         start = end
     return text, place.after

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 CONFIG_OPTION = "--config"
 ENGINE = "deepspeed"
+ENGINE_CALL = "initialize"  # what builds the engine
 MOST_READERS = 8  # maximum number of other contents of a script that are remembered
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
@@ -66,7 +67,7 @@ class LaunchReader:
         self.incomplete: set[str] = set()  # those of them that have further launch lines
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
-        self.programs: dict[str, ProgramFacts | None] = {}
+        self.programs: dict[tuple[str, str, tuple[str, ...]], ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
         self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
@@ -337,9 +338,10 @@ class LaunchReader:
 
     def program(self, found: Found) -> ProgramFacts | None:
         """The facts about a program; None if it cannot be parsed."""
-        if found.path not in self.programs:
-            self.programs[found.path] = read_found(found, {})
-        return self.programs[found.path]
+        key = found.path, found.package, tuple(found.folders)
+        if key not in self.programs:
+            self.programs[key] = read_found(found, {})
+        return self.programs[key]
 
     def program_file(self, line: LaunchLine) -> Found | None:
         """The file of the program of a line, if the project contains it."""
@@ -354,7 +356,7 @@ class LaunchReader:
 
         self.source.read(path)
         found = program_at(path, self.project(path))
-        program = read_found(found, {})
+        program = self.program(found)
         if program is None:
             self.note_too_large(found)
             return []
@@ -364,6 +366,8 @@ class LaunchReader:
         parsed = parsed_arguments(program, reread, context)
         if parsed is not None:
             return [parsed]
+        if not program.built:
+            return []
         from cfglint.launch.programs.runs_of_program import groups
 
         calls: list[BuiltArguments] = []
@@ -396,8 +400,10 @@ class LaunchReader:
         from cfglint.run.program_runs import config_of_engine, evaluation_of, passed_to_engine
 
         project = self.project(path)
-        program = read_found(program_at(path, project), {})
+        program = self.program(program_at(path, project))
         if program is None or program.built or program.arguments:
+            return None
+        if not any(ENGINE_CALL in module.text for module in program.evaluations.modules.known()):
             return None
         context = self.context_without_line(path)
         evaluated = evaluation_of(program, context)
@@ -475,7 +481,10 @@ class LaunchReader:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
+            spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
+            if spreads:
+                gpus = 1
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer

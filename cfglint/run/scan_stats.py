@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.findings.diagnostic import ERROR
 from cfglint.run.checked import CheckedRun
 from cfglint.source.record import Record
 
@@ -55,7 +56,7 @@ class ScanStats(Record):
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
         if run.unmodelled:
             self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1
-        elif run.verdict is None:
+        elif run.not_read and all(each.severity != ERROR for each in run.diagnostics):
             self.not_read.update(dict.fromkeys(each.text for each in run.not_read))
         outside = run.outside
         for package, said_by in run.facts.target_from.items():

@@ -60,3 +60,20 @@ def test_the_parts_of_a_framework_exist(kind):
     tables = ("constructors", "modules", "names", "operations", "words")
     assert all(callable(imported(place)) != (name in tables) for name, place in own.parts.items())
     assert {"config", "batch", "account"} <= own.parts.keys()
+
+
+def test_the_source_of_a_release_is_read_again_when_it_changes(tmp_path, monkeypatch):
+    own, file, read = framework("llamafactory"), tmp_path / "a.py", []
+
+    def learn(release, folder, opens):
+        read.append(folder)
+        return opens(str(file))
+
+    monkeypatch.setattr(type(own), "part", lambda *_: learn)
+    file.write_text("x = 1\n")
+    for folder, times in (("a", 1), ("a", 1), ("b", 2), ("a", 3)):
+        assert own.learn((99, 0), folder, lambda path: True)
+        assert len(read) == times
+    file.write_text("x = 100\n")
+    assert own.learn((99, 0), "a", lambda path: True)
+    assert len(read) == 4

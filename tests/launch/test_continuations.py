@@ -106,7 +106,9 @@ def test_an_assignment_before_an_empty_line_is_not_exported(checked):
     line = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 1\n"
     _, _, found = checked(f"CUDA_VISIBLE_DEVICES=0,1 \\\n\nA=1 \\\n{line}")
     assert found == []
-    assert checked(f"CUDA_VISIBLE_DEVICES=0,1 \\\nA=1 \\\n{line}")[2] == [("LCH006", "warning", None)]
+    assert checked(f"CUDA_VISIBLE_DEVICES=0,1 \\\nA=1 \\\n{line}")[2] == [
+        ("LCH006", "error", "RuntimeError: CUDA error: invalid device ordinal")
+    ]
 
 
 def test_a_carriage_return_in_a_fenced_block_is_not_copied_with_the_command(tmp_path, capsys):

@@ -377,3 +377,32 @@ def test_equal_files_that_move_are_paired_in_the_order_of_their_names(checkout):
         branch = Branch(repository, repository.merge_base("main", "HEAD"), COMMITTED)
         branch.compare()
     assert branch.renamed == {f"{new}.json": f"{old}.json" for old, new in moves.items()}
+
+
+def test_a_value_that_was_not_known_is_not_compared_with_a_default(checkout, reviewed):
+    program = (
+        "import argparse\nfrom transformers import Trainer, TrainingArguments\np = argparse.ArgumentParser()\n"
+        "p.add_argument('--rate', type=float)\np.add_argument('--train', action='store_true')\na = p.parse_args()\n"
+        "def train(rate):\n    Trainer(model=None, args=TrainingArguments('o', learning_rate=rate))\nif a.train:\n    train(a.rate)\n"
+    )
+    checkout.write(run__sh="python train.py --rate 1e-5\n", train__py=program)
+    checkout.commit()
+    checkout.write(run__sh="python train.py --rate 1e-5 --train\n")
+    text, _ = reviewed()
+    assert "5e-05" not in text
+    assert "`learning_rate` (unknown) -> 1e-5" in text
+
+
+def test_an_argument_that_is_written_as_the_default_of_its_own_parser_is_no_change(checkout, reviewed):
+    program = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--num_train_epochs', type=int, default=3)\np.parse_args()\n"
+    checkout.write(run__sh="accelerate launch --num_processes 2 train.py --seed 1\n", train__py=program)
+    checkout.commit()
+    checkout.write(run__sh="accelerate launch --num_processes 2 train.py --seed 1 --num_train_epochs 3\n")
+    assert "num_train_epochs" not in reviewed()[0]
+
+
+def test_a_program_that_names_a_changed_file_is_named(checkout, reviewed):
+    checkout.write(train__py="import yaml\nyaml.safe_load(open('own.yaml'))\n", own__yaml="a: 1\n")
+    checkout.commit()
+    checkout.write(own__yaml="a: 2\n")
+    assert "; train.py names it, and what it makes of it is not compared)" in reviewed()[0]

@@ -140,11 +140,18 @@ def test_lost_arguments_are_repaired_first(project, capsys):
         ("torchrun --nproc_per_node 8 train.py --output_dir=o --per_device_train_batch_size=4", " --gradient_accumulation_steps=8"),
         ("torchrun --nproc_per_node 8 train.py --output-dir o --per-device-train-batch-size 4", " --gradient-accumulation-steps 8"),
         ("torchrun --nproc_per_node 8 train.py --output_dir=o --per_device_train_batch_size 4", " --gradient_accumulation_steps 8"),
-        ("llamafactory-cli train /x/a.yaml output_dir=o save_strategy=no per_device_train_batch_size=4", " gradient_accumulation_steps=8"),
     ],
 )
 def test_an_added_argument_has_the_form_of_the_line(project, capsys, line, added):
     assert fixed(project, f"{line}\n") == (0, f"{line}{added}\n")
+
+
+def test_an_override_of_a_config_is_changed_on_the_line(project):
+    (project / "a.yaml").write_text("stage: sft\ndo_train: true\nmodel_name_or_path: m\ndataset: d\ntemplate: default\n")
+    line = (
+        "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 llamafactory-cli train a.yaml per_device_train_batch_size=4 gradient_accumulation_steps={}\n"
+    )
+    assert fixed(project, line.format(2)) == (0, line.format(8))
 
 
 def test_an_argument_is_added_after_a_command_that_is_put_together(project, capsys):
@@ -186,7 +193,7 @@ def test_a_launch_that_cannot_reach_the_target_keeps_the_others_of_its_script_fr
     [
         ("torchrun --nproc_per_node 2 other.py --lr 1 --epochs 2", "`other.py` is not in the project"),
         ("torchrun --nproc_per_node 2 own.py --lr 1", "the batch of `own.py` is computed in the program, not by the Trainer"),
-        ("torchrun --nproc_per_node 2 -m verl.trainer.train_other data.path=a", "`verl` is not modelled"),
+        ("torchrun --nproc_per_node 2 -m verl.trainer.train_other data.path=a", "`another program of verl` is not modelled"),
     ],
 )
 def test_the_gpu_count_is_not_changed_alone_while_the_batch_is_unknown(project, capsys, line, reason):

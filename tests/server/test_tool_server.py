@@ -53,7 +53,7 @@ def test_each_tool_takes_its_arguments(tmp_path, monkeypatch):
     calls = {
         "check": ({"paths": ["ds.json"], "gpus": 64, "select": "BAT"}, "1 file checked"),
         "fix": ({"paths": ["ds.json"], "gpus": 8, "global_batch": 128}, '+{"train_batch_size": 128'),
-        "plan": ({"paths": ["ds.json"], "gpus": "8,16", "global_batch": 256}, "| 16 | 4 | 4 | 16 | 256 |"),
+        "plan": ({"paths": ["ds.json"], "gpus": "8,16", "global_batch": 256}, "| 16 | 2 | 4 | 4 | 16 | 256 |"),
         "explain": ({"paths": ["ds.json"], "gpus": 64}, "1,024"),
         "review": ({"base": "HEAD", "gpus": 8}, "ds.json"),
         "rule": ({"code": "batch-mismatch"}, "BAT001 batch-mismatch (error)"),
@@ -76,5 +76,5 @@ def test_over_standard_input_and_output(tmp_path):
         ("rule", {"code": "batch-mismatch"}),
     )
     assert [tool.name for tool in tools] == TOOLS
-    assert "| 16 | 4 | 4 | 16 | 256 |" in plan
+    assert "| 16 | 2 | 4 | 4 | 16 | 256 |" in plan
     assert page.startswith("BAT001 batch-mismatch (error)")

@@ -30,7 +30,7 @@ class Accelerate(Framework):
     oldest = OLDEST["accelerate"]
     is_launcher = True
     rule_families = {"ACC": title}
-    rules = "deepspeed_and_fsdp keys parallelism passed_on processes values"
+    rules = "deepspeed_and_fsdp keys parallelism passed_on plugins processes values"
     file_match = (
         "accelerate_config.yaml",
         "accelerate_config.yml",

@@ -324,3 +324,14 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
 def as_integer(value: object) -> int | None:
     """An integral number as an int; None for any other value."""
     return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None
+
+
+OTHER_STEPS = ", or another number of steps"
+
+
+def wanted_steps(config: TrainerConfig) -> str:
+    """The instruction to set `max_steps`: to one epoch if the samples and the batch are known."""
+    examples, size = config.facts.num_examples, config.batch.consumed_batch
+    if examples and isinstance(size, int) and size > 0:
+        return f"set `max_steps: {-(-examples // size)}`, which is one epoch of {examples:,} samples"
+    return f"set `max_steps: 1000`{OTHER_STEPS}"

@@ -65,6 +65,11 @@ class TrainerConfig(TrainerFiles):
         """Whether the trainer samples its data in another way than the Trainer of transformers."""
         return False
 
+    @property
+    def packs(self) -> bool:
+        """Whether samples are packed into blocks, whose number depends on the data; the Trainer itself packs none."""
+        return False
+
     def batches_because(self) -> str:
         """How samples become the batches of one process, if this trainer has a sampler of its own."""
         return ""

@@ -29,6 +29,7 @@ METRIC_IS_TEXT = (4, 42)  # before, a metric_for_best_model of another type is o
 OWNER_LOOKED_FOR = (4, 32)  # from here on huggingface_hub's get_full_repo_name looks for an owner in push_to_hub_model_id
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
 WORKERS_COMPARED = (5, 15)  # from here on TrainingArguments itself compares the number of workers
+WARMUP_CHECKED = (4, 42)  # from here on an exception of its own refuses a number of warm-up steps
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
 
 
@@ -285,6 +286,19 @@ def warmup(value: ConfigValue, config: TrainerConfig) -> None:
         _ = value < 0
 
 
+def compared_warmup(value: ConfigValue, config: TrainerConfig) -> None:
+    """Compare the value with 0 as 4.40.1 training_args.py:1708 does, if there is a ratio as well."""
+    ratio = config.arguments["warmup_ratio"]
+    if config.version < WARMUP_CHECKED and isinstance(ratio, (int, float)) and ratio > 0:
+        _ = value > 0
+
+
+def scheduled_warmup(value: ConfigValue, config: TrainerConfig) -> None:
+    """Compare the value with 0 when the schedule is made, as 4.40.1 training_args.py:2295 does."""
+    if config.version < WARMUP_CHECKED:
+        _ = value > 0
+
+
 def repository(value: ConfigValue, config: TrainerConfig) -> None:
     """Look for an owner in the name as 4.36.2 training_args.py:1759 (huggingface_hub 0.20.3 hf_api.py:5617) does."""
     if value is not None and config.version >= OWNER_LOOKED_FOR and config.arguments["push_to_hub_organization"] is None:
@@ -341,6 +355,7 @@ OPERATIONS = (
     Operation("eval_steps", CONFIG, eval_interval),
     Operation("save_steps", CONFIG, save_interval),
     Operation("warmup_steps", CONFIG, warmup),
+    Operation("warmup_steps", CONFIG, compared_warmup),
     Operation("warmup_ratio", CONFIG, warmup_ratio),
     Operation("dataloader_num_workers", CONFIG, workers),
     Operation("ddp_timeout", CONFIG, timeout),
@@ -369,6 +384,7 @@ OPERATIONS = (
     Operation("logging_steps", INIT, absolute_interval),
     Operation("eval_steps", INIT, absolute_interval),
     Operation("save_steps", INIT, absolute_interval),
+    Operation("warmup_steps", INIT, scheduled_warmup),
     Operation("data_seed", STEP, data_seed),
     Operation("dataloader_num_workers", STEP, started_workers),
     Operation("dataloader_prefetch_factor", STEP, fetched_ahead),

@@ -30,12 +30,16 @@ def account(config: TrainerConfig) -> Summary:
     return summary
 
 
+PACKED = "blocks after packing, which depend on the data; `max_steps` would set the length"
+
+
 def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
     """Add the lines from samples to steps."""
     samples = config.facts.num_examples, config.facts.examples_source
     args = config.arguments
     limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
-    summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
+    if config.facts.num_examples is not None or not packed(config):
+        summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
     if limited:
         summary.add(LENGTH, "max steps", of(config, "max_steps"))
         if "num_train_epochs" in args:
@@ -44,14 +48,23 @@ def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         summary.add(LENGTH, "epochs", of(config, "num_train_epochs"))
     if run.batches is not None and run.batches != run.updates:
         summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
-    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, updates_because(config, run), needs=needs(config))
+    how = PACKED if packed(config) else updates_because(config, run)
+    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, how, needs=needs(config))
     because = "max_steps" if limited else f"{args['num_train_epochs']} epochs x {'steps per epoch' if run.updates is None else run.updates}"
     summary.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=needs(config))
     summary.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, warmup_because(config, run), needs=needs(config))
 
 
+def packed(config: TrainerConfig) -> bool:
+    """Whether samples are packed into blocks, and no number of steps is set."""
+    most = config.arguments["max_steps"]
+    return config.packs and not (isinstance(most, int) and most > 0)
+
+
 def needs(config: TrainerConfig) -> str:
-    """The missing flags that the length of the run depends on."""
+    """The missing flags that the length of the run depends on; none helps where samples are packed into blocks."""
+    if packed(config):
+        return ""
     missing = [flag for flag, value in ((GPUS, config.world_size), (EXAMPLES, config.facts.num_examples)) if value is None]
     return " and ".join(missing)
 

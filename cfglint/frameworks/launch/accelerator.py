@@ -11,7 +11,7 @@ from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.config import LaunchConfig, passed
 from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.frameworks.summary import PRECISION, Summary, launched
+from cfglint.frameworks.summary import PRECISION, RATE, Summary, launched
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.python.call import CallDocument
 
@@ -133,6 +133,25 @@ def account(config: LaunchConfig) -> Summary:
     value = call.values.get("mixed_precision") if call is not None else None
     if call is not None and node is not None and isinstance(value, str):
         summary.add(PRECISION, "precision", Setting(("precision",), NAMES.get(value, value), WRITTEN, call, node, name))
+    found = call.loop.optimizer if call is not None and call.loop is not None and not uses_deepspeed(config) else None
+    if found is not None:
+        add_optimizer(config, summary, found)
     if config.facts.launch.consumer in ("", KIND) and loop_of(config) is None:
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary
+
+
+def add_optimizer(config: LaunchConfig, summary: Summary, made: CallDocument) -> None:
+    """The only optimizer that the program makes, with its learning rate."""
+    place = Setting(("optimizer",), made.name, WRITTEN, made, made.roots[0], None)
+    summary.add(RATE, "optimizer", place)
+    name, node = made.find(("lr",))
+    value = made.values.get("lr")
+    if node is None or type(value) not in (int, float):
+        return
+    borrowed, line = made.borrowed.get("lr"), config.facts.launch.line
+    given, at, _ = passed(config.facts.launch, borrowed) if borrowed is not None and line is not None else (None, None, None)
+    if at is not None and config.command is not None:
+        summary.add(RATE, "learning rate", Setting(("learning_rate",), given, WRITTEN, config.command, at[1], None))
+    else:
+        summary.add(RATE, "learning rate", Setting(("learning_rate",), value, WRITTEN, made, node, name))

@@ -9,7 +9,7 @@ from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 from cfglint.frameworks.overrides import Override
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import ConfigValue
-from cfglint.source.document import Document, Node, Written
+from cfglint.source.document import Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
@@ -41,6 +41,13 @@ class LaunchConfig(Config):
     def may_have_own_defaults(self) -> bool:
         """No: the options of a launcher do not depend on the program."""
         return False
+
+    def default(self, path: Path, missing: object) -> ConfigValue:
+        """The default that the program's own parser has for an option, as a word of the line."""
+        program = self.facts.launch.parser
+        field = program.fields.get(str(path[0])) if program is not None and len(path) == 1 else None
+        known = field is not None and isinstance(field.default, (int, float, str)) and not isinstance(field.default, bool)
+        return str(field.default) if field is not None and known else missing
 
     def nested_configs(self) -> list[Config]:
         """The config of a framework that the arguments feed without a file, next to the file that another one loads."""

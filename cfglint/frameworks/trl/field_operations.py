@@ -11,6 +11,7 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operation
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
 from cfglint.frameworks.trl.config import TrlConfig
+from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigValue
 
 DIVIDES_FIRST = (0, 20, 0)  # from here on GRPO divides by the number of generations before it compares it with 2
@@ -22,6 +23,9 @@ CUTS_PROMPTS = Releases((0, 13, 0))  # DPO cuts prompts and completions, as long
 TEXT_LOOKED_UP = Releases((0, 15, 0), (0, 17, 0))  # SFT looks up the column `dataset_text_field` in every data set
 COPIES_OPTIONS = (1, 8, 0)
 SCALING_LOOKED_UP = (0, 22)  # from here on `scale_rewards` is a word
+PACKS_IN_BINS = (0, 24, 0)  # the oldest release whose packing was compared
+COUNTS_BINS = Releases((0, 29, 0), (1, 0, 0))  # which cut samples themselves
+BIN_STRATEGIES = ("bfd", "bfd_split")
 PLAUSIBLE_PROCESSES = 64  # `map` lowers a larger number to the rows of the data set, an integer
 # The names of any release of transformers since 4.46, and `mamba`, which 4.46 to 4.51 have.
 CACHES = (
@@ -149,6 +153,8 @@ def sample_length(value: ConfigValue, config: TrlConfig) -> None:
     if value is None:
         return
     release, packs = config.trl_version, config.arguments["packing"]
+    if prepares(config) and release >= PACKS_IN_BINS and (packs or evaluates_packed(config)):
+        packed_length(value, config.arguments["packing_strategy"], release)
     if prepares(config) and release >= SLICES and not packs:
         _ = [0][:value]
     elif prepares(config) and packs and config.arguments["packing_strategy"] == "bfd" and isinstance(value, int) and value < 0:
@@ -162,6 +168,27 @@ def sample_length(value: ConfigValue, config: TrlConfig) -> None:
         _ = [0][:value]
     elif config.only(*(name for name, since in COMPARES.items() if since <= release)):
         _ = value > 1
+
+
+def evaluates_packed(config: TrlConfig) -> bool:
+    """Whether the evaluation set alone is packed."""
+    return bool(config.arguments["eval_packing"]) and config.arguments.eval_strategy not in ("no", None)
+
+
+def packed_length(value: ConfigValue, strategy: ConfigValue, release: Version) -> None:
+    """Cut the data into blocks as data_utils.py:696-828 does; each exception was seen with the code of 0.24.0 to 1.16.0."""
+    if strategy == "wrapped":
+        _ = 1 / value
+    elif strategy in BIN_STRATEGIES and isinstance(value, float):
+        if release in COUNTS_BINS:
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        raise AttributeError("'float' object has no attribute 'bit_length'")
+    elif strategy == BIN_STRATEGIES[1] and type(value) is int and value <= 0:
+        raise IndexError(f"index {value} is out of bounds for axis 0 with size 0")
+    elif strategy == BIN_STRATEGIES[0] and value == 0:
+        if release in COUNTS_BINS:
+            raise ValueError("range() arg 3 must not be zero")
+        raise AssertionError
 
 
 def prompt_length(value: ConfigValue, config: TrlConfig) -> None:

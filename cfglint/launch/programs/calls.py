@@ -36,6 +36,7 @@ from cfglint.source.record import Record
 
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 ENGINE = "deepspeed.initialize"
+OPTIMIZERS = "torch.optim."
 ACCELERATOR = "accelerate.Accelerator"
 MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
 SEVERAL = "the call is made several times, with different values"
@@ -83,6 +84,7 @@ class ProgramEvaluation(Interpreter):
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
+        self.optimizers: dict[ast.Call, MadeCall] = {}  # of torch
         self.loaders: dict[ast.Call, MadeCall] = {}  # data loaders, and plugins of accelerate
         self.trained: list[DataLoader] = []  # the loaders that training loops go through
 
@@ -276,6 +278,9 @@ class ProgramEvaluation(Interpreter):
         if name == ACCELERATOR:
             self.record(self.accelerators, name, given, named, node)
             return accelerators.accelerator(named, self.context.gpus)
+        if name.startswith(OPTIMIZERS) and last[:1].isupper() and last != "Optimizer":
+            self.record(self.optimizers, last, given, named, node)
+            return Value(Opaque(name))
         if name in accelerators.LOADERS or (name.startswith("accelerate.") and last in accelerators.PLUGINS):
             return Value(DataLoader(name, self._record_loader(last, given, named, node)))
         return library.external(self, name, given, named, node)

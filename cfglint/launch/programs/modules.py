@@ -6,6 +6,7 @@ import ast
 import os
 from functools import cached_property
 
+from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets
@@ -97,6 +98,12 @@ class ProgramModule:
     def givers(self) -> dict[str, list[ast.expr]]:
         """The expressions that give each name and attribute a value."""
         return givers(self.tree)
+
+    @cached_property
+    def may_build(self) -> bool:
+        """Whether the text names a class of arguments as if it calls it."""
+        code = self.text if self.notebook is None else self.notebook.code
+        return any(f"{name}(" in code for name in argument_classes())
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:

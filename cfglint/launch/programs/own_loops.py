@@ -24,7 +24,10 @@ def own_loop(made: MadeCall, evaluated: Evaluated, program: ProgramFacts) -> Own
     [loader] = loaders.values() if len(loaders) == 1 else [None]
     plugins = {each.name: document_of_call(each, program) for each in plugins_of(made)}
     document = document_of_call(loader, program) if loader is not None and not loader.conditions else None
-    return OwnLoop(document, plugins, accumulates(program))
+    [made_optimizer] = evaluated.optimizers.values() if len(evaluated.optimizers) == 1 else [None]
+    known = made_optimizer is not None and not made_optimizer.conditions and evaluated.complete
+    optimizer = document_of_call(made_optimizer, program) if made_optimizer is not None and known else None
+    return OwnLoop(document, plugins, accumulates(program), optimizer)
 
 
 def plugins_of(made: MadeCall) -> Iterator[MadeCall]:

@@ -16,9 +16,8 @@ from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import FROM_FILE, Construction, added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
 from cfglint.launch.programs.scopes import Scope, called, reachable
-from cfglint.launch.programs.trainers import REPLACED, changed_fields, trainers
+from cfglint.launch.programs.trainers import REPLACED, changed_fields, spread_over_gpus, trainers
 from cfglint.launch.programs.unread import unread_parsers
-from cfglint.launch.training import argument_classes
 from cfglint.source.annotations import Callable
 from cfglint.source.record import changed
 
@@ -37,6 +36,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     built, methods = trainers(scopes)
     facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "")
     facts.own_trainer, facts.own_methods = not built or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
+    facts.spreads = spread_over_gpus(scopes)
     parsers = [each for each in made if each.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)
@@ -68,7 +68,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 
 def may_build(modules: Modules) -> bool:
     """Whether the text of a module names a class of arguments as if it calls it."""
-    return any(module is not None and any(f"{name}(" in module.text for name in argument_classes()) for module in modules.known())
+    return any(module.may_build for module in modules.known())
 
 
 def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[BuiltCall]:

@@ -65,6 +65,7 @@ class Evaluated:
         self.engines = evaluation.engines
         self.accelerators = evaluation.accelerators
         self.trained = evaluation.trained
+        self.optimizers = evaluation.optimizers
         self.stores = evaluation.stores
         self.imports = evaluation.imports
         self.files = (*(module.path for module in modules.known()), *context.files)

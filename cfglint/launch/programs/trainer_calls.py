@@ -66,7 +66,8 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
     given = made.arguments["args"][1].data if "args" in made.arguments else None
     fields = added_fields(given) if isinstance(given, Built) else ()
-    return TrainerCall(name, made.origin.partition(".")[0], document, certain, fields, callbacks(made), is_streamed(made))
+    base = class_of_trainer(given) if isinstance(given, Built) else ""
+    return TrainerCall(name, made.origin.partition(".")[0], document, certain, fields, callbacks(made), is_streamed(made), base)
 
 
 def callbacks(made: MadeCall) -> tuple[str, ...]:
@@ -85,6 +86,12 @@ def is_streamed(made: MadeCall) -> bool:
     """Whether the training set of a trainer is streamed, so that it has no length."""
     given = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
     return isinstance(given, Opaque) and given.name == STREAMED
+
+
+def class_of_trainer(built: Built) -> str:
+    """The class of arguments of transformers that an object has, or that of its own class is derived from; empty for other ones."""
+    own = built.made_of
+    return built.name if built.name in ("TrainingArguments", SEQ2SEQ_CLASS) and (own is None or None not in own.line()) else ""
 
 
 def added_fields(built: Built) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from cfglint.launch.programs.modules import Definition, External
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope
 from cfglint.source.annotations import Container, Iterator
 
+SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 # Methods of the Trainer that checks of its first step, or of its batch, rely on.
 REPLACED = frozenset(
     (
@@ -45,6 +46,17 @@ def trainer_class(scope: Scope, node: ast.expr) -> tuple[str, set[str]]:
         elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
             methods.update(line.name for line in each.node.body if isinstance(line, FUNCTIONS))
     return name, methods
+
+
+def spread_over_gpus(scopes: list[Scope]) -> str:
+    """The `device_map` with which a program loads a model over all GPUs of a process, as it is written; empty if it does not."""
+    for scope in scopes:
+        for call in scope.calls():
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained":
+                given = next((each.value for each in call.keywords if each.arg == "device_map"), None)
+                if isinstance(given, ast.Constant) and given.value in SPREADING:
+                    return str(given.value)
+    return ""
 
 
 def framework_trainer(name: str) -> str:

@@ -59,3 +59,21 @@ def test_commands_that_train_nothing_refuse_the_settings_of_a_training(checked_p
 def test_the_keys_are_those_of_the_parser_message(checked_project):
     [found] = checked_project({"run.sh": "llamafactory-cli chat train.yaml\n", "train.yaml": TRAINING}, paths=["run.sh"])["diagnostics"]
     assert found["exception"] == "ValueError: Some keys are not used by the HfArgumentParser: ['do_train', 'output_dir']"
+
+
+STREAMED = TRAINING.replace("adapter_name_or_path: a\n", "dataset: d\nper_device_train_batch_size: 8\nstreaming: true\n")
+
+
+@each_case(
+    ("options", "remedy"),
+    [
+        (["--gpus", "8"], "set `max_steps: 1000`, or set `streaming: false`"),
+        (
+            ["--gpus", "8", "--num-examples", "1000000"],
+            "set `max_steps: 15625`, which is one epoch of 1,000,000 samples, or set `streaming: false`",
+        ),
+    ],
+)
+def test_a_stream_needs_the_steps_of_an_epoch(checked_project, options, remedy):
+    report = checked_project({"t.yaml": STREAMED}, options=options, paths=["t.yaml"])
+    assert [each["help"] for each in report["diagnostics"] if each["code"] == "LLF012"] == [remedy]

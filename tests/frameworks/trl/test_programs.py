@@ -77,3 +77,65 @@ def test_unsloth_takes_moves_and_drops_arguments(checked_project, config, words,
     releases = "trl==1.16.0", "transformers==5.24.0"
     assert found(checked_project({"a.py": code}, *releases)) == own
     assert found(checked_project({"a.py": UNSLOTH + code}, *releases)) == with_unsloth
+
+
+@each_case(
+    ("trainer", "release", "attribute"),
+    [
+        ("DPO", "0.11.4", " 'model_init_kwargs'"),
+        ("DPO", "0.19.1", ""),
+        ("DPO", "1.16.0", " 'model_init_kwargs'"),
+        ("KTO", "0.15.2", " 'model_init_kwargs'"),
+        ("GRPO", "1.16.0", " 'model_init_kwargs'"),
+        ("Reward", "0.17.0", " 'disable_dropout'"),
+        ("SFT", "1.16.0", None),  # which builds its own of them
+    ],
+)
+def test_trainers_that_are_given_the_arguments_of_transformers(checked_project, trainer, release, attribute):
+    code = f"from transformers import TrainingArguments\nfrom trl import {trainer}Trainer\n"
+    code += f"{trainer}Trainer(model='m', args=TrainingArguments('o')).train()\n"
+    report = checked_project({"t.py": code}, f"trl=={release}", paths=["t.py"])
+    texts = [each["exception"] for each in report["diagnostics"] if each["code"] == "KEY209"]
+    assert texts == ([f"AttributeError: 'TrainingArguments' object has no attribute{attribute}"] if attribute is not None else [])
+
+
+PACKED = "from trl import SFTConfig, SFTTrainer\nSFTTrainer(model='m', args=SFTConfig('o', {})).train()\n"
+
+
+@each_case(
+    ("words", "release", "codes"),
+    [
+        ("packing=True, model_init_kwargs={'attn_implementation': 'sdpa'}", "0.24.0", ["TRL088"]),
+        ("packing=True, packing_strategy='wrapped', model_init_kwargs={'attn_implementation': 'sdpa'}", "0.24.0", []),
+        ("packing=True, model_init_kwargs={'attn_implementation': 'kernels-community/flash-attn2@main'}", "0.24.0", []),
+        ("packing=True", "0.24.0", []),  # that of the model is not known
+        ("packing=True, model_init_kwargs={'attn_implementation': 'sdpa'}", "1.16.0", []),  # which does not warn of it any more
+    ],
+)
+def test_packing_without_flash_attention(checked_project, words, release, codes):
+    report = checked_project({"t.py": PACKED.format(words)}, f"trl=={release}", paths=["t.py"])
+    assert [each["code"] for each in report["diagnostics"]] == codes
+
+
+SPREAD = """\
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("m"{})
+Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=4, gradient_accumulation_steps=8)).train()
+"""
+
+
+@each_case(
+    ("line", "keyword", "batch", "codes"),
+    [
+        ("python t.py", ', device_map="auto"', 32, []),  # one model on all GPUs, which is no DataParallel
+        ("python t.py", ', device_map={"": 0}', 256, []),
+        ("python t.py", "", 256, []),
+        ("torchrun --nproc_per_node 8 t.py", ', device_map="auto"', 256, ["KEY211"]),
+        ("accelerate launch --num_processes 2 t.py", ', device_map="balanced"', 64, ["KEY211"]),
+        ("accelerate launch --num_processes 1 t.py", ', device_map="auto"', 32, []),
+    ],
+)
+def test_a_model_that_is_spread_over_the_gpus(checked_project, line, keyword, batch, codes):
+    files = {"t.py": SPREAD.format(keyword), "run.sh": f"{line}\n"}
+    report = checked_project(files, options=["--gpus", "8"], paths=["run.sh"])
+    assert (report["runs"][0]["resolved"]["global_batch"], [each["code"] for each in report["diagnostics"]]) == (batch, codes)

@@ -155,3 +155,24 @@ def test_fix_names_what_it_does_not_edit_of_a_loop(run, capsys):
     run(PROGRAM.format("gradient_accumulation_steps=int(s)", "8"))
     assert main(["fix", "train.py", "--gpus", "4", "--global-batch", "256"]) == 2
     assert "set `batch_size` (train.py:6)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("torch.optim.AdamW(model.parameters(), lr=2e-5)", {"optimizer": "AdamW", "learning rate": 2e-5}),
+        ("torch.optim.SGD(model.parameters(), lr=args.rate)", {"optimizer": "SGD", "learning rate": 0.5}),
+        ("torch.optim.SGD(model.parameters(), lr=rate())", {"optimizer": "SGD"}),
+        ("torch.optim.SGD(model, lr=0.1), torch.optim.Adam(other, lr=0.1)", {}),
+        ("other.AdamW(model.parameters(), lr=2e-5)", {}),
+    ],
+)
+def test_the_optimizer_and_its_rate_are_those_of_the_program(tmp_path, monkeypatch, capsys, made, found):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    parsed = "parser = argparse.ArgumentParser()\nparser.add_argument('--rate', type=float, default=0.1)\nargs = parser.parse_args()\n"
+    (tmp_path / "train.py").write_text(IMPORTS + parsed + MADE.format("", 8) + f"optimizer = {made}\n" + LOOP)
+    (tmp_path / "run.sh").write_text("accelerate launch --num_processes 2 train.py --rate 0.5\n")
+    main(["explain", "run.sh", "--format", "json"])
+    settings = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert {name: settings[name] for name in ("optimizer", "learning rate") if name in settings} == found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import LAUNCHER_CONFIG, Finding, config_error, init_error, warning
+from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, config_error, init_error, warning
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.rules import FSDP, GPUS, SAGEMAKER
@@ -14,6 +14,7 @@ from cfglint.source.annotations import Iterator
 WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
 ANY_CASE = (0, 34)  # before, the name of a policy is compared as it is written (utils/dataclasses.py)
 INTEGER_SIZE = (1, 13)  # the default of `fsdp_min_num_params` is an integer from here on
+COUNTS_PROCESSES = (0, 34)  # from here on a missing `num_processes` is added where the type is NO
 NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
 
@@ -59,18 +60,37 @@ def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC023",
     about=LAUNCHER_CONFIG,
     raises="AttributeError: 'SageMakerConfig' object has no attribute 'parallelism_config'",
-    source="accelerate 1.15.0 commands/launch.py:1248; so in 1.11.0, not in 1.6.0",
-    bad="compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\nec2_instance_type: ml.p3.2xlarge\niam_role_name: role\n",
+    source="accelerate 1.15.0 commands/launch.py:1248; so in 1.11.0, not in 1.6.0; 1.5.2 commands/config/config_args.py:111",
+    bad=(
+        "compute_environment: AMAZON_SAGEMAKER\ndistributed_type: DATA_PARALLEL\nec2_instance_type: ml.p3.2xlarge\niam_role_name: role\n",
+        Example(
+            "compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\nec2_instance_type: ml.p3.2xlarge\niam_role_name: role\n",
+            "/distributed_type",
+            "ValueError: The config file at",
+        ),
+    ),
     good="compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\n",
     example={"at": "/compute_environment"},
 )
 def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
-    """`accelerate launch` of this release fails with every SageMaker config.
+    """`accelerate launch` of this release fails with this SageMaker config.
 
-    It asks the config for `parallelism_config`, which only a local one has. `--multi_gpu`, `--use_deepspeed` or
-    `--use_fsdp` on the launch line avoids that, so without the launch line this is a warning.
+    From 0.34 on a file with `distributed_type: NO` gets `num_processes` while it is loaded, a key that such a config does not have.
+    From 1.11 on no file works: the launcher asks the config for `parallelism_config`, which only a local one has. `--multi_gpu`,
+    `--use_deepspeed` or `--use_fsdp` on the launch line avoids that, so without the launch line this is a warning.
     """
-    if config.get("compute_environment") == SAGEMAKER and config.version >= NO_SAGEMAKER:
+    if config.get("compute_environment") != SAGEMAKER:
+        return
+    if config.distributed == "NO" and config.version >= COUNTS_PROCESSES and "num_processes" not in config.values:
+        path = config.documents[0].path
+        yield Finding(
+            config.setting("distributed_type"),
+            f"`distributed_type: NO` makes {config.release} add `num_processes`, which a SageMaker config does not have",
+            exception=f"ValueError: The config file at {path} had unknown keys (['num_processes'])",
+            fails_at="load",
+            help="use accelerate 0.33 or older to launch on SageMaker",
+        )
+    elif config.version >= NO_SAGEMAKER:
         severity = ERROR if config.facts.complete else WARNING
         yield Finding(
             config.setting("compute_environment"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Example, Finding, init_error, warning
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.parallel import problem
@@ -13,6 +13,7 @@ from cfglint.frameworks.axolotl.trainer_arguments import BUILT, DION, DION_RATE,
 from cfglint.source.annotations import Iterator
 
 COSINE_MIN, COSINE_CONSTANT = "cosine_min_lr_ratio", "cosine_constant_lr_ratio"
+LORA = BASE + "micro_batch_size: 1\ngradient_accumulation_steps: 1\nadapter: lora\nlora_r: 8\nlora_alpha: 16\nlora_target_linear: true\n"
 ONE_CYCLE = tuple(
     """
     epochs steps_per_epoch pct_start anneal_strategy cycle_momentum base_momentum max_momentum div_factor final_div_factor
@@ -218,4 +219,69 @@ def axolotl_invalid_trainer_class(config: AxolotlConfig) -> Iterator[Finding]:
             f"`trainer_cls` is {name}, which names no module",
             exception=f"ValueError: Failed to load custom trainer class {name!r}: Invalid module string format: {name}",
             help="write it as `module.Class`, or remove it",
+        )
+
+
+@init_error(
+    "AXL066",
+    source="axolotl 0.21.0 utils/data/sft.py:473, core/builders/base.py:585; 0.9.2 utils/data/sft.py:414, core/trainer_builder.py:431",
+    bad=(
+        BASE + "val_set_size: null\n",
+        Example(BASE + "rl: dpo\nval_set_size: null\neval_steps: 10\n", "/val_set_size", "ValueError: You have set `args.eval_strategy`"),
+    ),
+    good=BASE + "val_set_size: 0\n",
+    example={"kind": KIND, "at": "/val_set_size"},
+)
+def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
+    """`val_set_size` is null, which is not 0: it is compared with a number when the data is split.
+
+    The data of preference training is split without that, but then its evaluation, if there is one, has no data.
+    """
+    from cfglint.frameworks.axolotl.batch import streams
+
+    model = config.model
+    if not config.parsed or model is None or model.val_set_size is not None or streams(config):
+        return
+    text = "TypeError: '>' not supported between instances of 'NoneType' and 'int'"
+    if model.rl:
+        asked = bool(model.eval_steps) or model.eval_strategy not in (None, "no")
+        if model.test_datasets or not asked or model.eval_strategy == "no":
+            return
+        unit = "STEPS" if model.eval_steps else str(model.eval_strategy).upper()
+        text = (
+            f"ValueError: You have set `args.eval_strategy` to IntervalStrategy.{unit} but you didn't pass an `eval_dataset` to `Trainer`"
+        )
+    yield Finding(
+        config.place(("val_set_size",)),
+        "`val_set_size` is null; a number is required",
+        exception=text,
+        help="set `val_set_size: 0` for no evaluation, or a fraction such as 0.1",
+    )
+
+
+@warning(
+    "AXL067",
+    source="torch 2.13 distributed/fsdp/_flat_param.py (Cannot flatten integer dtype tensors)",
+    bad=LORA + "load_in_8bit: true\nfsdp: [full_shard, auto_wrap]\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\n",
+    good=LORA + "load_in_8bit: false\nfsdp: [full_shard, auto_wrap]\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\n",
+    example={"kind": KIND, "at": "/load_in_8bit", "target": {"axolotl": "0.9.2"}},
+)
+def axolotl_8bit_weights_sharded(config: AxolotlConfig) -> Iterator[Finding]:
+    """FSDP 1 cannot shard 8-bit weights.
+
+    It joins the parameters of a layer to one tensor, which has to be of a floating-point type. torch raises `ValueError: Cannot flatten
+    integer dtype tensors` when it wraps the model. 4-bit weights can be stored in such a type.
+    """
+    model = config.model
+    if not config.parsed or model is None or not model.load_in_8bit or not model.fsdp:
+        return
+    section = model.fsdp_config if isinstance(model.fsdp_config, dict) else {}
+    version = section.get("fsdp_version", config.get("fsdp_version"))
+    if str(version) != "2":
+        yield Finding(
+            config.place(("load_in_8bit",)),
+            "`load_in_8bit` is true, but FSDP 1 shards floating-point weights only",
+            related=(config.place(("fsdp",)),),
+            note="torch refuses to wrap such a model (ValueError: Cannot flatten integer dtype tensors)",
+            help="set `load_in_8bit: false`, or use `load_in_4bit: true` with `adapter: qlora`",
         )

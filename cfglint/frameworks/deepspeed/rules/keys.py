@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.diagnostic import INFO, WARNING, Fix
 from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.similar_keys import Candidate
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
+MOST_OTHERS = 20  # keys that resemble no known one
+REMARKS = ("_", "comment", "note", "description")  # keys for people
+FORMERLY_IGNORING = ("fp16", "bf16")  # sections that are models now
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use with another meaning
     """debug detailed device dtype enabled fast group metric mode names offload online overwrite params partition
     profile project ratio seed team type verbose workspace writer""".split()
@@ -353,7 +356,11 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix |
     "KEY105",
     source="deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys)",
     about=VALUE,
-    bad='{"train_batch_size": 8, "gradient_clip": 1.0}\n',
+    bad=(
+        '{"train_batch_size": 8, "gradient_clip": 1.0}\n',
+        Example('{"train_batch_size": 8, "pipeline": {"chunks_of_rows": 4}}\n', "/pipeline/chunks_of_rows"),
+        Example('{"train_batch_size": 8, "chunks_of_rows": 4}\n', "/chunks_of_rows"),
+    ),
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clip"},
     old_names=("unread-key",),
@@ -363,23 +370,31 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     At the top level and in many sections (`optimizer`, `activation_checkpointing`, `flops_profiler`, `aio`,
     ...) DeepSpeed looks up the keys that it knows and silently ignores the others, so a key with a typo has no
-    effect. Only a key that is similar to a known one, or that belongs to another section, is reported:
-    any other key may be used by the training script.
+    effect; before 0.17.1 in `fp16` and `bf16` as well. A key of the top level that is not similar to a known one, and belongs to no
+    section, may be used by the training script: it is for information.
 
     Fix: use the suggested name, or move the key into the suggested section.
     """
+    others = 0
     for path in islice(ignored_keys(config.values, config.version), MOST_TYPOS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)
         if hint:
             yield Finding(setting, ignored(setting, hint), fix=unsafe(fix), on_key=True)
+        elif path[-1].isidentifier() and not path[-1].startswith(REMARKS) and others < MOST_OTHERS:
+            others += 1
+            message, help_text = ignored(setting, ""), f"remove `{setting.name}`"
+            if len(path) == 1:
+                yield Finding(setting, message, severity=INFO, on_key=True, help=f"{help_text}, unless the program reads it")
+            else:
+                yield Finding(setting, message, on_key=True, help=help_text)
 
 
 def ignored_keys(values: ConfigMapping, version: Version) -> Iterator[tuple[str, ...]]:
     """The paths of the keys that DeepSpeed ignores: those that no release from this one on looks up or refuses, in sections that are
     not models.
     """
-    for name in IGNORING:
+    for name in (*IGNORING, *(each for each in FORMERLY_IGNORING if KEY_HISTORY.fields(each, version))):
         path = tuple(name.split(".")) if name else ()
         section: ConfigValue = values
         for step in path:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import BATCH, VALUE, Example, Finding, config_error
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import BATCH, VALUE, Example, Finding, config_error, init_error
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
@@ -245,3 +246,35 @@ def elasticity_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     problem = config.batch.problem
     if problem is not None and problem.reason == "elasticity":
         yield Finding(problem.setting, problem.message, exception=problem.exception, fails_at=problem.fails_at)
+
+
+@init_error(
+    "DSP119",
+    raises="AssertionError: MoQ (quantize in optimization step) weight quantization is only supported for FP16",
+    source="deepspeed 0.19.6 runtime/engine.py:2351 (_configure_quantization)",
+    bad=(
+        '{"train_batch_size": 8, "compression_training": {"weight_quantization": {"shared_parameters": {"enabled": true},'
+        ' "different_groups": {}}}}\n'
+    ),
+    good=(
+        '{"train_batch_size": 8, "fp16": {"enabled": true}, "compression_training": {"weight_quantization": {"shared_parameters":'
+        ' {"enabled": true}, "different_groups": {}}}}\n'
+    ),
+    example={"gpus": 8, "target": {"deepspeed": "0.19.6"}, "at": "/compression_training/weight_quantization"},
+    releases=Releases((), (0, 19, 7)),
+)
+def weight_quantization_without_fp16(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """Weights are quantized in the optimizer step (MoQ), which requires fp16, unless `quantize_weight_in_forward` is true."""
+    section = config.values.get("compression_training")
+    part = section.get("weight_quantization") if isinstance(section, dict) else None
+    shared = part.get("shared_parameters") if isinstance(part, dict) else None
+    if not config.looks_up("compression_training") or not isinstance(shared, dict):
+        return
+    enabled = config.section("fp16")["enabled"]
+    if shared.get("enabled") is True and not shared.get("quantize_weight_in_forward") and enabled in (False, None):
+        yield Finding(
+            config.setting("compression_training", "weight_quantization"),
+            "`weight_quantization` in the optimizer step requires fp16",
+            related=(config.at("fp16", "enabled"),),
+            help="set `quantize_weight_in_forward` to true, or set `fp16.enabled` to true",
+        )

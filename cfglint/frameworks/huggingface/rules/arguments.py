@@ -84,7 +84,7 @@ def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
 def _choice(config: TrainerConfig, name: str) -> Iterator[Finding]:
     value = config.arguments.given[name]
     label, allowed = choices(name, config.version)
-    if name == "evaluation_strategy" and value is None:
+    if name == "evaluation_strategy" and value is None and has_field("eval_strategy", config.version):
         return
     if name == "debug":
         words = value.split() if isinstance(value, str) else ()

@@ -10,6 +10,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.remedies import choice, either, excludes, mistyped, not_attribute
+from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
@@ -32,7 +33,8 @@ WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shar
 STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2")
 FSDP2_STRATEGIES = ("full_shard", "shard_grad_op")
 POLICIES = ["TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"]
-STATE_TYPES = ("FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_DICT")
+LOCAL = "LOCAL_STATE_DICT"
+STATE_TYPES = ("FULL_STATE_DICT", LOCAL, "SHARDED_STATE_DICT")
 PREFETCHES = ("BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH")
 TRUTHS = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
 SHARED_TRUTHS = {"cpu_ram_efficient_loading": "false", "activation_checkpointing": None}
@@ -180,6 +182,7 @@ def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
         "output_dir: out\nfsdp: true\nfsdp_config: {version: two}\n",
         "output_dir: out\nfsdp: true\nfsdp_config: {cpu_ram_efficient_loading: maybe}\n",
         "output_dir: out\nfsdp: true\nfsdp_config: {state_dict_type: FULL}\n",
+        "output_dir: out\nfsdp: true\nfsdp_config: {state_dict_type: LOCAL_STATE_DICT}\n",
         Example(
             "output_dir: out\nfsdp: full_shard\nfsdp_config: {min_num_params: 2000, transformer_layer_cls_to_wrap: [LlamaDecoderLayer]}\n",
             facts={"target": {"transformers": "4.42.4"}},
@@ -231,6 +234,9 @@ def _modern_values(section: FsdpSection) -> Iterator[Finding]:
     values = section.values
     if section.version is None:
         text = f"ValueError: invalid literal for int() with base 10: {values['version']!r}"
+        if not isinstance(values["version"], str):
+            kind = type(values["version"]).__name__
+            text = f"TypeError: int() argument must be a string, a bytes-like object or a real number, not '{kind}'"
         yield Finding(
             section.place("version"),
             f"`fsdp_config.version` is {shown(values['version'])}, not an integer",
@@ -259,16 +265,34 @@ def _modern_values(section: FsdpSection) -> Iterator[Finding]:
                 help=f"set `fsdp_config.{key}` to true or false",
             )
     if section.version != 2:
-        yield from _named(section, "reshard_after_forward", STRATEGIES, "init")
+        yield from _named(section, "reshard_after_forward", STRATEGIES, "init", is_text=True)
+        yield from _prefetch_of_another_type(section)
         yield from _named(section, "backward_prefetch", PREFETCHES, "init")
     yield from _named(section, "state_dict_type", STATE_TYPES, "init")
+    state = values.get("state_dict_type")
+    if section.version == 2 and isinstance(state, str) and state.upper() in (LOCAL, "2"):
+        text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
+        message = f"`fsdp_config.state_dict_type` is {shown(state)}, which FSDP2 does not support"
+        remedy = "set `fsdp_config.state_dict_type: SHARDED_STATE_DICT`"
+        yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
 
 
-def _named(section: FsdpSection, key: str, names: tuple[str, ...], fails_at: Stage) -> Iterator[Finding]:
+def _prefetch_of_another_type(section: FsdpSection) -> Iterator[Finding]:
+    value = section.values.get("backward_prefetch", "")
+    if not isinstance(value, (str, Unknown)):
+        yield mistyped(
+            section.place("backward_prefetch"), "a string", not_attribute(value, "upper"), "set `backward_prefetch: NO_PREFETCH`"
+        )
+
+
+def _named(section: FsdpSection, key: str, names: tuple[str, ...], fails_at: Stage, is_text: bool = False) -> Iterator[Finding]:
+    """The finding about a value that is no member of an enumeration; `is_text`: other values are made strings before."""
     value = section.values.get(key)
+    if is_text and key in section.values and not isinstance(value, Unknown):
+        value = str(value)
     if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
         text = f"KeyError: {value.upper()!r}"
-        message = f"`fsdp_config.{key}` is {shown(value)}; it must be one of {', '.join(names)}"
+        message = f"`fsdp_config.{key}` is {section.place(key).spelled}; it must be one of {', '.join(names)}"
         yield Finding(section.place(key), message, exception=text, fails_at=fails_at, help=choice(f"fsdp_config.{key}", value, names))
 
 
@@ -290,6 +314,7 @@ def _old_values(section: FsdpSection, given: list[ConfigValue], config: TrainerC
         text = 'ValueError: `sync_module_states` must be `"True"` if `cpu_ram_efficient_loading` is `"True"`'
         message = "`fsdp_config.sync_module_states` is false, but `cpu_ram_efficient_loading` requires it"
         yield Finding(section.place("sync_module_states"), message, exception=text, help="set `fsdp_config.sync_module_states: true`")
+    yield from _prefetch_of_another_type(section)
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")
     if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
         text = f"ValueError: {prefetch.upper()!r} is not in list"

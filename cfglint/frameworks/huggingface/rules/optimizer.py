@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import accumulation_steps
@@ -24,6 +26,15 @@ CONVERTED: dict[str, Conversions] = {
     "grokadamw": dict.fromkeys(("alpha_init", "lamb", "gamma", "grokking_signal_decay_rate", "gradient_clipping"), float),
     "schedule_free": {"weight_lr_power": float, "r": float},
     "ademamix": {**dict.fromkeys(("beta1", "beta2", "beta3", "alpha", "eps"), float), "t_alpha": int, "t_beta3": int},
+}
+# The arguments that torch's constructors refuse below 0, in their order, as their messages name them (torch 2.13 optim/sgd.py:44-57,
+# adagrad.py:52-61, rmsprop.py:46-56).
+NOT_NEGATIVE = {
+    "lr_decay": "lr_decay",
+    "eps": "epsilon",
+    "momentum": "momentum",
+    "weight_decay": "weight_decay",
+    "alpha": "alpha",
 }
 TORCH_CONVERTED: dict[str, Conversions] = {
     "sgd": dict.fromkeys(("momentum", "dampening", "weight_decay"), float),
@@ -84,12 +95,20 @@ def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
     source="transformers 5.23.0 trainer_optimizer.py:65-73, and the functions of the optimizers from :262 on; `sgd`, `adagrad` and "
     "`rmsprop` read `optim_args` from 5.3.0 on",
     old_names=("optimizer-arguments",),
-    bad=("output_dir: out\noptim_args: momentum\n", "output_dir: out\noptim_args: momentum=x\noptim: sgd\n"),
+    bad=(
+        "output_dir: out\noptim_args: momentum\n",
+        "output_dir: out\noptim_args: momentum=x\noptim: sgd\n",
+        "output_dir: out\noptim_args: momentum=-1\noptim: sgd\n",
+        "output_dir: out\noptim_args: nesterov=true\noptim: sgd\n",
+    ),
     good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
     example={"at": "/optim_args"},
 )
 def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
-    """`optim_args` is not a list of `name=value` pairs, or a value is not the number that the optimizer requires."""
+    """`optim_args` is not a list of `name=value` pairs, or a value is not one that the optimizer accepts.
+
+    `sgd`, `adagrad` and `rmsprop` require numbers that are not negative, and the Nesterov momentum of `sgd` requires `momentum`.
+    """
     value = config.arguments["optim_args"]
     if not isinstance(value, str) or not value or not config.parsed or not config.makes_optimizer:
         return
@@ -113,6 +132,25 @@ def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
             message = f"`{name}` in `optim_args` is {shown(given[name])}, not {expected}"
             yield Finding(of(config, "optim_args"), message, exception=f"ValueError: {error}", help=f"set `{name}` to {expected}")
             return
+    if config.arguments.optimizer in TORCH_CONVERTED and config.version >= TORCH_ARGUMENTS:
+        yield from refused_by_torch(config, given)
+
+
+def refused_by_torch(config: TrainerConfig, given: dict[str, str]) -> Iterator[Finding]:
+    """The first of the arguments that the constructor of torch refuses."""
+    numbers = {name: float(given[name]) for name in TORCH_CONVERTED[config.arguments.optimizer] if name in given}
+    for name, label in NOT_NEGATIVE.items():
+        value = numbers.get(name, 0.0)
+        if value < 0 or (isnan(value) and config.arguments.optimizer != "sgd"):
+            message = f"`{name}` in `optim_args` is {given[name]}; it must be >= 0"
+            text = f"ValueError: Invalid {label} value: {value}"
+            yield Finding(of(config, "optim_args"), message, exception=text, help=f"set `{name}` to a number >= 0")
+            return
+    nesterov = config.arguments.optimizer == "sgd" and given.get("nesterov", "").lower() in ("true", "1", "yes")
+    if nesterov and (numbers.get("momentum", 0.0) <= 0 or numbers.get("dampening", 0.0) != 0):
+        text = "ValueError: Nesterov momentum requires a momentum and zero dampening"
+        message = "`nesterov` in `optim_args` requires `momentum` above 0, and no `dampening`"
+        yield Finding(of(config, "optim_args"), message, exception=text, help="add `momentum=0.9`, or remove `nesterov`")
 
 
 def conversion_error(convert: Callable[[str], float], text: str) -> ValueError | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import fields_of_class, of_package
 from cfglint.frameworks._releases import RELEASES
@@ -30,6 +31,27 @@ OWN_CLASS = (
 )
 CONVERTED = {"SFTTrainer": "SFTConfig"}  # trainers that build their own class of arguments of an object of another one
 CONVERTS = (0, 15, 0)  # the release of trl from which on they do so
+# What TRL's trainers read first of their arguments and TrainingArguments has not, by releases: empty where it depends on the model.
+FIRST_READ: dict[str, tuple[tuple[Releases, str], ...]] = {
+    "DPOTrainer": (
+        (Releases((0, 9, 6), (0, 19)), "model_init_kwargs"),
+        (Releases((0, 19), (0, 24)), ""),
+        (Releases((0, 24)), "model_init_kwargs"),
+    ),
+    **dict.fromkeys(("KTOTrainer", "CPOTrainer", "ORPOTrainer"), ((Releases((0, 9, 6)), "model_init_kwargs"),)),
+    "BCOTrainer": ((Releases((0, 11)), "model_init_kwargs"),),
+    "GRPOTrainer": ((Releases((0, 15)), "model_init_kwargs"),),
+    "RLOOTrainer": ((Releases((0, 22)), ""), (Releases((0, 24)), "model_init_kwargs")),
+    "RewardTrainer": (
+        (Releases((0, 15), (0, 20)), "disable_dropout"),
+        (Releases((0, 20), (0, 24)), ""),
+        (Releases((0, 24)), "model_init_kwargs"),
+    ),
+}
+SPREAD = (
+    "from transformers import AutoModel, Trainer, TrainingArguments\n\nmodel = AutoModel.from_pretrained('m'{})\n"
+    "Trainer(model, TrainingArguments('out')).train()\n"
+)
 OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
 
 
@@ -150,6 +172,75 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
                 for_any_parser=True,
                 help=f"derive the class of `args` from {target}",
             )
+
+
+@init_error(
+    "KEY209",
+    source="trl 1.16.0 trainer/dpo_trainer.py:561, trainer/grpo_trainer.py:335; 0.11.4 trainer/dpo_trainer.py:447",
+    bad={
+        "train.sh": LINE,
+        "train.py": SEQ2SEQ.replace("SFT", "DPO") + "DPOTrainer('gpt2', args=Seq2SeqTrainingArguments('out')).train()\n",
+    },
+    good={
+        "train.sh": LINE,
+        "train.py": "from trl import DPOConfig, DPOTrainer\n\nDPOTrainer('gpt2', args=DPOConfig('out')).train()\n",
+    },
+    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}, "at": "/args"},
+    about=CODE,
+)
+def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
+    """A trainer of TRL is given `TrainingArguments`, which lack the fields of its own class of arguments.
+
+    DPO, KTO, ORPO, CPO, BCO, GRPO, RLOO and reward trainers read fields of `DPOConfig` and its likes. `SFTTrainer` builds an `SFTConfig` of
+    such arguments.
+    """
+    program = config.facts.launch.code
+    for call in program.trainer_calls if program is not None else ():
+        release = config.facts.version(call.package, RELEASES[call.package])
+        first = next((name for releases, name in FIRST_READ.get(call.name, ()) if release in releases), None)
+        key, node = call.document.find(("args",))
+        if first is None or first in call.fields or not call.base or node is None or call.package in config.facts.outside:
+            continue
+        stated = call.package in config.framework.packages() or call.package in config.facts.target  # else no other release is looked at
+        needed = call.name.replace("Trainer", "Config")
+        yield Finding(
+            Setting(("args",), call.document.values["args"], WRITTEN, call.document, node, key),
+            f"{call.name} requires a {needed}, and `args` is a {call.base}",
+            exception=f"AttributeError: '{call.base}' object has no attribute" + (f" {first!r}" if first else ""),
+            severity=None if call.is_certain and stated else WARNING,
+            on_key=True,
+            for_any_parser=True,
+            help=f"build a {needed} in its place",
+        )
+
+
+@warning(
+    "KEY211",
+    source="accelerate 1.15.0 accelerator.py:1479, 1820 (prepare_model)",
+    bad={"train.sh": LINE, "train.py": SPREAD.format(', device_map="auto"')},
+    good={"train.sh": LINE, "train.py": SPREAD.format("")},
+    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}, "at": ""},
+    about=CODE,
+)
+def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding]:
+    """The program loads its model with a `device_map` over all GPUs, and several processes start it.
+
+    Each process would put the model on all of them. Accelerate refuses to train a model on several devices in a distributed run:
+    `ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed mode.`
+
+    Fix: start one process, `python train.py`, or leave out `device_map`.
+    """
+    launch = config.facts.launch
+    program = launch.code or launch.program
+    processes = launch.line.processes if launch.line is not None else None
+    if program is not None and program.spreads and processes is not None and processes > 1:
+        yield Finding(
+            config.setting(),
+            f"the model is loaded with `device_map` {program.spreads}, and {processes} processes are started",
+            note="accelerate refuses such a model in several processes (ValueError)",
+            for_any_parser=True,
+            help="start one process with `python`, or remove `device_map`",
+        )
 
 
 @load_error(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import CODE, Example, Finding, first_step_error, init_error
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of
 from cfglint.source.annotations import Iterator
@@ -92,7 +93,7 @@ def streamed_data_without_steps(config: TrainerConfig) -> Iterator[Finding]:
                 "`max_steps` is required: the training set is streamed and has no length",
                 of(config, "max_steps"),
                 f"ValueError: The train_dataset does not implement __len__, {inferred}max_steps has to be specified.",
-                "set `max_steps: 1000`, or another number of steps",
+                wanted_steps(config),
             )
 
 

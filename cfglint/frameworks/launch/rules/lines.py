@@ -184,10 +184,11 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     """
     launch = config.facts.launch
     sure = launch.is_main and not launch.guessed and is_trainer(launch.consumer) and not is_page(config)
-    on_gpus = not any(document.find((name,))[1] is not None for document in config.documents for name in OFF_NCCL)
+    given = launch.line.options.given if launch.line is not None else {}
+    on_gpus = not any(name in given or document.find((name,))[1] is not None for document in config.documents for name in OFF_NCCL)
     for finding in problems(config, "LCH006"):
-        if finding.exception and sure and on_gpus:
-            finding.severity = ERROR
+        if launch.line is not None and launch.line.lacks_gpus and sure and on_gpus:
+            finding.severity, finding.exception = ERROR, "RuntimeError: CUDA error: invalid device ordinal"
         yield finding
 
 

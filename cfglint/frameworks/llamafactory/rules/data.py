@@ -7,6 +7,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, config_error, init_error
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.huggingface.batch import OTHER_STEPS, wanted_steps
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import templates
@@ -133,7 +134,7 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
             message="`streaming` requires `max_steps`",
             exception=text,
             needs=("max_steps",),
-            remedy="set `max_steps: 1000`, or set `streaming: false`",
+            remedy=f"{wanted_steps(config).removesuffix(OTHER_STEPS)}, or set `streaming: false`",
         )
 
 

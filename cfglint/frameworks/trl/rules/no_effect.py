@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, info, warning
+from cfglint.findings.rule import Example, Finding, info, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
@@ -13,6 +13,11 @@ from cfglint.frameworks.trl.rules import HEAD, of, shown
 from cfglint.frameworks.trl.rules.trainers import zero_stage
 from cfglint.source.annotations import Iterator
 
+PADDING_FREE_WARNED = Releases((0, 19, 0), (1, 16, 0))  # whose SFTTrainer warns of another attention
+FLASH_ATTENTION = (
+    *("flash_attention_2", "flash_attention_3", "kernels-community/flash-attn2", "kernels-community/flash-attn3"),
+    *("kernels-community/flash-attn", "kernels-community/vllm-flash-attn3"),
+)
 LORA_KEYS = ("lora_r", "lora_alpha", "lora_dropout", "lora_target_modules", "use_rslora", "use_dora")
 LOADING = {"torch_dtype": "torch_dtype", "dtype": "dtype", "attn_implementation": "attn_implementation", "model_revision": "revision"}
 # (field, value or None for any) -> what to write instead, and the releases that deprecate it for a removal in 2.0
@@ -287,3 +292,44 @@ def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
     """`bf16: null` is TRL's default, which is bf16 unless `fp16` is on."""
     if "bf16" in config.values and config.values["bf16"] is None and config.arguments["bf16"]:
         yield Finding(config.setting("bf16"), "`bf16` is null, which turns bf16 on", help="set `bf16: true`, or set `bf16: false`")
+
+
+@warning(
+    "TRL088",
+    source="trl 0.19.1 trainer/sft_trainer.py:402-464, 1.13.0 trainer/sft_trainer.py:1172-1242; 1.16.0 no longer warns of it",
+    bad=(
+        Example(
+            HEAD + "packing: true\nattn_implementation: sdpa\n",
+            facts={"target": {"trl": "0.24.0", "transformers": "4.57.6"}},
+        ),
+        Example(
+            HEAD + "packing: true\nmodel_init_kwargs: {attn_implementation: eager}\n",
+            "/packing",
+            facts={"target": {"trl": "0.24.0", "transformers": "4.57.6"}},
+        ),
+    ),
+    good=HEAD + "packing: true\nattn_implementation: flash_attention_2\n",
+    example={"trainer": "sft", "at": "/packing"},
+    releases=PADDING_FREE_WARNED,
+)
+def packing_without_flash_attention(config: TrlConfig) -> Iterator[Finding]:
+    """Packing or `padding_free` joins samples to one sequence, which only flash attention is known to keep apart.
+
+    With another `attn_implementation` tokens may attend to those of other samples, of which TRL warns as well. Packing by `wrapped`
+    makes blocks without that.
+    """
+    args = config.arguments
+    if not config.only("sft") or not args.known("packing", "padding_free", "packing_strategy"):
+        return
+    joined = "packing" if args["packing"] and args["packing_strategy"] != "wrapped" else "padding_free"
+    kwargs = args["model_init_kwargs"] if args.known("model_init_kwargs") else None
+    of_code = kwargs.get("attn_implementation") if isinstance(kwargs, dict) else None
+    name = of_code if of_code is not None else args["attn_implementation"] if args.known("attn_implementation") else None
+    if not args[joined] or not isinstance(name, str) or name.partition("@")[0].partition(":")[0] in FLASH_ATTENTION:
+        return
+    yield Finding(
+        of(config, joined),
+        f"`{joined}` requires a flash attention implementation, and `attn_implementation` is {shown(name)}",
+        note="the samples of a row are not kept apart",
+        help=f"set `attn_implementation: flash_attention_2`, or set `{joined}: false`",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, config_error, first_step_error, init_error
 from cfglint.findings.wording import counted
+from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -135,7 +136,7 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
             exception=f"ValueError: The train_dataset does not implement __len__, {inferred}max_steps has to be specified.",
             related=(of(config, "max_steps"),),
             severity=severity,
-            help="set `max_steps: 1000`, or another number of steps",
+            help=wanted_steps(config),
         )
 
 

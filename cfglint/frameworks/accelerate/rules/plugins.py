@@ -1,0 +1,157 @@
+"""Rules about values of the DeepSpeed and FSDP blocks, which the program's `Accelerator` refuses when it makes its plugin of them."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, init_error
+from cfglint.frameworks.accelerate.config import AccelerateConfig
+from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP
+from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
+
+TRUTHS = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
+STRATEGIES = ("FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2")
+PREFETCHES = ("BACKWARD_PRE", "BACKWARD_POST")
+NO_PREFETCH = "NO_PREFETCH"
+STATE_TYPES = ("FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_DICT")
+FLAGS = ("offload_params", "activation_checkpointing", "activation_checkpointing_offload", "cpu_ram_efficient_loading")
+FLAGS_OF_1 = ("use_orig_params", "sync_module_states", "forward_prefetch")  # FSDP2 reads none of them
+DEVICES = ("none", "cpu", "nvme")
+STAGES = ("0", "1", "2", "3")
+Problem = tuple[str, str, str]  # what is wrong with the value, the exception, the remedy
+
+
+@init_error(
+    "ACC028",
+    source="accelerate 1.15.0 utils/launch.py:304-333, 567-580, utils/dataclasses.py (FullyShardedDataParallelPlugin, DeepSpeedPlugin)",
+    about=LAUNCHER_CONFIG,
+    bad=(
+        FSDP + "  fsdp_version: 2\n  fsdp_reshard_after_forward: FULL_SHARD\n",
+        Example(FSDP + "  fsdp_version: 2\n  fsdp_state_dict_type: LOCAL_STATE_DICT\n", "/fsdp_config/fsdp_state_dict_type"),
+        Example(FSDP + "  fsdp_sharding_strategy: foo\n", "/fsdp_config/fsdp_sharding_strategy"),
+        Example(DEEPSPEED + "deepspeed_config:\n  zero_stage: 4\n", "/deepspeed_config/zero_stage"),
+        Example(DEEPSPEED + "deepspeed_config:\n  gradient_clipping: none\n", "/deepspeed_config/gradient_clipping"),
+    ),
+    good=FSDP + "  fsdp_version: 2\n  fsdp_reshard_after_forward: true\n",
+    example={"at": "/fsdp_config/fsdp_reshard_after_forward"},
+    releases=Releases((1, 5)),
+)
+def refused_plugin_value(config: AccelerateConfig) -> Iterator[Finding]:
+    """A value of `fsdp_config` or `deepspeed_config` is refused by the program, not by the launcher.
+
+    The launcher passes the values on as environment variables, of which the `Accelerator` of the program makes its FSDP or DeepSpeed
+    plugin, as every Trainer does. It is an error where a Trainer that has no such section of its own is in the run, else a warning.
+    """
+    if not config.local:
+        return
+    if config.distributed == "FSDP":
+        section, name, own = known_values(config, "fsdp_config"), "fsdp_config", "fsdp"
+        problems = fsdp_problems({key.removeprefix("fsdp_"): value for key, value in section.items()}, config.fsdp_version == "2")
+    elif config.uses_deepspeed and not config.section("deepspeed_config").get("deepspeed_config_file"):
+        section, name, own = known_values(config, "deepspeed_config"), "deepspeed_config", "deepspeed"
+        problems = deepspeed_problems(section)
+    else:
+        return
+    decided = config.trainer is not None and not config.trainer.get(own)
+    for key, (what, exception, remedy) in problems:
+        written = next(each for each in (f"fsdp_{key}", key) if each in section)
+        setting = config.setting(name, written)
+        severity = ERROR if decided and exception else WARNING
+        note = f"a program that makes an `Accelerator` fails: {exception}" if exception and severity == WARNING else None
+        yield Finding(
+            setting,
+            f"`{written}` is {setting.spelled}, {what}",
+            exception=exception or None,
+            severity=severity,
+            note=note,
+            help=remedy.format(f"{name}.{written}"),
+        )
+
+
+def known_values(config: AccelerateConfig, name: str) -> ConfigMapping:
+    """The values of a section that are known."""
+    return {key: value for key, value in config.section(name).items() if isinstance(key, str) and not isinstance(value, Unknown)}
+
+
+def fsdp_problems(values: ConfigMapping, is_2: bool) -> Iterator[tuple[str, Problem]]:
+    """The values of FSDP's section that are refused: (key without its prefix, problem)."""
+    named: dict[str, tuple[str, ...]] = {"state_dict_type": STATE_TYPES}
+    if not is_2:
+        named["sharding_strategy"] = STRATEGIES
+    for key, names in named.items():
+        if values.get(key) is not None:
+            yield from ((key, each) for each in of_enumeration(key, values[key], names))
+    prefetch = values.get("backward_prefetch")
+    if prefetch is not None and str(prefetch).upper() != NO_PREFETCH:
+        yield from (("backward_prefetch", each) for each in of_enumeration("backward_prefetch", prefetch, PREFETCHES))
+    if is_2 and str(values.get("state_dict_type")).upper() in ("LOCAL_STATE_DICT", "2"):
+        text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
+        yield "state_dict_type", ("which FSDP2 does not support", text, "set `{}: SHARDED_STATE_DICT`")
+    size = values.get("min_num_params")
+    if size is not None and not is_integer(str(size)):
+        is_read = str(values.get("auto_wrap_policy")).upper() == "SIZE_BASED_WRAP"
+        text = f"ValueError: invalid literal for int() with base 10: {str(size)!r}" if is_read else ""
+        yield "min_num_params", ("not an integer" + ("" if is_read else ", which `SIZE_BASED_WRAP` requires"), text, "set `{}` to a number")
+    for key in (*FLAGS, *(("reshard_after_forward",) if is_2 else FLAGS_OF_1)):
+        if key in values and str(values[key]).lower() not in TRUTHS:
+            yield key, truth(values[key])
+
+
+def of_enumeration(key: str, value: ConfigValue, names: tuple[str, ...]) -> Iterator[Problem]:
+    """The problem of a value that names no member of an enumeration of torch, by its name or its number."""
+    text = str(value)
+    if text.upper() in names or (text.isdigit() and 1 <= int(text) <= len(names)):
+        return
+    kinds = {"sharding_strategy": "ShardingStrategy", "backward_prefetch": "BackwardPrefetch", "state_dict_type": "StateDictType"}
+    exception = f"ValueError: {int(text)} is not a valid {kinds[key]}" if text.isdigit() else f"KeyError: {text.upper()!r}"
+    yield f"not one of {', '.join(names)}", exception, choice("{}", text, names)
+
+
+def truth(value: ConfigValue) -> Problem:
+    """The problem of a value that is no boolean."""
+    return "not a boolean", f"ValueError: invalid truth value {str(value).lower()}", "set `{}` to true or false"
+
+
+def is_integer(text: str) -> bool:
+    """Whether `int` accepts a string."""
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True
+
+
+def deepspeed_problems(values: ConfigMapping) -> Iterator[tuple[str, Problem]]:
+    """The values of DeepSpeed's section that are refused, by the plugin or by DeepSpeed."""
+    given = {key: str(value) for key, value in values.items() if value is not None}
+    stage, steps, clipping = (given.get(key) for key in ("zero_stage", "gradient_accumulation_steps", "gradient_clipping"))
+    if stage is not None and stage not in STAGES:
+        text = f"ValueError: invalid literal for int() with base 10: {stage!r}"
+        if is_integer(stage):
+            text = "ValidationError: 1 validation error for DeepSpeedZeroConfig"
+        yield "zero_stage", ("not one of 0, 1, 2 and 3", text, "set `{}` to 0, 1, 2 or 3")
+    if steps is not None and steps != "auto" and not (steps.isdigit() and int(steps)):
+        text = f"ValueError: invalid literal for int() with base 10: {steps!r}"
+        if is_integer(steps):
+            text = f"AssertionError: Gradient accumulation steps: {steps} has to be greater than 0"
+        yield "gradient_accumulation_steps", ("not a positive integer", text, "set `{}` to a positive number")
+    if clipping is not None and clipping.lower() != "auto" and not is_number(clipping):
+        yield "gradient_clipping", ("not a number", f"ValueError: could not convert string to float: {clipping.lower()!r}", "set `{}: 1.0`")
+    for name in ("optimizer", "param"):
+        key = f"offload_{name}_device"
+        if key in given and given[key].lower() not in DEVICES:
+            text = f"ValidationError: 1 validation error for DeepSpeedZeroConfig: offload_{name}.device"
+            yield key, ("not one of none, cpu and nvme", text, "set `{}: cpu`")
+    if "zero3_init_flag" in given and given["zero3_init_flag"].lower() not in TRUTHS:
+        yield "zero3_init_flag", truth(values["zero3_init_flag"])
+
+
+def is_number(text: str) -> bool:
+    """Whether `float` accepts a string."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
