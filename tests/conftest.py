@@ -179,6 +179,7 @@ def said(command: str) -> str:
     output = io.StringIO()
     with redirect_stdout(output), redirect_stderr(output), pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "120")
+        patch.setenv("PATH", os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
         main(arguments)
     return output.getvalue()
 
