@@ -48,11 +48,11 @@ VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of 
 class Raised(Exception):
     """The framework raises here; `row` is the row, whose own value fails if it is not one that raises."""
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, kind: str, message: str, row: Row | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
-        self.row: Row = {}
+        self.row: Row = row or {}
 
     @property
     def intended(self) -> bool:
@@ -189,9 +189,7 @@ class Evaluation:
         elif holds is not True:
             self._in_doubt(row, parts, holds)
         elif "raise" in row:
-            raised = Raised(row["raise"], str(parts["say"](self)))
-            raised.row = row
-            raise raised
+            raise Raised(row["raise"], str(parts["say"](self)), row)  # a name for it would keep the frames, and the whole run, in memory
         elif "let" in row:
             self.kept[row["let"]] = parts["be"](self)
         elif "set" in row:

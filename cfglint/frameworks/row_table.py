@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from cfglint.frameworks.history import holds
 from cfglint.frameworks.row_evaluation import WHOLE, Evaluation, Raised, cannot_fail
@@ -37,8 +36,9 @@ class Function:
 class Table:
     """The functions of all releases of a kind."""
 
-    def __init__(self, path: Path) -> None:
-        self._read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    def __init__(self, path: str) -> None:
+        with open(path, encoding="utf-8") as file:
+            self._read: dict[str, Any] = json.load(file)
 
     def functions(self, stage: str, release: Version) -> list[Function]:
         """The functions that a release calls in a stage, in order; those without rows are left out."""

@@ -7,7 +7,6 @@ from cfglint.findings.rule import BY_CODE
 from cfglint.frameworks import framework, takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.program import OF_LAUNCHER
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT, Document
@@ -172,6 +171,8 @@ class CheckedRun(LoadedRun):
     @property
     def assumed_program(self) -> str:
         """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
+        from cfglint.frameworks.program import OF_LAUNCHER
+
         line, launch = self.launch.line, self.launch
         of_program = [each for each in launch.not_read if each.what != OF_LAUNCHER]
         if line is None or line.program is None or not of_program or not launch.is_closed or not self.configs:

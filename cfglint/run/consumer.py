@@ -121,6 +121,8 @@ def starts_own_program(launch: Launch, line: LaunchLine) -> bool:
     """Whether a line starts a program of the framework that takes its arguments."""
     if launcher_of(line).takes_arguments or launcher_of(line).has_own_parser or fed_by(launch):
         return True
+    if line.module and line.program is not None and line.program.string.partition(".")[0] in known_kinds():
+        return True  # `-m trl.scripts.sft` of the installed package
     return bool(launch.consumer) and launch.consumer not in PROGRAMS_OF_USERS
 
 

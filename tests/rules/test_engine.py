@@ -120,7 +120,7 @@ class Several:
 
     code, name, severity, fails_at, raises, when_partial = "X001", "x", "error", "init", "E: x", KEEP
     by_version, about, certainty = False, COMBINATION, "if-complete"
-    releases = ()
+    kinds, releases = ("huggingface",), ()
 
     def __init__(self, number, error=None, when_partial=KEEP):
         self.number, self.error, self.when_partial = number, error, when_partial

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
+import os
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import plugins
@@ -52,7 +52,7 @@ CONSTANTS = {"ALL_ATTENTION_FUNCTIONS": (), "Resampling.LANCZOS": 1, "Resampling
 @functools.cache
 def table() -> Table:
     """axolotl's validators as rows."""
-    return Table(Path(__file__).with_name("rows.json"))
+    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
 
 
 def facts(release: Version, data: Data) -> Callable[..., Any]:
