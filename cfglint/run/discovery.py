@@ -126,7 +126,7 @@ class Discovery:
 
     def _readers(self, known: list[str]) -> list[str]:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
-        named = [path for path in known if path in self.named and line_of(path)[1] is None]
+        named = [path for path in known if path in self.named and line_of(path)[1] is None and self.source.is_file(path)]
         roots = dict.fromkeys(map(self.root_of, named))
         left = {*map(os.path.abspath, known)}
         around = [path for root in roots for path in self.around(root) if os.path.abspath(path) not in left]

@@ -312,7 +312,7 @@ def test_a_run_that_may_train_adapters_does_not_fit_only_if_all_weights_are_trai
     said = " ".join(capsys.readouterr().out.split())
     assert said.startswith("No errors found in this file, but it probably does not fit if all weights are trained: about ")
     main(["explain", path, "--gpus", "1", "--gpu-memory", "40GB", "--format", "html"])
-    assert "Should start, but probably does not fit into GPU memory if all weights are trained" in capsys.readouterr().out
+    assert "No errors found in this file, but probably does not fit into GPU memory if all weights are trained" in capsys.readouterr().out
 
 
 def test_plan_names_the_largest_micro_batch_with_the_other_splits(capsys, folder):
