@@ -243,8 +243,8 @@ def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
     if not config.parsed or model is None or model.val_set_size is not None or streams(config):
         return
     text = "TypeError: '>' not supported between instances of 'NoneType' and 'int'"
+    asked = bool(model.eval_steps) or model.eval_strategy not in (None, "no")
     if model.rl:
-        asked = bool(model.eval_steps) or model.eval_strategy not in (None, "no")
         if model.test_datasets or not asked or model.eval_strategy == "no":
             return
         unit = "STEPS" if model.eval_steps else str(model.eval_strategy).upper()
@@ -255,7 +255,7 @@ def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
         config.place(("val_set_size",)),
         "`val_set_size` is null; a number is required",
         exception=text,
-        help="set `val_set_size: 0` for no evaluation, or a fraction such as 0.1",
+        help="set `val_set_size: 0.1`" + ("" if asked else ", or set `val_set_size: 0` for no evaluation"),
     )
 
 

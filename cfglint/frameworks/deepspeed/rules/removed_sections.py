@@ -276,5 +276,6 @@ def weight_quantization_without_fp16(config: DeepSpeedConfig) -> Iterator[Findin
             config.setting("compression_training", "weight_quantization"),
             "`weight_quantization` in the optimizer step requires fp16",
             related=(config.at("fp16", "enabled"),),
-            help="set `quantize_weight_in_forward` to true, or set `fp16.enabled` to true",
+            help="set `compression_training.weight_quantization.shared_parameters.quantize_weight_in_forward` to true, "
+            "or set `fp16.enabled` to true",
         )

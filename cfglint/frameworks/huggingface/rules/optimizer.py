@@ -150,7 +150,8 @@ def refused_by_torch(config: TrainerConfig, given: dict[str, str]) -> Iterator[F
     if nesterov and (numbers.get("momentum", 0.0) <= 0 or numbers.get("dampening", 0.0) != 0):
         text = "ValueError: Nesterov momentum requires a momentum and zero dampening"
         message = "`nesterov` in `optim_args` requires `momentum` above 0, and no `dampening`"
-        yield Finding(of(config, "optim_args"), message, exception=text, help="add `momentum=0.9`, or remove `nesterov`")
+        kept = [f"{name}={value}" for name, value in given.items() if name not in ("momentum", "dampening")]
+        yield Finding(of(config, "optim_args"), message, exception=text, help=f"set `optim_args: {','.join((*kept, 'momentum=0.9'))}`")
 
 
 def conversion_error(convert: Callable[[str], float], text: str) -> ValueError | None:

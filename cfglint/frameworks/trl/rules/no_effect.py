@@ -331,5 +331,5 @@ def packing_without_flash_attention(config: TrlConfig) -> Iterator[Finding]:
         of(config, joined),
         f"`{joined}` requires a flash attention implementation, and `attn_implementation` is {shown(name)}",
         note="the samples of a row are not kept apart",
-        help=f"set `attn_implementation: flash_attention_2`, or set `{joined}: false`",
+        help=f"set `{'model_init_kwargs.' * (of_code is not None)}attn_implementation: flash_attention_2`, or set `{joined}: false`",
     )
