@@ -499,13 +499,14 @@ class Discovery:
         """Whether a program beside a file, or in a folder above it, loads it by its name, and trains without a trainer."""
         from cfglint.run.program_scan import loads_itself
 
-        folder, root = os.path.dirname(path) or os.curdir, os.path.normpath(self.source.root(path))
+        root = self.source.root(path)
+        folder, project = os.path.dirname(path) or os.curdir, self.source.project(path, root, self.named)
         for _ in range(MOST_FOLDERS):
-            programs = [each for each in self.source.names_in(folder) if each.endswith(".py")][:MOST_PROGRAMS]
-            texts = (self.source.content(os.path.join(folder, each)) or "" for each in programs)
+            programs = [each for each in project.names(folder) if each.endswith(".py")][:MOST_PROGRAMS]
+            texts = (project.read(os.path.join(folder, each)) or "" for each in programs)
             if any(loads_itself(text, os.path.basename(path)) for text in texts):
                 return True
-            if os.path.normpath(folder) == root:
+            if os.path.normpath(folder) == os.path.normpath(root):
                 break
             folder = os.path.normpath(os.path.join(folder, os.pardir))
         return False

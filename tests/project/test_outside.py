@@ -357,6 +357,7 @@ OPENERS = {
     "cli/own_modules.py": "cfglint's own compiled modules",
     "cli/worker_processes.py": "a pipe",
     "frameworks/llamafactory/checkout.py": "checks with `leads_out`",
+    "frameworks/row_table.py": "the rows of a framework, of cfglint itself",
     "frameworks/named_models.py": "--model, a declared run's model (`refuse_foreign_names`), else checked with `leads_out`",
     "frameworks/neox/neighbours.py": "files in the folder of a config, without links",
     "frameworks/schema.py": "cfglint's own schemas",
