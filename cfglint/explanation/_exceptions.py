@@ -13,9 +13,9 @@ ACC016 ValueError: tp_size must be at least 1, but got 0
 ACC020 AssertionError: When using multiple machines, you need to specify the main process IP.
 ACC021 TypeError: 'str' object cannot be interpreted as an integer
 ACC022 AttributeError: 'Namespace' object has no attribute 'use_cpu'
-ACC023 AttributeError: 'SageMakerConfig' object has no attribute 'parallelism_config'
 ACC027 ValueError: invalid literal for int() with base 10: '100000000.0'
 AXL044 TypeError: '<=' not supported between instances of 'float' and 'str'
+AXL067 ValueError: Cannot flatten integer dtype tensors
 BAT001 AssertionError: Check batch related parameters
 BAT003 TypeError: unsupported operand type(s) for //: 'str' and 'int'
 BAT004 AssertionError: Gradient accumulation steps: 0 has to be greater than 0
@@ -34,12 +34,14 @@ DSP073 ValueError: comm_max_tokens_per_rank must be a positive integer when comm
 DSP073 ValueError: expert_parallel.autoep_size * expert_parallel.expert_tensor_parallel_size (3 * 1 = 3) must divide the stage size (world_size=8)
 DSP073 ValueError: score_func must be one of ('auto', 'softmax', 'sigmoid')
 DSP083 TypeError: multi_tensor_adam(): incompatible function arguments.
+DSP119 AssertionError: MoQ (quantize in optimization step) weight quantization is only supported for FP16
 HFT002 TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'
 HFT011 ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`
 HFT012 ValueError: Default process group has not been initialized, please make sure to call init_process_group.
 HFT020 ValueError: `--fsdp full_shard` is not compatible with `--fsdp shard_grad_op`.
 HFT021 TypeError: str expected, not bool
 HFT021 ValueError: 'SOMETIMES' is not in list
+HFT021 ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`
 HFT021 ValueError: `min_num_params` and `transformer_layer_cls_to_wrap` are mutually exclusive.
 HFT021 ValueError: `sync_module_states` must be `"True"` if `cpu_ram_efficient_loading` is `"True"`
 HFT022 ValueError: Using fsdp only works in distributed training.
@@ -61,11 +63,13 @@ KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: compute_grad
 KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: overlap_com: Extra inputs are not permitted
 KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: prefetch_bucket_size: Extra inputs are not permitted
 KEY202 ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']
+KEY211 ValueError: You can't train a model that has been loaded with
 LCH001 ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
 LCH001 error: argument --weight_decay: invalid float value: '0.1--lr_scheduler_type'
 LCH001 python: can't open file ' '
 LCH002 FileNotFoundError: [Errno 2] No such file or directory
 LCH018 AssertionError
+LCH025 RuntimeError: CUDA error: invalid device ordinal
 LLF013 ValueError: `mask_history` is incompatible with `train_on_prompt`.
 LLF015 ValueError: Current template does not support `train_on_prompt`.
 LLF016 ValueError: Please specify dataset for training.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 
 import pytest
 
@@ -325,6 +326,7 @@ def spelling(scene, arguments):
 @pytest.mark.parametrize("command", SCENES)
 def test_transcript(command, root, updating, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)  # a cfglint on the PATH
     lines = []
     for number, (files, *command_lines) in enumerate(SCENES[command]):
         for place, arguments in enumerate(command_lines):

@@ -99,7 +99,7 @@ def test_the_predicted_exceptions_are_those_of_the_records(root, updating):
         (
             "ValueError: The config file at a.yaml had unknown keys (['tp']), please try upgrading",
             ("/x/accelerate/commands/launch.py",),
-            ["ACC002"],
+            ["ACC002", "ACC023"],
         ),
     ],
 )

@@ -232,7 +232,7 @@ def test_types_of_llamafactory(field, expected):
         ("trl sft", "1.16.0", "lora_dropout: 1.0", "-"),
         ("trl sft", "1.16.0", "lora_dropout: 1.5", "i"),
         ("trl sft", "1.16.0", "lora_task_type: CAUSAL_LM", "-"),
-        ("trl sft", "1.16.0", "max_length: 2.5; packing: true", "-"),
+        ("trl sft", "1.16.0", "max_length: 2.5; packing: true", "i"),
         ("trl sft", "1.16.0", "max_length: 2.5", "i"),
         ("trl sft", "1.16.0", "max_length: 2.5; dataset_kwargs: {skip_prepare_dataset: true}", "-"),
         ("trl sft", "0.17.0", "max_length: 0", "-"),

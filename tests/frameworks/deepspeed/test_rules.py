@@ -315,7 +315,6 @@ class TestTraps:
         [
             {**zero(2, stage3_gather_16bit_weights_on_model_save=True), **ADAM},
             {**zero(2, zero_hpz_partition_size=1, sub_group_size=1e9), **ADAM},
-            {"my_own_settings": {"a": 1}},
             {"comms_logger": {"enabled": True}},
         ],
     )
@@ -367,7 +366,8 @@ class TestHints:
         assert found.message.endswith(f"; {hint}")
 
     def test_common_words_get_no_suggestion(self, runs):
-        assert runs.codes({"seed": 42, "verbose": True, "pipeline": {"seed": 1}}) == []
+        found = runs.of({"train_batch_size": 8, "seed": 42, "verbose": True, "pipeline": {"seed": 1}}).diagnostics
+        assert [(each.code, "did you mean" in each.message) for each in found] == [("KEY105", False)] * 3
         (found,) = runs.of({"train_batch_size": 8, "zero_optimization": {"stage": 0, "verbose": True}}).diagnostics
         assert found.message == "unknown key `verbose` in `zero_optimization`"
 
