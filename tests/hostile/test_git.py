@@ -262,8 +262,7 @@ def test_trees_that_lead_elsewhere(trap, review):
     trap.git("commit", "-qm", "links")
     for state in ("committed", "staged"):
         ended = review(trap.folder, "--state", state, "--format", "json").sound(2)
-        assert "3 files outside the project not read: a.json, b.json, zero.json" in ended.err
-        assert "1 file could not be opened: c.json" in ended.err
+        assert "4 files outside the project not read: a.json, b.json, c.json, ..." in ended.err
         assert "SECRET" not in ended.out
         assert {name for each in json.loads(ended.out)["changes"] for name in each["files"]} == {"good.json"}
 

@@ -199,7 +199,11 @@ class Validation:
         words = Words(KEPT, MACHINE, lambda key: key in flags and "bool" in str(flags[key][READS]), FIRST)
         explained = Explanation(condition, function.name, said, self.values, words)
 
+        defaults = top_fields(self.release, self._added).defaults
+
         def lifts(changed: ConfigTable, key: str) -> bool:
+            if key not in self.values and evaluation.values.get(key, defaults.get(key)) != defaults.get(key):
+                return False  # another key sets it, and would again
             try:
                 Evaluation(copied(changed), self._facts).run(function.rows)
             except Raised as other:
