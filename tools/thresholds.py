@@ -17,7 +17,7 @@ FRACTIONS = {
     "review": [(r"config (\d+)/(\d+)", 0.94), (r"broken (\d+)/(\d+)", 0.86), (r"script (\d+)/(\d+)", 0.88)],
 }
 # name -> {word: least percentage}
-PERCENTAGES = {
+PERCENTAGES: dict[str, dict[str, float]] = {
     "arguments": {"agree": 99},
     "launches": {"found": 99, "sizes": 98.5, "files": 99, "values": 96, "outcome": 93.5},
 }

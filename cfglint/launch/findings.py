@@ -76,7 +76,8 @@ def offered_gpus(line: LaunchLine, gpus: int | None) -> None:
     if gpus is None or line.processes is None or line.machine or line.processes <= gpus:
         return
     several = f" ({Size(line.gpus_per_node, line.nodes)})" if line.gpus_per_node and line.nodes and line.nodes > 1 else ""
-    line.lacks_gpus = f"{line.processes} processes start{several} on {counted(gpus, 'GPU')}"
+    if not several or gpus != line.gpus_per_node:  # else each of its nodes may have as many
+        line.lacks_gpus = f"{line.processes} processes start{several} on {counted(gpus, 'GPU')}"
     options = (line.options.given.get(name) for name in SAME[0])
     option = next((each.value for each in options if each is not None and not each.in_file and each.value is not None), None)
     word = option or line.call.environment.get(SIZE_VARIABLE) or line.call.words[0]
