@@ -388,7 +388,8 @@ def installable(facts: LaunchFacts, package: str) -> LaunchFacts:
     from cfglint.frameworks.version_bounds import allowed
 
     specs, every = facts.bounds[package], modelled_releases(package)
-    releases = [each for each in every if any(each in allowed(spec, every) for spec in specs)]
+    fitting = {each for spec in specs for each in allowed(spec, every)}
+    releases = [each for each in every if each in fitting]
     others = known_others(facts, package)
     found = newest_with(package, releases, {each: release for each, release in others.items() if each not in facts.bounds})
     if not found or found == releases[-1]:
