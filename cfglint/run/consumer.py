@@ -173,7 +173,7 @@ def has_own_arguments(launch: Launch, command: Document) -> bool:
 
 def names_unread_file(line: LaunchLine) -> bool:
     """Whether the first argument is a config that the project does not contain, so that a trainer may take it and the other files."""
-    return any(file.role == "positional" and file.path is None for file in line.files)
+    return any(map(is_unread, line.files))
 
 
 def is_unread(file: NamedFile) -> bool:
@@ -192,7 +192,7 @@ def lacks_config(launch: Launch, line: LaunchLine) -> bool:
     parsed in another way then.
     """
     parses = launcher_of(line).kind or (launch.parser is not None and launch.parser.parser in HF_PARSERS)
-    return bool(parses) and any(is_unread(file) for file in line.files)
+    return bool(parses) and names_unread_file(line)
 
 
 def is_strict(launch: Launch) -> bool:
