@@ -25,9 +25,9 @@ def add_arguments(parser: Parser) -> None:
     """The options of `start`."""
     parser.add_argument("command", nargs="+", metavar="-- COMMAND", help="the command line, as it would be typed")
     add_run_options(parser)
-    parser.hide("--run", "--kind", "--args", "--section", "--stdin-filename")
     add_code_options(parser)
     parser.add_argument("--anyway", action="store_true", help="run it although it would fail")
+    parser.hide_all_but("--gpus", "--target", "--select", "--ignore", "--anyway")
     parser.add_example("cfglint start -- torchrun --nproc_per_node 8 train.py --bf16 True", "check, then run")
     parser.add_example("cfglint start --anyway -- sbatch train.slurm", "check, and submit in any case")
 
