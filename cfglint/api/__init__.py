@@ -1,8 +1,8 @@
 """The library: `check`, `fix`, `plan`, `explain`, `log`, `diff`, `review_branch` and `new`, for paths or for the contents of files.
 
-Nothing is printed, but by `preflight` inside a training program, and only `FixResult.write` and `NewFiles.write` write files. In a notebook each result
-is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that another
-one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`.
+Nothing is printed, but by `preflight` inside a training program, and only `FixResult.write` and `NewFiles.write` write files. In a
+notebook each result is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that
+another one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`.
 """
 
 from __future__ import annotations
