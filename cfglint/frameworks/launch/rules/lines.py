@@ -183,7 +183,7 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     an error where the Trainer takes the arguments, and none of them asks for CPUs or another backend.
     """
     launch = config.facts.launch
-    sure = launch.is_main and not launch.guessed and is_trainer(launch.consumer) and not is_page(config)
+    sure = launch.is_main and not launch.doubts and is_trainer(launch.consumer) and not is_page(config)
     given = launch.line.options.given if launch.line is not None else {}
     on_gpus = not any(name in given or document.find((name,))[1] is not None for document in config.documents for name in OFF_NCCL)
     for finding in problems(config, "LCH006"):
@@ -344,7 +344,7 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     if (
         command is None
         or others
-        or launch.guessed
+        or launch.doubts
         or not (launch.is_main and is_trainer(launch.consumer))
         or framework(launch.consumer).parses_command
     ):
