@@ -475,7 +475,7 @@ class LaunchReader:
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         launcher, gpus = launcher_of(line), line.processes
-        offered_gpus(line, self.facts.gpus)
+        offered_gpus(line, self.facts.gpus, self.facts.gpus_source, self.facts.here)
         launch.sets_rank = launcher.sets_rank
         plain = launcher.is_one_process and line.processes == 1 and not line.srun
         if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
