@@ -101,7 +101,8 @@ class LaunchFacts(Record):
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
     `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script. `arguments`
-    are those given with --args. `launch` is what was read of the launch: its line, its program, and whose arguments these are.
+    are those given with --args. `resume` is the checkpoint that the user says the run continues from. `launch` is what was read of the
+    launch: its line, its program, and whose arguments these are.
     """
 
     gpus: int | None = None
@@ -131,6 +132,7 @@ class LaunchFacts(Record):
     arguments: str = ""
     examples_source: str = "--num-examples"
     installed: bool = False
+    resume: str | None = None
     launch: Launch = NO_LAUNCH
 
     def version(self, package: str, newest: str) -> Version:
