@@ -19,6 +19,7 @@ from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
+    parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
     parser.add_argument("--resume", metavar="CHECKPOINT", topic=RUN, help="the run continues from this checkpoint's folder")
