@@ -77,6 +77,8 @@ class BuiltArguments:
             launch = Launch(guessed=self.guessed, passed=self.passed, not_read=not_read)
             complete = facts.complete or (self.passed == {} and not self.guessed)
             return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=launch, complete=complete)
+        if self.program.spreads and not self.document.values.get("deepspeed"):
+            facts = facts.replace(gpus=1, gpus_source="`device_map`: one process has all GPUs")
         return facts.replace(
             trainer=facts.trainer or self.trainer,
             launch=Launch(
