@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Stage
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, config_error, first_step_error, init_error
 from cfglint.findings.wording import counted
@@ -213,6 +214,7 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     if program is not None and not LOSS_METHODS.isdisjoint(program.own_methods):  # which may have losses of its own
         return
     if unknown and config.arguments.known("loss_type"):
+        stage: Stage | None
         text, stage = f"ValueError: Unknown loss type: {unknown[0]}", None
         if config.only("dpo") and config.arguments["loss_type"] is None and config.trl_version >= LIST_OF_LOSSES:
             text, stage = "TypeError: object of type 'NoneType' has no len()", "config" if config.arguments["loss_weights"] else "init"
