@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Stage
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, config_error, first_step_error, init_error
+from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.remedies import choice
