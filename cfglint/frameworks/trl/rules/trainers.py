@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, config_error, first_step_error, init_error
-from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.remedies import choice
@@ -214,15 +213,13 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     if program is not None and not LOSS_METHODS.isdisjoint(program.own_methods):  # which may have losses of its own
         return
     if unknown and config.arguments.known("loss_type"):
-        stage: Stage | None
-        text, stage = f"ValueError: Unknown loss type: {unknown[0]}", None
-        if config.only("dpo") and config.arguments["loss_type"] is None and config.trl_version >= LIST_OF_LOSSES:
-            text, stage = "TypeError: object of type 'NoneType' has no len()", "config" if config.arguments["loss_weights"] else "init"
+        is_counted = config.only("dpo") and config.arguments["loss_type"] is None and config.trl_version >= LIST_OF_LOSSES
+        text = "TypeError: object of type 'NoneType' has no len()" if is_counted else f"ValueError: Unknown loss type: {unknown[0]}"
         yield Finding(
             of(config, "loss_type"),
             f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer",
             exception=text,
-            fails_at=stage,
+            fails_at=None if not is_counted else "config" if config.arguments["loss_weights"] else "init",
             help=choice("loss_type", unknown[0], known),
         )
 
