@@ -186,6 +186,7 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
+LIST_OF_LOSSES = (0, 29, 0)  # DPO counts its losses when it is built (trl 1.16.0 dpo_config.py:360, dpo_trainer.py:804)
 LOSS_METHODS = frozenset(("compute_loss", "_compute_loss", "dpo_loss", "get_batch_loss_metrics"))  # which look the loss up
 
 
@@ -193,7 +194,11 @@ LOSS_METHODS = frozenset(("compute_loss", "_compute_loss", "dpo_loss", "get_batc
     "TRL051",
     source="trl 1.16.0 trainer/dpo_trainer.py:1511-1516, trainer/grpo_trainer.py:3138; 0.17.0 trainer/dpo_trainer.py:1037-1042, "
     "trainer/grpo_trainer.py:1216",
-    bad=HEAD + "loss_type: sigmoidd\n",
+    bad=(
+        HEAD + "loss_type: sigmoidd\n",
+        Example(HEAD + "loss_type: null\n", exception="TypeError: object of type 'NoneType' has no len()"),
+        Example(HEAD + "loss_type: null\n", exception="ValueError: Unknown loss type: None", facts={"target": {"trl": "0.28.0"}}),
+    ),
     good=HEAD + "loss_type: sigmoid\n",
     example={"trainer": "dpo", "at": "/loss_type"},
 )
@@ -208,11 +213,13 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     if program is not None and not LOSS_METHODS.isdisjoint(program.own_methods):  # which may have losses of its own
         return
     if unknown and config.arguments.known("loss_type"):
-        text = f"ValueError: Unknown loss type: {unknown[0]}"
+        is_counted = config.only("dpo") and config.arguments["loss_type"] is None and config.trl_version >= LIST_OF_LOSSES
+        text = "TypeError: object of type 'NoneType' has no len()" if is_counted else f"ValueError: Unknown loss type: {unknown[0]}"
         yield Finding(
             of(config, "loss_type"),
             f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer",
             exception=text,
+            fails_at=None if not is_counted else "config" if config.arguments["loss_weights"] else "init",
             help=choice("loss_type", unknown[0], known),
         )
 
