@@ -249,7 +249,7 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
 def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     """Report a value of `--deepspeed` that names no file and is no encoded config, if the Trainer is known to read it."""
     file = line.deepspeed_word
-    if file is None or not launch.is_main or launch.guessed or not is_trainer(launch.consumer):
+    if file is None or not launch.is_main or launch.doubts or not is_trainer(launch.consumer):
         return
     if framework(launch.consumer).parses_command:
         return

@@ -195,7 +195,7 @@ def trains_on_gpus(config: LaunchConfig) -> bool:
     launch = config.facts.launch
     given = launch.line.options.given if launch.line is not None else {}
     asks_for_others = any(name in given or document.find((name,))[1] is not None for document in config.documents for name in OFF_NCCL)
-    return launch.is_main and not launch.guessed and is_trainer(launch.consumer) and not is_page(config) and not asks_for_others
+    return launch.is_main and not launch.doubts and is_trainer(launch.consumer) and not is_page(config) and not asks_for_others
 
 
 @warning(
@@ -355,7 +355,7 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     if (
         command is None
         or others
-        or launch.guessed
+        or launch.doubts
         or not (launch.is_main and is_trainer(launch.consumer))
         or framework(launch.consumer).parses_command
     ):
