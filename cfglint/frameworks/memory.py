@@ -54,8 +54,9 @@ class RunMemory(Record):
 
     @property
     def short_line(self) -> str:
-        """The line without terms, shape and assumptions."""
-        return "; ".join([self.peak()[0], *self.bounds(), CERTAINTY[self.estimate.classification]])
+        """The line without terms and shape, and without what is assumed of the run."""
+        card = [self.available.assumption] if isinstance(self.available, Card) and self.available.assumption else []
+        return "; ".join([self.peak()[0], *self.bounds(), CERTAINTY[self.estimate.classification], *card])
 
     def peak(self) -> list[str]:
         """The peak, as far as it is known, then what it consists of."""

@@ -13,6 +13,9 @@ PACE = {  # the label of a number -> how it is told
     "epochs": "{} epochs",
     "steps per epoch": "{} an epoch",
     "warm-up steps": "warm-up {}",
+    "resumes from": "resumes from {}",
+    "resumed with": "micro batch {} as in the checkpoint",
+    "steps left": "{} left",
     "schedule's total": "schedule of {}",
     "schedule's warm-up": "warm-up {}",
 }

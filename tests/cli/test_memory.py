@@ -327,7 +327,7 @@ def test_a_given_card_is_the_only_one_that_is_assumed(capsys, folder):
     path = named(folder, per_device_train_batch_size=1, max_length=512)
     main(["explain", path, "--gpus", "1", "--gpu-memory", "A100"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "(assumed: A100 is the card with 79.2 GiB (A100-40GB: 39.4)" in text
+    assert "; A100 is the card with 79.2 GiB (A100-40GB: 39.4)" in text
     assert "H100" not in text
 
 
