@@ -13,9 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
 
-OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has
 
-__all__ = ["OLD", "article", "certainty", "lost_strategy", "of", "shown", "strategy"]
+__all__ = ["article", "certainty", "lost_strategy", "of", "shown", "strategy"]
 
 
 def certainty(config: TrainerConfig, *names: str) -> Severity:

@@ -12,11 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
 
-OLD: dict[str, str] = {PACKAGE: "0.17.0"}  # for the examples of checks that newer releases do not have
 TRUNCATIONS = ("keep_start", "keep_end")
-HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # common keys of the examples
 
-__all__ = ["HEAD", "OLD", "certain", "of", "shown"]
+__all__ = ["certain", "of", "shown"]
 
 
 def certain(config: TrlConfig, *names: str) -> Severity:
