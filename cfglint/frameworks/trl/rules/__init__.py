@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules import shown
-from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.config import TrlConfig
 
 TYPE_CHECKING = False
