@@ -60,11 +60,9 @@ def page_of(code: str) -> Page:
 
 def parsed(content: str) -> Page:
     """The page that a Markdown file is."""
-    import yaml
-
     _, head, body = content.split("---\n", 2)
     text, *sections = _sections(body)
-    page = Page(yaml.safe_load(head), "\n".join(text[1]).strip("\n"))
+    page = Page(_values(head), "\n".join(text[1]).strip("\n"))
     for title, lines in sections:
         facts, files = _example(lines)
         content_of: Text = files.get("", files)
@@ -96,8 +94,6 @@ def _sections(body: str) -> Iterator[tuple[str, list[str]]]:
 
 def _example(lines: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The facts of an example, a line `- fact: value` for each, and the content of its files by name, which is empty for one alone."""
-    import yaml
-
     facts: list[str] = []
     files: dict[str, str] = {}
     fence = name = ""
@@ -113,4 +109,11 @@ def _example(lines: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
             files[name] = ""
         elif line:
             facts.append(line.removeprefix("- "))
-    return yaml.safe_load("\n".join(facts)) or {}, files
+    return _values("\n".join(facts)), files
+
+
+def _values(text: str) -> dict[str, Any]:
+    """The values of a head or of facts, by libyaml where it is installed."""
+    import yaml
+
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
