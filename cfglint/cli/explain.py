@@ -17,6 +17,7 @@ from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
+    parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
     add_report_options(parser, FORMATS)

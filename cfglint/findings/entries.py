@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
     from cfglint.batch.memory.estimate import Certainty, Fit
-    from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
+    from cfglint.findings.vocabulary import Kind, Origin, ReasonKind, Severity, Stage, Verdict
 
     class UnknownArgument(TypedDict):
         """A field of a launch that is unknown, and why."""
@@ -282,6 +282,12 @@ if TYPE_CHECKING:
         safe: bool
         edits: list[EditEntry]
 
+    class ReasonEntry(TypedDict):
+        """Something that is not known."""
+
+        kind: ReasonKind
+        what: str
+
     class FindingEntryBase(PlaceEntry):
         """The fields of every entry of `diagnostics`."""
 
@@ -298,9 +304,12 @@ if TYPE_CHECKING:
         fix: FixEntry | None
 
     class FindingEntry(FindingEntryBase, total=False):
-        """An entry of `diagnostics`; `since` is present if only releases from these on give the finding, and none is pinned."""
+        """An entry of `diagnostics`; `since` is present if only releases from these on give the finding, and none is pinned, `depends_on`
+        if it would be an error if something were known.
+        """
 
         since: dict[str, str]
+        depends_on: list[ReasonEntry]
 
     class ConsequenceEntry(TypedDict):
         """A consequence of a change for the run; `known` is false if the files do not determine it."""

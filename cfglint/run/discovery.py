@@ -248,7 +248,7 @@ class Discovery:
         if self._launches is None:
             self._launches = LaunchReader(self.source, self.facts, self.named)
         try:
-            found = self._launches.runs(name, only, path in self.named)
+            found = self._launches.runs(name, only, path in self.named or path == files.TYPED)
             self.stats.unchecked.update(self._launches.unchecked)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.rules import certainty
 from cfglint.source.annotations import Iterator
 
 
@@ -14,6 +13,6 @@ def trackio_project(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(
             config.field("project"),
             "`report_to: trackio` requires `project`",
-            severity=certainty(config, "project"),
+            depends_on=config.unset("project"),
             help="set `project: NAME`, or another tracker in `report_to`",
         )

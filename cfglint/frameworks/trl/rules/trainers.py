@@ -9,7 +9,7 @@ from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import TRUNCATIONS, certain, losses, of, shown
+from cfglint.frameworks.trl.rules import TRUNCATIONS, losses, of, shown
 from cfglint.source.annotations import Iterator
 
 # The releases that have a loss, since `loss_type` is a field; trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
@@ -97,7 +97,7 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     if not config.streams or not isinstance(limit, (int, float)) or limit > 0 or not config.parsed or not args.known("max_steps"):
         return
     key = "dataset_streaming" if args["dataset_streaming"] else "streaming"
-    severity = certain(config, "max_steps")
+    unset = config.unset("max_steps")
     inferred = "so the number of training steps cannot be inferred; " if config.version >= INFERS_STEPS else ""
     if config.facts.kind_given or config.facts.trainer is not None:
         yield Finding(
@@ -105,7 +105,7 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
             "`max_steps` is required: streamed data has no length",
             exception=f"ValueError: The train_dataset does not implement __len__, {inferred}max_steps has to be specified.",
             related=(of(config, "max_steps"),),
-            severity=severity,
+            depends_on=unset,
             help=wanted_steps(config),
         )
 
@@ -175,7 +175,7 @@ def unknown_truncation_mode(config: TrlConfig) -> Iterator[Finding]:
             of(config, "truncation_mode"),
             f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end",
             exception=f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'",
-            severity=certain(config, "max_length"),
+            depends_on=config.unset("max_length"),
             help=choice("truncation_mode", mode, TRUNCATIONS),
         )
 
@@ -203,13 +203,13 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
         )
         message = f"`loss_type: vespo` requires `vllm_importance_sampling_mode: token_truncate` or token_mask, but it is {shown(mode)}"
         related = (of(config, "vllm_importance_sampling_mode"),)
-        severity = certain(config, "vllm_importance_sampling_mode")
+        unset = config.unset("vllm_importance_sampling_mode")
         yield Finding(
             of(config, "loss_type"),
             message,
             related=related,
             exception=text,
-            severity=severity,
+            depends_on=unset,
             help="set `vllm_importance_sampling_mode: token_truncate`",
         )
 
