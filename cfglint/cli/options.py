@@ -270,6 +270,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         gpu_memory=getattr(arguments, "gpu_memory", None) or project.gpu_memory,
         seq_length=getattr(arguments, "seq_length", None),
         installed=INSTALLED in arguments.target or project.installed,
+        resume=getattr(arguments, "resume", None),
         here=bool(getattr(arguments, "command", None)),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():

@@ -64,10 +64,21 @@ if TYPE_CHECKING:
         read: bool
         not_read: list[NotReadEntry]
 
+    class ResumeEntry(TypedDict):
+        """The checkpoint that a run continues from; `micro_batch` is the one that it uses, `restored` the keys whose value it gives."""
+
+        checkpoint: str
+        begin: int | None
+        end: int | None
+        steps_left: int | None
+        micro_batch: int | None
+        restored: list[str]
+
     class RunEntry(RunEntryBase, total=False):
-        """An entry of `runs`; `launch` is present for a run that a script starts."""
+        """An entry of `runs`; `launch` is present for a run that a script starts, `resume` for one that continues from a checkpoint."""
 
         launch: LaunchEntry
+        resume: ResumeEntry
 
     class SettingEntry(TypedDict):
         """A setting of a run and where it comes from."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Syntax
     from cfglint.source.loaders import Loader
@@ -73,6 +74,7 @@ class Config:
         self.override_arguments: dict[Path, Written] = {}  # the argument of a script that has another name than the key
         self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
+        self._resumption: list[Resumption | None] = []  # cached: the only one
         self._for_fork: bool | None = None
 
     @property
@@ -130,6 +132,20 @@ class Config:
     def numbers(self) -> dict[str, int | None]:
         """The numbers that the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
         return self.part("numbers", {})
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether the run may continue from a checkpoint, so that it is worth looking for one."""
+        return "resumption" in self.parts and self.facts.resume is not None
+
+    @property
+    def resumption(self) -> Resumption | None:
+        """The checkpoint that the run continues from, and what comes of that; None if it starts at the beginning, or is not known to."""
+        if not self.may_resume:
+            return None
+        if not self._resumption:
+            self._resumption.append(self.part("resumption", None))
+        return self._resumption[0]
 
     @property
     def parts(self) -> dict[str, str]:
@@ -408,6 +424,7 @@ class Framework:
     parts: dict[str, str] = {}  # functions and tables of the folder by their purpose, imported when needed
     history_tables: tuple[str, ...] = ()  # the fields of the package through its releases, as far as they are modelled
     rules = ""  # the modules of `rules` in its folder, which register its rules
+    rules_of_resuming = ""  # the module of those about checkpoints, for runs that resume alone
 
     def part(self, name: str, otherwise: Part) -> Part:
         """The function or table that `parts` names; else the given one."""
@@ -550,9 +567,9 @@ class Framework:
         made: Config = imported(self.parts["config"])(documents, facts, kinds)
         return made
 
-    def load_rules(self) -> None:
-        """Import the rules of this kind, which registers them."""
-        for name in self.rules.split():
+    def load_rules(self, names: str) -> None:
+        """Import modules with rules of this kind, which registers them."""
+        for name in names.split():
             __import__(f"cfglint.frameworks.{self.kind}.rules.{name}")
 
     def words(self, facts: LaunchFacts) -> Loader:

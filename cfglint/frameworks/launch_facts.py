@@ -102,8 +102,9 @@ class LaunchFacts(Record):
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
     `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script. `arguments`
-    are those given with --args. `here`: the launch is to start on this machine now, with its GPUs and its environment. `launch` is what was
-    read of the launch: its line, its program, and whose arguments these are.
+    are those given with --args. `resume` is the checkpoint that the user says the run continues from. `here`: the launch is to start on
+    this machine now, with its GPUs and its environment. `launch` is what was read of the launch: its line, its program, and whose arguments
+    these are.
     """
 
     gpus: int | None = None
@@ -133,6 +134,7 @@ class LaunchFacts(Record):
     arguments: str = ""
     examples_source: str = "--num-examples"
     installed: bool = False
+    resume: str | None = None
     here: bool = False
     launch: Launch = NO_LAUNCH
 

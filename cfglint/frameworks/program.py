@@ -66,6 +66,7 @@ class TrainerCall(Record):
     `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises. `fields` are those
     that the class of its arguments, derived from `TrainingArguments`, adds. `callbacks` are the classes of transformers that it is given,
     if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
+    `resumes` is the checkpoint that `train` is given: a path, true for the last one, None for none, `Unknown` if that is not known.
     """
 
     name: str
@@ -76,6 +77,7 @@ class TrainerCall(Record):
     callbacks: tuple[str, ...] = ()
     streams: bool = False
     base: str = ""
+    resumes: ConfigValue = None
 
 
 class ImportedNames(Record):

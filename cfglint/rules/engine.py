@@ -37,34 +37,36 @@ if TYPE_CHECKING:
 MOST = 1000  # maximum number of diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
-_by_kind: dict[str, list[Rule]] = {}
+_by_kind: dict[tuple[str, bool], list[Rule]] = {}
 _by_release: dict[tuple[Any, ...], list[Rule]] = {}  # (kind, their code or severity, release of each of the packages asked) -> rules
 _packages_asked: dict[str, list[str]] = {}
 
 
-def rules_for(kind: str) -> list[Rule]:
-    """The rules for configs of a kind, those of all kinds first."""
-    if kind not in _by_kind:
+def rules_for(kind: str, resumes: bool = False) -> list[Rule]:
+    """The rules for configs of a kind, those of all kinds first; with those about checkpoints for a run that resumes."""
+    key = kind, resumes
+    if key not in _by_kind:
         load_shared()
         own = framework(kind)
-        own.load_rules()
-        if own.base:
-            framework(own.base).load_rules()
-        _by_kind[kind] = [
+        for each in (own, framework(own.base)) if own.base else (own,):
+            each.load_rules(each.rules)
+            if resumes:
+                each.load_rules(each.rules_of_resuming)
+        _by_kind[key] = [
             rule
             for rule in RULES
             if rule.scope == CONFIG
             and (not rule.kinds or kind in rule.kinds or (own.base in rule.kinds and rule.code not in own.replaced_rules))
         ]
-    return _by_kind[kind]
+    return _by_kind[key]
 
 
 def rules_of(config: Config, only: str = "") -> list[Rule]:
     """The rules for a config whose checks its releases have, in the order of `rules_for`; with `only` those of a code or a severity."""
     kind, packages = config.kind, packages_asked(config.framework)
-    key = (kind, only, *[config.facts.version(package, RELEASES[package]) for package in packages])
+    key = (kind, only, config.may_resume, *[config.facts.version(package, RELEASES[package]) for package in packages])
     if key not in _by_release:
-        rules = [rule for rule in rules_for(kind) if not only or only in (rule.code, rule.severity)]
+        rules = [rule for rule in rules_for(kind, config.may_resume) if not only or only in (rule.code, rule.severity)]
         _by_release[key] = [rule for rule in rules if not rule.releases or has_check(rule, config)]
     return _by_release[key]
 

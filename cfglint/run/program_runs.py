@@ -81,6 +81,8 @@ class BuiltArguments:
             launch = Launch(doubts=self.doubts, passed=self.passed, not_read=not_read)
             complete = facts.complete or (self.passed == {} and not self.doubts)
             return facts.replace(kind_given=facts.kind_given or not self.doubts, launch=launch, complete=complete)
+        if self.program.spreads and not self.document.values.get("deepspeed"):
+            facts = facts.replace(gpus=1, gpus_source="`device_map`: one process has all GPUs")
         return facts.replace(
             trainer=facts.trainer or self.trainer,
             launch=Launch(

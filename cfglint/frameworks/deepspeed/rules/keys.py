@@ -8,6 +8,7 @@ from cfglint.findings.diagnostic import INFO, WARNING, Fix
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
+from cfglint.frameworks.deepspeed.batch import MESH_SINCE
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, model_of, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
@@ -241,6 +242,9 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix |
 @rule("KEY105")
 def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     others = 0
+    if "data_parallel_size" in config.values and "sequence_parallel_size" not in config.values and config.version >= MESH_SINCE:
+        setting, message = config.setting("data_parallel_size"), "`data_parallel_size` is ignored without `sequence_parallel_size`"
+        yield Finding(setting, message, on_key=True, help="remove `data_parallel_size`: the data-parallel size follows from the GPUs")
     for path in islice(ignored_keys(config.values, config.version), MOST_TYPOS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)

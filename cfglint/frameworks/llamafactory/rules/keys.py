@@ -24,6 +24,7 @@ MEGATRON = frozenset(
 SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_MCA
 MOST_TYPOS = 2
 NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"
+NO_FOLDER = "TypeError: {}.__init__() missing 1 required positional argument: 'output_dir'"
 FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
@@ -142,3 +143,7 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
             exception=NO_ARGUMENT if required else "ValueError: Please provide `model_name_or_path`.",
             help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
         )
+    if config.readable and config.arguments.lacks("output_dir"):
+        owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
+        message = "`output_dir` is required before transformers 4.49"
+        yield Finding(config.field("output_dir"), message, exception=NO_FOLDER.format(owner), help="set `output_dir: out`")

@@ -141,6 +141,7 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
+LIST_OF_LOSSES = (0, 29, 0)  # DPO counts its losses when it is built (trl 1.16.0 dpo_config.py:360, dpo_trainer.py:804)
 LOSS_METHODS = frozenset(("compute_loss", "_compute_loss", "dpo_loss", "get_batch_loss_metrics"))  # which look the loss up
 
 
@@ -155,11 +156,13 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     if program is not None and not LOSS_METHODS.isdisjoint(program.own_methods):  # which may have losses of its own
         return
     if unknown and config.arguments.known("loss_type"):
-        text = f"ValueError: Unknown loss type: {unknown[0]}"
+        is_counted = config.only("dpo") and config.arguments["loss_type"] is None and config.trl_version >= LIST_OF_LOSSES
+        text = "TypeError: object of type 'NoneType' has no len()" if is_counted else f"ValueError: Unknown loss type: {unknown[0]}"
         yield Finding(
             of(config, "loss_type"),
             f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer",
             exception=text,
+            fails_at=None if not is_counted else "config" if config.arguments["loss_weights"] else "init",
             help=choice("loss_type", unknown[0], known),
         )
 
