@@ -273,6 +273,8 @@ class LaunchReader:
         choose_consumer(launch, *line_and_command(launch), kinds, is_built=built is not None)
         if built is not None and built.kind == "deepspeed":
             launch.consumer, launch.is_main, launch.guessed = "deepspeed", False, False
+        if built is not None and built.kind == LAUNCH and built.document.loop.is_found:
+            launch.consumer, launch.is_main, launch.guessed = LAUNCH, False, False
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             launch.guessed = False
         if built is not None and built.kind != LAUNCH:

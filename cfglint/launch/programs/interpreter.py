@@ -272,23 +272,36 @@ class Interpreter(Branches):
             raise End
 
     def _do_if(self, node: ast.If, frame: Frame) -> None:
-        holds = self.holds(node.test, frame)
+        value = self.evaluate(node.test, frame)
+        holds = self.truth(value)
         if holds is not None:
             self.block(node.body if holds else node.orelse, frame)
             return
+        self._undecided(node, value, frame)
         self.branch(node, [lambda: self.block(node.body, frame), lambda: self.block(node.orelse, frame)], frame)
+
+    def _undecided(self, node: ast.If, value: Value, frame: Frame) -> None:
+        """Note a condition that is unknown, before its branches are evaluated."""
+
+    def take(self, value: Value) -> None:
+        """Note that `next()` takes something of a value."""
 
     def _do_match(self, node: ast.Match, frame: Frame) -> None:
         self.branch(node, [lambda body=each.body: self.block(body, frame) for each in node.cases], frame)  # type: ignore[misc]
 
     def _do_with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
+        entered: list[Value] = []
         for item in node.items:
-            value = self.evaluate(item.context_expr, frame)
+            entered.append(self.evaluate(item.context_expr, frame))
             if item.optional_vars is not None:
-                self.assign(item.optional_vars, value, frame)
-        self.block(node.body, frame)
+                self.assign(item.optional_vars, entered[-1], frame)
+        self._within(node, entered, frame)
 
     _do_asyncwith = _do_with
+
+    def _within(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
+        """Evaluate the body of a `with` statement whose context managers are known."""
+        self.block(node.body, frame)
 
     def _do_try(self, node: ast.Try, frame: Frame) -> None:
         first = len(self.ways_out)
@@ -337,7 +350,13 @@ class Interpreter(Branches):
         self.block(node.orelse, frame)
 
     def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
-        items = self.iterated(self.evaluate(node.iter, frame))
+        self._for(node, self.evaluate(node.iter, frame), frame)
+
+    _do_asyncfor = _do_for
+
+    def _for(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> None:
+        """Evaluate a loop through a value."""
+        items = self.iterated(value)
         if items is None:
             self._unknown_loop(node, frame, node.target)
             return
@@ -349,8 +368,6 @@ class Interpreter(Branches):
             signal = self._signal(node.orelse, frame)
             goes_on = signal is None
         self._leave(signal, goes_on, ways, node, frame)
-
-    _do_asyncfor = _do_for
 
     def _through(self, node: ast.For | ast.AsyncFor, items: list[Value], frame: Frame) -> Signal | None:
         """Evaluate the turns of a loop: the signal that ended it."""
