@@ -199,8 +199,12 @@ class ProgramEvaluation(TrainingLoops):
                 return self.run_function(function.of(value, each), given, named) if isinstance(function, Function) else unknown()
             if isinstance(each, External) and path.attr == "__init__":
                 before, self.site = self.site, (node, frame)
+                kind = loop_objects.kind_of(each.name)
                 try:
-                    self._framework_object(each.name, given, named, node, None)
+                    if kind:
+                        self._record_object(each.name, kind, given, named, node)
+                    else:
+                        self._framework_object(each.name, given, named, node, None)
                 finally:
                     self.site = before
                 return unknown()

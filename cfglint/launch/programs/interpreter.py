@@ -53,6 +53,7 @@ NOWHERE = ast.Pass()
 MOST_FUNCTIONS = 1024  # of which is known whether they are generators
 DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
+SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -175,7 +176,8 @@ class Interpreter(Branches):
         if name == "sys.argv":
             return self.words()
         if first in FRAMEWORKS or first == "builtins":
-            return Value(External(name))
+            owner, _, member = name.rpartition(".")
+            return Value(member.lower()) if owner.endswith(SCHEDULES) and member.isupper() else Value(External(name))
         module = self.modules.named(name)
         if module is not None:
             return Value(ModuleObject(self.module_frame(module)))

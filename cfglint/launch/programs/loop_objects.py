@@ -16,6 +16,7 @@ from cfglint.launch.programs.objects import (
     PLUGIN,
     SCHEDULE,
     LoopObject,
+    Mapping,
     OneOf,
     Opaque,
     Sequence,
@@ -60,6 +61,7 @@ SIGNATURES = {
     "PipeDataParallelTopology": ("num_pp", "num_dp"),
 }
 SAME = ("prepare_data_loader", "prepare_model", "prepare_optimizer", "prepare_scheduler", "skip_first_batches")
+ENGINE_KEYS = ("gradient_accumulation_steps", "train_micro_batch_size_per_gpu", "train_batch_size")  # methods that return a key
 PREPARED = "prepared"  # the slot of an object that `prepare` was given
 # Functions outside of the program that go through what they are given.
 PASSING = (
@@ -121,8 +123,17 @@ def made(name: str, kind: str, call: object, named: Named, context: Context) -> 
     return Value(Sequence([Value(each) for each in parts], "tuple"))
 
 
+def config_of(arguments: dict[str, tuple[object, Value]], key: str) -> Value:
+    """A key of the mapping that an engine is made with."""
+    config = next((arguments[name][1].data for name in ("config", "config_params") if name in arguments), None)
+    found = config.slots.get(key) if isinstance(config, Mapping) else None
+    return found if isinstance(found, Value) else unknown("DeepSpeed computes it")
+
+
 def method(data: LoopObject, name: str, given: Given) -> Value:
     """The result of a method: what is prepared stays what it is."""
+    if data.kind == ENGINE and name in ENGINE_KEYS and data.made is not None:
+        return config_of(data.made.arguments, name)
     if data.kind != ACCELERATOR:
         return unknown(f"`{name}()` is a call outside of the program")
     if name == "prepare" and given:

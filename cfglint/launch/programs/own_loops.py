@@ -13,7 +13,7 @@ from cfglint.launch.programs.branches import LOOP_LEFT
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.documents import document_of_call
 from cfglint.launch.programs.loop_objects import ENGINE_CALL
-from cfglint.launch.programs.objects import ENGINE, OPTIMIZER, PLUGIN, SCHEDULE, LoopObject, OneOf, Opaque, Value, same, shown
+from cfglint.launch.programs.objects import ENGINE, OPTIMIZER, PIPELINE, PLUGIN, SCHEDULE, LoopObject, OneOf, Opaque, Value, same, shown
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
 from cfglint.launch.programs.training_loops import BACKWARD, STEP, TRAIN_BATCH, Event, OpenLoop, Place
@@ -56,6 +56,7 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     found.accumulates = None if stepping.why else accumulates and stepping.turns is None
     if steps[0].name == BACKWARD and not found.accumulates:
         found.accumulates, found.why = None, "no step of the optimizer was found in the training loop"
+    found.stages = stages_of(evaluation) if any(each.name == TRAIN_BATCH for each in steps) else 1
     add_objects(found, evaluation, program, owners)
     numbers = numbers_of(evaluation, steps, loops, stepping, found)
     node = steps[0].place.node
@@ -74,6 +75,21 @@ def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramF
     schedule = the_same(of_kind[SCHEDULE])
     found.optimizer = document_of_call(optimizer, program) if optimizer is not None and evaluation.is_complete else None
     found.schedule = document_of_call(schedule, program) if schedule is not None and evaluation.is_complete else None
+
+
+def stages_of(evaluation: ProgramEvaluation) -> int | None:
+    """The processes of each replica of a pipeline: its stages, times the ranks of a layer; None if they are not known."""
+    numbers: list[object] = []
+    for each in evaluation.others.values():
+        if each.kind != PIPELINE:
+            continue
+        known = [each.arguments[name][1].data for name in ("num_pp", "num_mp", "num_stages") if name in each.arguments]
+        if known and each.name != "PipelineModule":
+            numbers.append(known[0] * known[1] if all(type(size) is int for size in known) and len(known) > 1 else known[0])
+        elif known and known[0] is not None:
+            numbers.append(known[0])
+    first = numbers[0] if numbers else None
+    return first if type(first) is int and first > 0 and all(each == first for each in numbers) else None
 
 
 def the_same(calls: list[MadeCall]) -> MadeCall | None:
