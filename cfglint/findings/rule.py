@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from cfglint.findings.diagnostic import Reason
     from cfglint.findings.releases import Releases
     from cfglint.findings.vocabulary import Certainty, Kind, Scope, Severity, Stage, Subject, WhenPartial
 
@@ -75,8 +76,8 @@ class Finding(Record):
     """The result of a rule: a setting and, in one line, what is wrong with it.
 
     `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
-    `exception`, `fails_at` and `severity` default to those of the rule. `consumer_only`: only the parser of the declared
-    kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
+    `exception`, `fails_at` and `severity` default to those of the rule. `depends_on` is what is not known and decides whether an error is
+    one (`rules.reasons` adds what holds for every rule). `on_key` points at the key, not the value.
     `for_any_parser`: the run fails on it, regardless of how the program parses its arguments.
     """
 
@@ -87,7 +88,7 @@ class Finding(Record):
     exception: str | None = None
     fails_at: Stage | None = None
     severity: Severity | None = None
-    consumer_only: bool = False
+    depends_on: Iterable[Reason] = ()
     on_key: bool = False
     note: str | None = None
     help: str | None = None

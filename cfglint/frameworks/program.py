@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.source.annotations import Any, ConfigTable, ConfigValue
 from cfglint.source.record import Record
 
@@ -54,25 +55,6 @@ class Field(Record):
 OF_LAUNCHER = "the accelerate config"  # what is not read, besides the program
 
 
-class NotRead(Record):
-    """A part of a run that was not read, so that what depends on it is not known: what it is, its place, and why.
-
-    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project. `opens`: it may set any field that is
-    not written, so that no default is known; else the arguments are assumed to be those of a framework.
-    """
-
-    what: str
-    file: str
-    line: int
-    why: str
-    opens: bool = True
-
-    @property
-    def text(self) -> str:
-        """It in words: `the arguments of `train.py` (own parser in `pkg/rm.py`)`."""
-        return f"{self.what} ({self.why})"
-
-
 def arguments_of(path: str) -> str:
     """The arguments of a program, in words."""
     return f"the arguments of `{path.rpartition('/')[2]}`"
@@ -84,6 +66,7 @@ class TrainerCall(Record):
     `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises. `fields` are those
     that the class of its arguments, derived from `TrainingArguments`, adds. `callbacks` are the classes of transformers that it is given,
     if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
+    `resumes` is the checkpoint that `train` is given: a path, true for the last one, None for none, `Unknown` if that is not known.
     """
 
     name: str
@@ -94,6 +77,7 @@ class TrainerCall(Record):
     callbacks: tuple[str, ...] = ()
     streams: bool = False
     base: str = ""
+    resumes: ConfigValue = None
 
 
 class ImportedNames(Record):
@@ -182,7 +166,7 @@ class ProgramFacts(Record):
     evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()
     imports: tuple[ImportedNames, ...] = ()
-    not_read: tuple[NotRead, ...] = ()
+    not_read: tuple[Reason, ...] = ()
 
     @property
     def checked_packages(self) -> tuple[str, ...]:

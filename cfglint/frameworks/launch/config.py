@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND
@@ -40,9 +41,10 @@ class LaunchConfig(Config):
         if node is not None and node.raw.isdigit():
             self.values[command.size_key] = int(node.raw)
 
-    def may_have_own_defaults(self) -> bool:
-        """No: the options of a launcher do not depend on the program."""
-        return False
+    @property
+    def other_defaults(self) -> tuple[Reason, ...]:
+        """None: the options of a launcher do not depend on the program."""
+        return ()
 
     def default(self, path: Path, missing: object) -> ConfigValue:
         """The default that the program's own parser has for an option, as a word of the line."""

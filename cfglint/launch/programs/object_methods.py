@@ -13,6 +13,7 @@ from cfglint.launch.programs.objects import (
     LONGEST,
     NONE,
     OPEN,
+    RESUMES,
     STREAMED,
     STREAMED_SPLITS,
     UNCLEAR,
@@ -78,16 +79,17 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
         return loop_objects.method(data, name, given)
     if isinstance(data, (LineParser, ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
-    made = of_opaque(run, data, name, given) if isinstance(data, Opaque) else None
+    made = of_opaque(run, data, name, given, named) if isinstance(data, Opaque) else None
     return made or unknown(f"`{name}()` is a call outside of the program")
 
 
-def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given) -> Value | None:
+def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given, named: Named) -> Value | None:
     """A method of a streamed data set or of its splits, or of a trainer."""
     if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
         return Value(data)
     if name == "train":
         run.write(data.slots, IS_TRAINED, True)
+        run.write(data.slots, RESUMES, given[0] if given else named.get("resume_from_checkpoint", NONE))
     elif name in ("remove_callback", "pop_callback"):
         run.opened(Value(data))
     elif name == "add_callback" and given:

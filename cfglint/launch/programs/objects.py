@@ -310,6 +310,7 @@ STREAMED = "datasets.IterableDataset"  # of `load_dataset(..., split="train", st
 STREAMED_SPLITS = "datasets.IterableDatasetDict"  # without `split`: a mapping, which has a length
 CALLBACKS = "callbacks added later"  # the slot of a trainer with what `add_callback` is given
 IS_TRAINED = "trained"  # the slot of a trainer whose `train` is called
+RESUMES = "resumes from"  # the slot of a trainer with the checkpoint that `train` is given
 
 
 ACCELERATOR, ENGINE, LOADER, OPTIMIZER, PIPELINE, PLUGIN, SCHEDULE = (

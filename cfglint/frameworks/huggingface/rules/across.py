@@ -71,7 +71,7 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         if launch.disagrees_on_precision and each.path in launch.HALF_PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
         related = tuple(of(config, name) for name in each.fields)
-        if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
+        if config.facts.launch.doubts and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
