@@ -60,6 +60,9 @@ def arguments_of(path: str) -> str:
     return f"the arguments of `{path.rpartition('/')[2]}`"
 
 
+BRANCH = Reason("branch", "a condition or `try` of the program")
+
+
 class TrainerCall(Record):
     """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
 
