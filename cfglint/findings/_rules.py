@@ -382,7 +382,7 @@ RULES: dict[str, Head] = {
     "PRC304": ("ignored-precision-section", "warning", None, ("neox",), "combination", (("old_names", ("section-of-another-precision",)),)),
     "PRC305": ("disabled-gradient-clipping", "warning", None, ("neox",), "combination", (("old_names", ("clipping-dropped",)),)),
     "PRC306": ("extra-args-precision-conflict", "error", "init", ("neox",), "combination", (("raises", "AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled"), ("old_names", ("two-precisions-for-deepspeed",)))),
-    "RUN001": ("deepspeed-mismatch", "error", "init", ("huggingface",), "combination", (("certainty", "always"),)),
+    "RUN001": ("deepspeed-mismatch", "error", "init", ("huggingface",), "value", ()),
     "RUN002": ("missing-zero-section", "error", "config", ("huggingface",), "combination", (("raises", "ValueError: Please specify the ZeRO optimization config in the DeepSpeed config."), ("old_names", ("zero-section-missing",)))),
     "RUN003": ("unresolved-auto", "error", "init", ("huggingface",), "combination", (("old_names", ("auto-unfilled",)),)),
     "RUN004": ("incompatible-deepspeed-config", "error", "config", ("huggingface",), "combination", (("old_names", ("deepspeed-refused",)),)),

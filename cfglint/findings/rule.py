@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Reason
     from cfglint.findings.pages import Example, Page, Text
     from cfglint.findings.releases import Releases
-    from cfglint.findings.vocabulary import Certainty, Kind, Scope, Severity, Stage, Subject, WhenPartial
+    from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject, WhenPartial
 
     Check = Callable[..., Iterable["Finding"]]
     Span = tuple[tuple[int, ...], tuple[int, ...], str, str]
@@ -76,8 +76,8 @@ class Rule:
     `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
     rule runs in these only. `own_releases`: the page declares them; `found_releases` are those that the sources have
     (`tools/rule_ranges.py`).
-    `about` is the subject of the findings. `certainty`: whether an error stays one although other arguments of the launch are unknown;
-    the subject decides it unless the page does. `on_construction`: constructing the trainer raises it, so that it needs no training.
+    `about` is the subject of the findings, which decides whether an error stays one although other arguments of the launch are unknown.
+    `on_construction`: constructing the trainer raises it, so that it needs no training.
     `checks` are the framework's own checks that the page speaks of, where cfglint has no function for each.
     """
 
@@ -98,7 +98,6 @@ class Rule:
         old_names: tuple[str, ...] = (),
         releases: tuple[Span, ...] = (),
         found_releases: tuple[Span, ...] = (),
-        certainty: Certainty | None = None,
         on_construction: bool = False,
         checks: tuple[str, ...] = (),
     ) -> None:
@@ -116,7 +115,6 @@ class Rule:
         self.old_names = old_names
         self.own_releases = bool(releases)
         self.releases = spans(releases or found_releases) if releases or found_releases else ()
-        self.certainty = certainty or ("always" if about in CERTAIN_SUBJECTS else "if-complete")
         self.on_construction = on_construction
         self.checks = checks
 

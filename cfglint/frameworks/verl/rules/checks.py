@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import Finding, pages_of_checks, rule
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.source.annotations import Iterator
+
+OWN_COPY = Reason("program", "the code of the project's own copy of verl")
 
 
 def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
     """The failing checks of a rule."""
     for each in config.failing:
         if each.kind == code:
-            yield each.finding(map(config.setting, each.keys), config.values, severity=ERROR if config.is_raised(each) else WARNING)
+            yield each.finding(map(config.setting, each.keys), config.values, depends_on=() if config.is_raised(each) else (OWN_COPY,))
 
 
 for page in pages_of_checks("verl"):
