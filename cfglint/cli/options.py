@@ -64,6 +64,7 @@ def add_fact_options(parser: Parser) -> None:
     versions = "release of a framework, or `installed`: those of the environment; repeatable"
     add("--target", versions, action="append", default=[], metavar="NAME==VERSION")
     add("--num-examples", "number of training samples, to compute steps", type=positive, metavar="N")
+    add("--count-data", "count the rows of local data files over 256 MB, too", action="store_true")
     add("--set", "an override passed on the launch line; repeatable", action="append", default=[], metavar="KEY=VALUE")
     add("--args", "the arguments of a launch line, as one string", metavar="TEXT")
     add("--model", "for memory: a config.json, its folder, or a known name", metavar="PATH|NAME")
@@ -271,6 +272,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         seq_length=getattr(arguments, "seq_length", None),
         installed=INSTALLED in arguments.target or project.installed,
         resume=getattr(arguments, "resume", None),
+        count_data=getattr(arguments, "count_data", False),
         here=bool(getattr(arguments, "command", None)),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():

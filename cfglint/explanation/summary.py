@@ -7,7 +7,7 @@ from math import prod
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
-from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
+from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
 from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
@@ -49,6 +49,10 @@ class RunSummary:
         resumption = run.configs[0].resumption if summaries else None
         if resumption is not None:
             resumption.show(summaries[0])
+        samples = run.facts.samples
+        if samples is not None and not samples.certain and summaries:
+            most = "" if samples.count is None else f"{samples.source}; "
+            summaries[0].derive(LENGTH, "samples at most", "samples_at_most", samples.count, f"{most}{samples.why}")
         items = [item for each in summaries for item in each.items]
         batch = run.batch
         if batch is not None and summaries:

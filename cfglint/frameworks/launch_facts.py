@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.samples import Samples
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
@@ -102,9 +103,10 @@ class LaunchFacts(Record):
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
     `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script. `arguments`
-    are those given with --args. `resume` is the checkpoint that the user says the run continues from. `here`: the launch is to start on
-    this machine now, with its GPUs and its environment. `launch` is what was read of the launch: its line, its program, and whose arguments
-    these are.
+    are those given with --args. `resume` is the checkpoint that the user says the run continues from. `samples` are the rows of local data
+    files, which are `num_examples` where that is certain; `count_data`: large ones are counted, too. `here`: the launch is to start on
+    this machine now, with its GPUs and its environment. `launch` is what was read of the launch: its line, its program, and whose
+    arguments these are.
     """
 
     gpus: int | None = None
@@ -135,6 +137,8 @@ class LaunchFacts(Record):
     examples_source: str = "--num-examples"
     installed: bool = False
     resume: str | None = None
+    samples: Samples | None = None
+    count_data: bool = False
     here: bool = False
     launch: Launch = NO_LAUNCH
 
