@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Reason
     from cfglint.findings.releases import Releases
-    from cfglint.findings.vocabulary import Certainty, Kind, Scope, Severity, Stage, Subject, WhenPartial
+    from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject, WhenPartial
 
     Check = Callable[..., Iterable["Finding"]]
 
@@ -65,6 +65,7 @@ LAUNCHER_CONFIG: Subject = "launcher-config"  # the config of the launcher, whic
 EXPECTATION: Subject = "expectation"  # what the project itself demands of its runs
 IGNORE_COMMENT: Subject = "ignore-comment"
 MEMORY: Subject = "memory"  # the memory of the GPUs
+SAMPLES: Subject = "samples"  # the number of training samples
 CODE: Subject = "code"  # the code of the program: its imports and calls
 
 GENERATED = frozenset().union(*RULE_RELEASES.values())  # the codes of the rules whose releases were found in the sources
@@ -125,8 +126,8 @@ class Rule:
     `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
     rule runs in these only. `own_releases`: the decorator declares them; the others are generated from the sources
     (`tools/rule_ranges.py`).
-    `about` is the subject of the findings. `certainty`: whether an error stays one although other arguments of the launch are unknown;
-    the subject decides it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
+    `about` is the subject of the findings, which decides whether an error stays one although other arguments of the launch are unknown.
+    `on_construction`: constructing the trainer raises it, so that it needs no training.
     `predicts`: patterns of the beginning of further exceptions that it predicts, whose values tell that they are about this rule.
     """
 
@@ -151,7 +152,6 @@ class Rule:
         old_names: tuple[str, ...] = (),
         releases: Releases | tuple[Releases, ...] = (),
         about: Subject = COMBINATION,
-        certainty: Certainty | None = None,
         on_construction: bool = False,
         predicts: tuple[str, ...] = (),
     ) -> None:
@@ -173,7 +173,6 @@ class Rule:
         self.about = about
         self.on_construction = on_construction
         self.predicts = predicts
-        self.certainty = certainty or ("always" if about in CERTAIN_SUBJECTS else "if-complete")
 
     def __call__(self, check: Check) -> Check:
         """Register a check as the rule."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.steps import ZERO_IS_A_LIMIT
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import SAMPLES, Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of, shown
@@ -25,6 +25,7 @@ from cfglint.source.numbers import is_number
     ),
     good="output_dir: out\nper_device_train_batch_size: 8\ndataloader_drop_last: true\n",
     example={"gpus": 1, "num_examples": 10, "at": "/dataloader_drop_last"},
+    about=SAMPLES,
 )
 def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
     """There are fewer training samples than one batch, or none.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.diagnostic import Fix, Reason
 from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
@@ -64,7 +64,7 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
             f"{len(foreign)} keys are unknown to LLaMA-Factory {dotted(config.own_version)} ({named}{more}): the file may be written "
             "for a fork"
         )
-        yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True, note="LLaMA-Factory itself refuses them")
+        yield Finding(config.setting(foreign[0]), message, depends_on=config.fork, on_key=True)
         unknown = [key for key in unknown if key not in foreign]
     if megatron or MEGATRON.intersection(unknown):
         yield for_megatron(unknown, config)
@@ -93,6 +93,9 @@ def refusal(key: object, unknown: list[ConfigValue]) -> str:
     return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
 
 
+USE_MCA = Reason("environment", "the variable USE_MCA")
+
+
 def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding:
     """The finding about keys that the environment variable USE_MCA=1 enables."""
     from cfglint.findings.wording import counted
@@ -100,7 +103,7 @@ def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding
     named = [key for key in keys if key in MEGATRON]
     subject = f" and {counted(len(named) - 1, 'other key')} of Megatron-core need" if len(named) > 1 else " of Megatron-core needs"
     message = f"`{named[0]}`{subject} the environment variable USE_MCA=1"
-    return Finding(config.setting(named[0]), message, severity=WARNING, on_key=True, note="without it LLaMA-Factory refuses the file")
+    return Finding(config.setting(named[0]), message, depends_on=(USE_MCA,), on_key=True)
 
 
 def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[ConfigValue]:

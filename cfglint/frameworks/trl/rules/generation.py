@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error, init_error
+from cfglint.findings.rule import SAMPLES, Example, Finding, config_error, init_error
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION
@@ -518,6 +518,7 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 2\nper_device_train_batch_size: 64\n",
     good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
     example={"trainer": "grpo", "gpus": 8, "num_examples": 100, "at": "/per_device_train_batch_size"},
+    about=SAMPLES,
     releases=Releases(DROPS_INCOMPLETE),
 )
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
