@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.data import LARGEST, Limits, Rows, found, rows_of
+from cfglint.data.rows import LARGEST, Limits, Rows, found, rows_of
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.samples import Samples
 from cfglint.source.annotations import ConfigValue

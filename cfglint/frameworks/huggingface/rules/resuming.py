@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.checkpoints import Checkpoint
-from cfglint.checkpoints.deepspeed import EngineState, engine_state, engine_tags
+from cfglint.data.checkpoint import Checkpoint
+from cfglint.data.engine_state import EngineState, engine_state, engine_tags
 from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import Example, ExampleFacts, Finding, first_step_error, info, init_error, warning
 from cfglint.findings.wording import counted, spelled
