@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         strict_keys: bool
         trainer: str
         model: str
+        gpu: str
         gpu_memory: float
         expected_numbers: dict[str, int]
         policies: ConfigTable
