@@ -189,8 +189,3 @@ def offered(text: str) -> float:
 def card(name: str) -> Card:
     """The card of a name; of an unknown one nothing but its name is known."""
     return find(name) or Card(name, UNKNOWN)
-
-
-def names() -> list[str]:
-    """The sizes and the names of cards that `offered` accepts."""
-    return [*(each.name for each in cards().values() if each.memory is not None), *SIZES]

@@ -142,14 +142,14 @@ def gpu_memory(table: ConfigTable, where: str) -> float | None:
     value = table.get("gpu-memory")
     if value is None:
         return None
-    from cfglint.batch.cards import names, offered
+    from cfglint.batch.cards import offered
 
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         try:
             return offered(str(value))
         except ValueError:
             pass
-    raise ConfigurationError(f"{where}: `gpu-memory` must be a number of GiB or one of {', '.join(names())}, not {quoted(value)}")
+    raise ConfigurationError(f'{where}: `gpu-memory` must be a number of GiB, a size such as "80GB" or a card, not {quoted(value)}')
 
 
 def one_of(words: Iterable[Word], table: ConfigTable, key: str, where: str) -> Word | None:
