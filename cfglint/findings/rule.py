@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from cfglint.findings.diagnostic import Reason
     from cfglint.findings.releases import Releases
-    from cfglint.findings.vocabulary import Certainty, Kind, Scope, Severity, Stage, Subject, WhenPartial
+    from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject, WhenPartial
 
     Check = Callable[..., Iterable["Finding"]]
 
@@ -76,8 +77,8 @@ class Finding(Record):
     """The result of a rule: a setting and, in one line, what is wrong with it.
 
     `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
-    `exception`, `fails_at` and `severity` default to those of the rule. `consumer_only`: only the parser of the declared
-    kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
+    `exception`, `fails_at` and `severity` default to those of the rule. `depends_on` is what is not known and decides whether an error is
+    one (`rules.reasons` adds what holds for every rule). `on_key` points at the key, not the value.
     `for_any_parser`: the run fails on it, regardless of how the program parses its arguments.
     """
 
@@ -88,7 +89,7 @@ class Finding(Record):
     exception: str | None = None
     fails_at: Stage | None = None
     severity: Severity | None = None
-    consumer_only: bool = False
+    depends_on: Iterable[Reason] = ()
     on_key: bool = False
     note: str | None = None
     help: str | None = None
@@ -125,8 +126,8 @@ class Rule:
     `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
     rule runs in these only. `own_releases`: the decorator declares them; the others are generated from the sources
     (`tools/rule_ranges.py`).
-    `about` is the subject of the findings. `certainty`: whether an error stays one although other arguments of the launch are unknown;
-    the subject decides it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
+    `about` is the subject of the findings, which decides whether an error stays one although other arguments of the launch are unknown.
+    `on_construction`: constructing the trainer raises it, so that it needs no training.
     `predicts`: patterns of the beginning of further exceptions that it predicts, whose values tell that they are about this rule.
     """
 
@@ -151,7 +152,6 @@ class Rule:
         old_names: tuple[str, ...] = (),
         releases: Releases | tuple[Releases, ...] = (),
         about: Subject = COMBINATION,
-        certainty: Certainty | None = None,
         on_construction: bool = False,
         predicts: tuple[str, ...] = (),
     ) -> None:
@@ -173,7 +173,6 @@ class Rule:
         self.about = about
         self.on_construction = on_construction
         self.predicts = predicts
-        self.certainty = certainty or ("always" if about in CERTAIN_SUBJECTS else "if-complete")
 
     def __call__(self, check: Check) -> Check:
         """Register a check as the rule."""

@@ -9,7 +9,7 @@ from cfglint.frameworks import kinds
 from cfglint.rules.engine import rules_for
 from cfglint.rules.project import project_rules
 
-FURTHER = ("adapters", "card")  # modules of rules that only some runs need
+FURTHER = ("adapters", "card", "resuming")  # modules of rules that only some runs need
 
 
 def every_rule() -> list[Rule]:

@@ -153,7 +153,7 @@ def _problems(config: Config, wanted: Callable[[Problem], bool]) -> Iterator[Fin
                 setting,
                 problem.message,
                 exception=problem.exception,
-                consumer_only=problem.only_here,
+                depends_on=config.other_parsers if problem.only_here else (),
                 note=problem.note,
                 help=problem.remedy,
             )

@@ -22,6 +22,10 @@ class TrainerConfig(TrainerFiles):
     seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
 
+    def sets(self, name: str) -> bool:
+        """Whether the files set a field, under any of its names."""
+        return name in self.arguments or self.arguments.written(name) in self.values
+
     @property
     def deepspeed(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed file or section after the trainer filled it in; None without one, or if its content is unknown."""

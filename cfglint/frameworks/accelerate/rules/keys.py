@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import Reason, unpinned
 from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, load_error, warning
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks import is_added
@@ -15,7 +15,6 @@ from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
     from cfglint.frameworks.schema import Schema
 
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
@@ -86,14 +85,14 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         message = f"unknown key `{key}` is rejected by accelerate launch{where}{hint}"
         fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if meant and not where and meant not in config.values else None
         if block is not None:
-            fix = move(config, setting, block, f"move it into `{block[0]}`", safe=severity_of(config, key) in (None, ERROR))
+            fix = move(config, setting, block, f"move it into `{block[0]}`", safe=not release_of(config, key))
         yield Finding(
             setting,
             message,
             exception=text,
             on_key=True,
             fix=fix,
-            severity=severity_of(config, key),
+            depends_on=release_of(config, key),
             help=None if fix else f"remove `{key}`",
         )
 
@@ -117,9 +116,9 @@ def known_keys(config: AccelerateConfig) -> set[str]:
     return {*HISTORY.fields("" if config.local else SAGEMAKER_FILE, config.version), *OLD_SPELLINGS}
 
 
-def severity_of(config: AccelerateConfig, key: object) -> Severity:
-    """Return a warning if the release is not specified and another release has the key."""
-    return WARNING if other_releases(config, key) and not config.facts.is_known("accelerate") and config.local else ERROR
+def release_of(config: AccelerateConfig, key: object) -> tuple[Reason, ...]:
+    """The release, if it is not stated and another one has the key."""
+    return (unpinned("accelerate"),) if other_releases(config, key) and not config.facts.is_known("accelerate") and config.local else ()
 
 
 @warning(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, config_error, init_error, warning
 from cfglint.findings.wording import spelled
@@ -91,11 +90,10 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
             help="use accelerate 0.33 or older to launch on SageMaker",
         )
     elif config.version >= NO_SAGEMAKER:
-        severity = ERROR if config.facts.complete else WARNING
         yield Finding(
             config.setting("compute_environment"),
             f"`compute_environment` is {SAGEMAKER}, which {config.release} cannot launch",
-            severity=severity,
+            depends_on=config.rest,
             help="use accelerate 1.10 or older to launch on SageMaker",
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import WARNING, Reason
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, init_error
 from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -58,14 +58,12 @@ def refused_plugin_value(config: AccelerateConfig) -> Iterator[Finding]:
     for key, (what, exception, remedy) in problems:
         written = next(each for each in (f"fsdp_{key}", key) if each in section)
         setting = config.setting(name, written)
-        severity = ERROR if decided and exception else WARNING
-        note = f"a program that makes an `Accelerator` fails: {exception}" if exception and severity == WARNING else None
         yield Finding(
             setting,
             f"`{written}` is {setting.spelled}, {what}",
             exception=exception or None,
-            severity=severity,
-            note=note,
+            severity=None if exception else WARNING,
+            depends_on=() if decided else (Reason("program", "the `Accelerator` that the program makes"),),
             help=remedy.format(f"{name}.{written}"),
         )
 

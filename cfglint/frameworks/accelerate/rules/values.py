@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, config_error, load_error
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -157,7 +156,7 @@ def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
             f"`num_machines` is {described(machines)}, not a number",
             exception=text,
             help=remedy,
-            severity=WARNING if machines is None and config.is_partial else None,  # a flag of the launch line may give it
+            depends_on=config.rest if machines is None else (),  # a flag of the launch line may give it
         )
     elif not isinstance(processes, (int, float)):
         divided = machines > 1 and config.spawns

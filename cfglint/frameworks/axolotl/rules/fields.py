@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import WARN, Example, Finding, config_error, load_error, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl import KIND
@@ -139,12 +138,11 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
                 if listed
                 else "`plugins` is not a list"
             )
-            outside = config.package in config.facts.outside  # another release may have it
             yield Finding(
                 setting,
                 message,
                 exception=plugin.problem,
-                severity=WARNING if outside else None,
+                depends_on=config.outside(config.package),
                 help="remove it, or install the release that has it" if listed else "write a list",
             )
 

@@ -47,11 +47,11 @@ def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
         from cfglint.frameworks.axolotl.migration import migrated
 
         places = [config.place(path) for path in refusal.paths or [()]]
-        absent = not places[0].written and (topic, places[0].name) in NEEDS_KEYS and not config.facts.complete
+        absent = not places[0].written and (topic, places[0].name) in NEEDS_KEYS
         yield refusal.finding(
             places,
             config.values,
-            severity="warning" if absent else None,
+            depends_on=config.rest if absent else (),
             fix=migrated(config, refusal) if topic in (FSDP, REMOVED) and not config.without_remedies else None,
             on_key=topic == REMOVED,
         )

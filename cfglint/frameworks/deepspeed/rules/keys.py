@@ -8,6 +8,7 @@ from cfglint.findings.diagnostic import INFO, WARNING, Fix
 from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, warning
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
+from cfglint.frameworks.deepspeed.batch import MESH_SINCE
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, model_of, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
@@ -360,6 +361,7 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix |
         '{"train_batch_size": 8, "gradient_clip": 1.0}\n',
         Example('{"train_batch_size": 8, "pipeline": {"chunks_of_rows": 4}}\n', "/pipeline/chunks_of_rows"),
         Example('{"train_batch_size": 8, "chunks_of_rows": 4}\n', "/chunks_of_rows"),
+        Example('{"train_batch_size": 8, "data_parallel_size": 4}\n', "/data_parallel_size"),
     ),
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clip"},
@@ -370,12 +372,16 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     At the top level and in many sections (`optimizer`, `activation_checkpointing`, `flops_profiler`, `aio`,
     ...) DeepSpeed looks up the keys that it knows and silently ignores the others, so a key with a typo has no
-    effect; before 0.17.1 in `fp16` and `bf16` as well. A key of the top level that is not similar to a known one, and belongs to no
-    section, may be used by the training script: it is for information.
+    effect; before 0.17.1 in `fp16` and `bf16` as well. `data_parallel_size` is looked up together with `sequence_parallel_size` only.
+    A key of the top level that is not similar to a known one, and belongs to no section, may be used by the training script: it is for
+    information.
 
     Fix: use the suggested name, or move the key into the suggested section.
     """
     others = 0
+    if "data_parallel_size" in config.values and "sequence_parallel_size" not in config.values and config.version >= MESH_SINCE:
+        setting, message = config.setting("data_parallel_size"), "`data_parallel_size` is ignored without `sequence_parallel_size`"
+        yield Finding(setting, message, on_key=True, help="remove `data_parallel_size`: the data-parallel size follows from the GPUs")
     for path in islice(ignored_keys(config.values, config.version), MOST_TYPOS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)

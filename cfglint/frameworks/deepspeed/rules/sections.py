@@ -37,12 +37,12 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
         for fault in config.section(name).faults:
             if fault.kind == kind:
                 setting = config.at(name, *fault.path)
-                note = ASSUMED_SIZE if config.is_assumed(setting) else None
+                note = ASSUMED_SIZE if setting.name in config.assumed else None
                 yield Finding(
                     setting,
                     fault.explained(setting, setting.name or name),
                     exception=fault.exception,
-                    consumer_only=is_tuning_list(config, setting.value),
+                    depends_on=config.other_parsers if is_tuning_list(config, setting.value) else (),
                     note=note,
                     help=fault_help(setting, fault.needed),
                 )

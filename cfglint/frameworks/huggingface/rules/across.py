@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Example, Finding, config_error, info, init_error, warning
+from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, init_error, warning
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -54,7 +54,7 @@ def refusal(config: TrainerConfig) -> Refusal | None:
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
     },
     example={"gpus": 8, "at": "/train_micro_batch_size_per_gpu"},
-    certainty="always",
+    about=VALUE,  # each value that both files have
 )
 def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     """The DeepSpeed config contradicts the Trainer config.
@@ -71,7 +71,7 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         if launch.disagrees_on_precision and each.path in launch.HALF_PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
         related = tuple(of(config, name) for name in each.fields)
-        if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
+        if config.facts.launch.doubts and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from math import inf
 
-from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
-from cfglint.frameworks.huggingface.rules import OLD, article, certainty, lost_strategy, of, shown, strategy
+from cfglint.frameworks.huggingface.rules import OLD, article, lost_strategy, of, shown, strategy
 from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
@@ -212,13 +211,13 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
         return
     except_ = ', except when --save_strategy="best"' if config.version >= BEST_SAVES_NAMED else ""
     text = f"ValueError: --load_best_model_at_end requires the save and eval strategy to match{except_}, but found"
-    severity = ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key)
+    unset = () if is_joined(config) else config.unset("save_strategy", config.arguments.strategy_key)
     message = f"`load_best_model_at_end` requires equal strategies, but `save_strategy` is {shown(save)} and `{strategy(config).name}` is"
     best, lost = of(config, "load_best_model_at_end"), lost_strategy(config)
     if lost is None:
         related = (of(config, "save_strategy"), strategy(config))
         remedy = matched(strategy(config).name, when)
-        yield Finding(best, f"{message} {shown(when)}", related=related, exception=text, severity=severity, help=remedy)
+        yield Finding(best, f"{message} {shown(when)}", related=related, exception=text, depends_on=unset, help=remedy)
     elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
         from cfglint.frameworks.huggingface.rules.migrations import replacement
         from cfglint.frameworks.versions import dotted
@@ -227,7 +226,7 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
         removed = dotted(FIELDS["evaluation_strategy"][3])
         message = f"{message} {shown(when)}: `evaluation_strategy` was removed in transformers {removed}, use `eval_strategy`"
         fix = replacement("evaluation_strategy", config)[1]
-        yield Finding(lost, message, related=related, exception=text, severity=severity, fix=fix, on_key=True)
+        yield Finding(lost, message, related=related, exception=text, depends_on=unset, fix=fix, on_key=True)
 
 
 def matched(key: str, when: object) -> str:
@@ -275,7 +274,7 @@ def mismatched_best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
             message,
             related=(of(config, source),),
             exception=text,
-            severity=certainty(config, "save_steps", source),
+            depends_on=config.unset("save_steps", source),
             help=multiple(save, every),
         )
 
@@ -366,7 +365,7 @@ def scheduler_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "lr_scheduler_type"),
             f'`lr_scheduler_type: {kind}` requires evaluations, but `{config.arguments.strategy_key}` is "no"',
             exception=text,
-            severity=certainty(config, config.arguments.strategy_key),
+            depends_on=config.unset(config.arguments.strategy_key),
             help=f"set `{config.arguments.strategy_key}: epoch`, or another `lr_scheduler_type`",
         )
 
@@ -388,7 +387,7 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "dataloader_prefetch_factor"),
             "`dataloader_prefetch_factor` requires `dataloader_num_workers` > 0, but it is 0",
             exception=text,
-            severity=certainty(config, "dataloader_num_workers"),
+            depends_on=config.unset("dataloader_num_workers"),
             help="set `dataloader_num_workers: 2`, or remove `dataloader_prefetch_factor`",
         )
 

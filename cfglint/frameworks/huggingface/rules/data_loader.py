@@ -6,7 +6,7 @@ from cfglint.batch.steps import ZERO_IS_A_LIMIT
 from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.rules import certainty, of, shown
+from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.remedies import choice
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
@@ -103,10 +103,10 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         ),
     ):
         if enabled and workers == 0:
-            severity = certainty(config, "dataloader_num_workers")
+            unset = config.unset("dataloader_num_workers")
             message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
             remedy = f"set `dataloader_num_workers: 2`, or remove `{name}`"
-            yield Finding(of(config, name), message, exception=f"ValueError: {text}", severity=severity, help=remedy)
+            yield Finding(of(config, name), message, exception=f"ValueError: {text}", depends_on=unset, help=remedy)
     if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
         text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
         message = f"`dataloader_multiprocessing_context` is {shown(context)}; it must be fork, spawn or forkserver"

@@ -49,7 +49,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         removed = removed_in(key, config.version)
         if not removed or config.is_argument(key):
             continue
-        if not strict and (has_no_effect(key, config.values[key]) or config.facts.launch.guessed or config.declares(key)):
+        if not strict and (has_no_effect(key, config.values[key]) or config.facts.launch.doubts or config.declares(key)):
             continue
         if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
             continue  # HFT006, an error that this key is the cause of, is the one finding

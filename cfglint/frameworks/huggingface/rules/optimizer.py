@@ -9,7 +9,7 @@ from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
-from cfglint.frameworks.huggingface.rules import certainty, of, shown
+from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.numbers import is_number
 
@@ -208,12 +208,12 @@ def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
         text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
         if galore:
             text = "ValueError: You need to define a `optim_target_modules` in order to properly use GaLore optimizers"
-        severity = certainty(config, "optim_target_modules")
+        unset = config.unset("optim_target_modules")
         yield Finding(
             setting,
             f"`optim: {optimizer}` requires `optim_target_modules`",
             exception=text,
-            severity=severity,
+            depends_on=unset,
             help="set `optim_target_modules: all-linear`",
         )
     accumulation = accumulation_steps(config).value

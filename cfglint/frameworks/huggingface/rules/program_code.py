@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import Reason, unpinned
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error, warning
 from cfglint.findings.setting import WRITTEN, Setting
@@ -11,6 +11,7 @@ from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.program import BRANCH
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import Node
@@ -94,16 +95,14 @@ def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows
     accepted = names_at(rows, release)
     if not accepted or ANY in accepted:
         return
-    stated = call.package in config.framework.packages() or call.package in config.facts.target  # else no other release is looked at
     for key, node in call.document.root.pairs():
         if key.raw not in accepted:
             yield Finding(
                 Setting((key.raw,), call.document.values[key.raw], WRITTEN, call.document, node, key),
                 message(key.raw, call, rows, release),
                 exception=f"TypeError: {call.name}.__init__() got an unexpected keyword argument {key.raw!r}",
-                severity=None if call.is_certain and stated else WARNING,
+                depends_on=unknowns(call, config),
                 on_key=True,
-                for_any_parser=True,
                 help=remedy(key.raw, call, framework, rows, release),
             )
 
@@ -159,7 +158,6 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
     for call in program.trainer_calls if program is not None else ():
         release = config.facts.version(call.package, RELEASES[call.package])
         added = [each for each in call.fields if each not in fields_of_class(CONVERTED[call.name])] if call.name in CONVERTED else []
-        stated = call.package in config.framework.packages() or call.package in config.facts.target  # else no other release is looked at
         key, node = call.document.find(("args",))
         if added and node is not None and release >= CONVERTS and call.package not in config.facts.outside:
             target = CONVERTED[call.name]
@@ -167,9 +165,8 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
                 Setting(("args",), call.document.values["args"], WRITTEN, call.document, node, key),
                 f"`{added[0]}` of the class of `args` is not a field of {target}, into which {call.name} converts it",
                 exception=f"TypeError: {target}.__init__() got an unexpected keyword argument {added[0]!r}",
-                severity=None if call.is_certain and stated else WARNING,
+                depends_on=unknowns(call, config),
                 on_key=True,
-                for_any_parser=True,
                 help=f"derive the class of `args` from {target}",
             )
 
@@ -201,15 +198,13 @@ def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
         key, node = call.document.find(("args",))
         if first is None or first in call.fields or not call.base or node is None or call.package in config.facts.outside:
             continue
-        stated = call.package in config.framework.packages() or call.package in config.facts.target  # else no other release is looked at
         needed = call.name.replace("Trainer", "Config")
         yield Finding(
             Setting(("args",), call.document.values["args"], WRITTEN, call.document, node, key),
             f"{call.name} requires a {needed}, and `args` is a {call.base}",
             exception=f"AttributeError: '{call.base}' object has no attribute" + (f" {first!r}" if first else ""),
-            severity=None if call.is_certain and stated else WARNING,
+            depends_on=unknowns(call, config),
             on_key=True,
-            for_any_parser=True,
             help=f"build a {needed} in its place",
         )
 
@@ -238,7 +233,6 @@ def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding
             config.setting(),
             f"the model is loaded with `device_map` {program.spreads}, and {processes} processes are started",
             note="accelerate refuses such a model in several processes (ValueError)",
-            for_any_parser=True,
             help="start one process with `python`, or remove `device_map`",
         )
 
@@ -274,14 +268,21 @@ def missing_import(config: TrainerConfig) -> Iterator[Finding]:
             yield from missing_names(config, each)
 
 
+def unknowns(call: TrainerCall | ImportedNames, config: TrainerConfig) -> Iterator[Reason]:
+    """What decides whether the program fails at a call or import: its branch, and the release of a package whose others are not asked."""
+    if not call.is_certain:
+        yield BRANCH
+    if call.package not in config.framework.packages() and call.package not in config.facts.target:
+        yield unpinned(call.package)
+
+
 def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Finding]:
     """The module, or else the names, that an import does not find."""
     release = config.facts.version(made.package, RELEASES[made.package])
-    stated = made.package in config.framework.packages() or made.package in config.facts.target  # else no other release is looked at
     gone = missing_module(made.module, release)
     if gone is not None:
         what, spans = gone
-        yield of_import(made, made.document.root.pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", stated)
+        yield of_import(made, made.document.root.pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", config)
         return
     for pair in made.document.root.pairs():
         name = pair[0].raw
@@ -289,20 +290,19 @@ def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Findin
             spans = framework.importable(made.module, name)
             if spans and not is_within(spans, release):
                 raised = f"ImportError: cannot import name {name!r} from {made.module!r}"
-                yield of_import(made, pair, name, spans, release, raised, stated)
+                yield of_import(made, pair, name, spans, release, raised, config)
 
 
 def of_import(
-    made: ImportedNames, pair: tuple[Node, Node], what: str, spans: tuple[Span, ...], release: Version, raised: str, stated: bool
+    made: ImportedNames, pair: tuple[Node, Node], what: str, spans: tuple[Span, ...], release: Version, raised: str, config: TrainerConfig
 ) -> Finding:
     """The finding about a module or name that a release lacks."""
     return Finding(
         Setting((pair[0].raw,), pair[0].raw, WRITTEN, made.document, pair[1], pair[0]),
         f"`{what}` cannot be imported: {change_of(spans, release, made.package)}",
         exception=raised,
-        severity=None if made.is_certain and stated else WARNING,
+        depends_on=unknowns(made, config),
         on_key=True,
-        for_any_parser=True,
         help=import_remedy(what, spans, release, made.package),
     )
 

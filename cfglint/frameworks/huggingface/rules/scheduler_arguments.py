@@ -6,7 +6,7 @@ from cfglint.findings.rule import Example, Finding, init_error
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import choices
-from cfglint.frameworks.huggingface.rules import certainty, of, shown
+from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 from cfglint.frameworks.huggingface.schedule_operations import BUILDS, STABLE_STEPS_OPTIONAL, certain_failure, possible_runs
 from cfglint.source.annotations import Callable, ConfigMapping, Iterator
@@ -118,10 +118,10 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     keywords: ConfigMapping = given or {}
     refused = [*unknown_arguments(kind, keywords, config), *not_numbers(kind, keywords, config)] if keywords else []
-    severity = certainty(config, "lr_scheduler_kwargs")
+    unset = config.unset("lr_scheduler_kwargs")
     for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
         remedy = MIN_RATE if REQUIREMENTS[kind] is minimal_rate else None
-        refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy))
+        refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, depends_on=unset, help=remedy))
     yield from refused or failed_operations(kind, keywords, config)
 
 
@@ -166,7 +166,7 @@ def not_numbers(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> It
             place = config.setting("lr_scheduler_kwargs", key)
             fix = spelled_as_number(place)
             message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
-            yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
+            yield Finding(place, message, exception=text, fix=fix, depends_on=config.other_parsers)
 
 
 def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
@@ -189,9 +189,8 @@ def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig)
         exception=f"{type(error).__name__}: {error}",
         fails_at=fails_at,
         fix=spelled_as_number(place),
-        severity=certainty(config, "lr_scheduler_type", "lr_scheduler_kwargs"),
+        depends_on=(*config.unset("lr_scheduler_type", "lr_scheduler_kwargs"), *config.other_parsers),
         help=f"set `lr_scheduler_kwargs.{key}` to {REQUIRED[key]}",
-        consumer_only=True,
     )
 
 

@@ -6,7 +6,7 @@ from cfglint.findings.rule import Example, Finding, config_error, first_step_err
 from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_choice
-from cfglint.frameworks.huggingface.rules import certainty, of, shown
+from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
@@ -65,7 +65,7 @@ def missing_best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "save_strategy"),
             "`save_strategy: best` requires `metric_for_best_model`",
-            severity=certainty(config, "metric_for_best_model"),
+            depends_on=config.unset("metric_for_best_model"),
             help="set `metric_for_best_model: loss`",
         )
 

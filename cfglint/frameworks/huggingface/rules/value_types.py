@@ -54,7 +54,7 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
                 exception=failure.text,
                 fails_at=failure.fails_at,
                 fix=spelled_as_number(setting, config.arguments.kind_of(setting.name)),
-                consumer_only=True,
+                depends_on=config.other_parsers,
             )
 
 
@@ -155,7 +155,9 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
             setting = config.setting(name)
             if word in FALSE_WORDS:
                 fix = replace(setting, False, "change to false", safe=False)
-                yield Finding(setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, consumer_only=True)
+                yield Finding(
+                    setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, depends_on=config.other_parsers
+                )
 
 
 @warning(

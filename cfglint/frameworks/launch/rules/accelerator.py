@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.rule import CODE, Example, Finding, config_error
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
@@ -95,7 +95,7 @@ def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding
     yield Finding(
         setting,
         where,
-        severity=None if config.facts.is_known(PACKAGE) or setting.name not in SPANS else WARNING,
+        depends_on=() if config.facts.is_known(PACKAGE) or setting.name not in SPANS else (unpinned(PACKAGE),),
         exception=f"TypeError: Accelerator.__init__() got an unexpected keyword argument {setting.name!r}",
         on_key=True,
         help=f"pass `{setting.name}` to `DataLoaderConfiguration`, as `dataloader_config=`" if until else f"remove `{setting.name}`",

@@ -10,6 +10,7 @@ from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch.config import LaunchConfig
+from cfglint.frameworks.launch_line import NO_DEVICE
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import SCALAR, Node
@@ -182,14 +183,19 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     not look at it: more processes than visible devices start, and those without a device fail, or NCCL refuses two on one device. It is
     an error where the Trainer takes the arguments, and none of them asks for CPUs or another backend.
     """
-    launch = config.facts.launch
-    sure = launch.is_main and not launch.guessed and is_trainer(launch.consumer) and not is_page(config)
-    given = launch.line.options.given if launch.line is not None else {}
-    on_gpus = not any(name in given or document.find((name,))[1] is not None for document in config.documents for name in OFF_NCCL)
+    lacks_gpus = config.facts.launch.line is not None and bool(config.facts.launch.line.lacks_gpus) and trains_on_gpus(config)
     for finding in problems(config, "LCH006"):
-        if launch.line is not None and launch.line.lacks_gpus and sure and on_gpus:
-            finding.severity, finding.exception = ERROR, "RuntimeError: CUDA error: invalid device ordinal"
+        if lacks_gpus:
+            finding.severity, finding.exception = ERROR, NO_DEVICE
         yield finding
+
+
+def trains_on_gpus(config: LaunchConfig) -> bool:
+    """Whether the Trainer takes the arguments, and none of them asks for CPUs or another backend, so that each process needs a GPU."""
+    launch = config.facts.launch
+    given = launch.line.options.given if launch.line is not None else {}
+    asks_for_others = any(name in given or document.find((name,))[1] is not None for document in config.documents for name in OFF_NCCL)
+    return launch.is_main and not launch.doubts and is_trainer(launch.consumer) and not is_page(config) and not asks_for_others
 
 
 @warning(
@@ -203,9 +209,14 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
 def more_processes_than_gpus(config: LaunchConfig) -> Iterator[Finding]:
     """The launch line starts more processes than `--gpus`, or `gpus` of the configuration, offers.
 
-    Its own number counts: the numbers of the run are those of the line. A process without a device fails.
+    Its own number counts: the numbers of the run are those of the line. A process without a device fails. For a command
+    that starts here and now (`cfglint start -- COMMAND`) the GPUs are those that are visible, and it is an error.
     """
-    return problems(config, "LCH025")
+    fails = config.facts.here and trains_on_gpus(config)
+    for finding in problems(config, "LCH025"):
+        if fails:
+            finding.severity, finding.fails_at = ERROR, "init"
+        yield finding
 
 
 @warning(
@@ -344,7 +355,7 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     if (
         command is None
         or others
-        or launch.guessed
+        or launch.doubts
         or not (launch.is_main and is_trainer(launch.consumer))
         or framework(launch.consumer).parses_command
     ):

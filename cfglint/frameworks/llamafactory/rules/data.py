@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, config_error, init_error
 from cfglint.findings.wording import counted, spelled
@@ -11,7 +10,7 @@ from cfglint.frameworks.huggingface.batch import OTHER_STEPS, wanted_steps
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import templates
-from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
+from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, conflict
 from cfglint.frameworks.remedies import excludes, one_off, replace
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
@@ -231,7 +230,7 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(
             config.field("do_train"),
             "`do_train` requires `dataset`",
-            severity=certainty(config, "dataset"),
+            depends_on=config.unset("dataset"),
             help="set `dataset` to names of `dataset_info.json`",
         )
 
@@ -267,7 +266,7 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     size = config.own("val_size")
     if config.own("eval_dataset") is not None or not is_number(size):
         return
-    severity = ERROR if certainty(config, "eval_dataset") == ERROR else certainty(config, "val_size")
+    unset = config.unset("eval_dataset") and config.unset("val_size")  # one of them is enough
     joint = config.own_version in EVALUATION_OF_VAL_SIZE
     asking = asks_for_evaluation(config)
     if asking is None and joint and config.own("predict_with_generate"):
@@ -276,11 +275,11 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         message = f"`{asking}` requires `eval_dataset` or `val_size`"
         exception = None if joint else "ValueError: Please specify dataset for evaluation."
         remedy = "set `val_size: 0.1`, or name an `eval_dataset`"
-        yield Finding(config.field(asking), message, exception=exception, severity=severity, help=remedy)
+        yield Finding(config.field(asking), message, exception=exception, depends_on=unset, help=remedy)
     elif not joint and config.own("predict_with_generate"):
         message = "`predict_with_generate` requires `eval_dataset`: before 0.9.4, `val_size` does not count"
         exception = "ValueError: Cannot use `predict_with_generate` if `eval_dataset` is None."
-        yield Finding(config.field("predict_with_generate"), message, exception=exception, severity=severity, help="name an `eval_dataset`")
+        yield Finding(config.field("predict_with_generate"), message, exception=exception, depends_on=unset, help="name an `eval_dataset`")
 
 
 def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
@@ -340,11 +339,10 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
         return
     folder = dirname(config.documents[0].path)
     if not exists(name) and not exists(join(folder, name)):
-        severity = ERROR if config.facts.complete else WARNING
         yield Finding(
             config.field("new_special_tokens_config"),
             f"`new_special_tokens_config` names `{name}`, which does not exist",
-            severity=severity,
+            depends_on=config.rest,
             note="LLaMA-Factory looks for it where it is started, and fails without it",
             help="write the path as seen from that folder, or an absolute one",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.diagnostic import Fix, Reason
 from cfglint.findings.rule import SKIP, Example, Finding, config_error
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
@@ -26,6 +26,8 @@ SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_M
 MOST_TYPOS = 2
 NO_MODEL = "stage: sft\ndo_train: true\ndataset: mine\nfinetuning_type: full\n"
 NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"
+NO_OUTPUT = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\nfinetuning_type: full\n"
+NO_FOLDER = "TypeError: {}.__init__() missing 1 required positional argument: 'output_dir'"
 FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
@@ -62,7 +64,7 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
             f"{len(foreign)} keys are unknown to LLaMA-Factory {dotted(config.own_version)} ({named}{more}): the file may be written "
             "for a fork"
         )
-        yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True, note="LLaMA-Factory itself refuses them")
+        yield Finding(config.setting(foreign[0]), message, depends_on=config.fork, on_key=True)
         unknown = [key for key in unknown if key not in foreign]
     if megatron or MEGATRON.intersection(unknown):
         yield for_megatron(unknown, config)
@@ -91,6 +93,9 @@ def refusal(key: object, unknown: list[ConfigValue]) -> str:
     return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
 
 
+USE_MCA = Reason("environment", "the variable USE_MCA")
+
+
 def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding:
     """The finding about keys that the environment variable USE_MCA=1 enables."""
     from cfglint.findings.wording import counted
@@ -98,7 +103,7 @@ def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding
     named = [key for key in keys if key in MEGATRON]
     subject = f" and {counted(len(named) - 1, 'other key')} of Megatron-core need" if len(named) > 1 else " of Megatron-core needs"
     message = f"`{named[0]}`{subject} the environment variable USE_MCA=1"
-    return Finding(config.setting(named[0]), message, severity=WARNING, on_key=True, note="without it LLaMA-Factory refuses the file")
+    return Finding(config.setting(named[0]), message, depends_on=(USE_MCA,), on_key=True)
 
 
 def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[ConfigValue]:
@@ -156,12 +161,16 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     "LLF002",
     source="llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31",
     when_partial=SKIP,
-    bad=(NO_MODEL, Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}})),
+    bad=(
+        NO_MODEL,
+        Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}}),
+        Example(NO_OUTPUT, "/output_dir", NO_FOLDER.format("Seq2SeqTrainingArguments"), facts={"target": {"llamafactory": "0.8.3"}}),
+    ),
     good=BASE,
     example=KIND,
 )
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`model_name_or_path` is required."""
+    """`model_name_or_path` is required, and `output_dir` before transformers 4.49."""
     required = is_required("model_name_or_path", config.own_version)
     missing = "model_name_or_path" not in config.values if required else config.own("model_name_or_path") is None
     if config.readable and missing:
@@ -171,3 +180,7 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
             exception=NO_ARGUMENT if required else "ValueError: Please provide `model_name_or_path`.",
             help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
         )
+    if config.readable and config.arguments.lacks("output_dir"):
+        owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
+        message = "`output_dir` is required before transformers 4.49"
+        yield Finding(config.field("output_dir"), message, exception=NO_FOLDER.format(owner), help="set `output_dir: out`")

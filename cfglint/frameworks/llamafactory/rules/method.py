@@ -10,7 +10,7 @@ from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import choices
-from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, KIND, certainty, conflict
+from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, KIND, conflict
 from cfglint.frameworks.remedies import choice, excludes, insert, one_off, replace
 from cfglint.source.annotations import Iterator
 
@@ -172,8 +172,8 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
             text = f"NotImplementedError: {unknown} optim: OptimizerNames.{str(optimizer).upper()}."
             message = f"`{name}` requires `optim: adamw_torch`" + ("" if "optim" in config.values else f" (the default is {optimizer})")
             where = "optim" if "optim" in config.values else name
-            severity = certainty(config, "optim")
-            yield Finding(config.field(where), message, exception=text, severity=severity, fix=plain_adamw(config))
+            unset = config.unset("optim")
+            yield Finding(config.field(where), message, exception=text, depends_on=unset, fix=plain_adamw(config))
         return
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, ExampleFacts, Finding, config_error
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.rules import BASE, KIND, certainty, conflict
+from cfglint.frameworks.llamafactory.rules import BASE, KIND, conflict
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.annotations import Iterator
@@ -47,7 +47,7 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(
             config.field("stage"),
             f"`template` is required by LLaMA-Factory {dotted(config.own_version)} with `stage: {config.stage}`",
-            severity=certainty(config, "template"),
+            depends_on=config.unset("template"),
             help="set `template` to the template of the model, such as llama3",
         )
 

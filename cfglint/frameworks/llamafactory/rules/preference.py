@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
+from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, conflict
 from cfglint.frameworks.remedies import choice
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
@@ -38,7 +38,7 @@ def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(
             config.field("stage"),
             "`stage: ppo` requires `reward_model`",
-            severity=certainty(config, "reward_model"),
+            depends_on=config.unset("reward_model"),
             help="set `reward_model` to the model that `stage: rm` trained",
         )
 
@@ -130,10 +130,10 @@ def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """In stage sft `do_predict` requires `predict_with_generate`."""
     if config.stage == "sft" and config.arguments["do_predict"] and not config.own("predict_with_generate"):
-        severity = certainty(config, "predict_with_generate")
+        unset = config.unset("predict_with_generate")
         message = "`do_predict` requires `predict_with_generate` with `stage: sft`"
         remedy = "set `predict_with_generate: true`, or set `do_predict: false`"
-        yield Finding(config.field("do_predict"), message, severity=severity, help=remedy)
+        yield Finding(config.field("do_predict"), message, depends_on=unset, help=remedy)
 
 
 @config_error(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding, config_error
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.rules import BASE, KIND, certainty
+from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.source.annotations import Iterator
 
 
@@ -22,6 +22,6 @@ def trackio_project(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(
             config.field("project"),
             "`report_to: trackio` requires `project`",
-            severity=certainty(config, "project"),
+            depends_on=config.unset("project"),
             help="set `project: NAME`, or another tracker in `report_to`",
         )

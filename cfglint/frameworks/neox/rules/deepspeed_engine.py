@@ -89,7 +89,7 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
                     setting,
                     fault.explained(setting, setting.name or name),
                     exception=fault.exception,
-                    consumer_only=tried,
+                    depends_on=config.other_parsers if tried else (),
                     help=None if isinstance(setting.value, dict) else f"remove `{setting.name}` for the default",
                 )
         if name == "zero_optimization":

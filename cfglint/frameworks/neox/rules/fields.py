@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.diagnostic import Fix, Reason
 from cfglint.findings.rule import KEY, VALUE, Finding, config_error
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
@@ -71,12 +71,15 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(
                 config.setting(name),
                 f"unknown key `{as_written(config, name)}` is not an argument of GPT-NeoX{message}",
-                severity=WARNING if had_by_allowed_release(config, name) else None,
+                depends_on=(TAGGED,) if had_by_allowed_release(config, name) else (),
                 exception=f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'",
                 fix=fix,
                 on_key=True,
                 help=None if fix else f"remove `{as_written(config, name)}`",
             )
+
+
+TAGGED = Reason("release", "the release of GPT-NeoX", "a tagged one has the field")
 
 
 def had_by_allowed_release(config: NeoXConfig, name: str) -> bool:

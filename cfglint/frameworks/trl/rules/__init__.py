@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.config import TrlConfig
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
-
 OLD: dict[str, str] = {PACKAGE: "0.17.0"}  # for the examples of checks that newer releases do not have
 TRUNCATIONS = ("keep_start", "keep_end")
 HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # common keys of the examples
 
-__all__ = ["HEAD", "OLD", "certain", "of", "shown"]
-
-
-def certain(config: TrlConfig, *names: str) -> Severity:
-    """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
-
-    For a single file, missing keys may be passed on the command line.
-    """
-    return ERROR if config.facts.complete or all(name in config.arguments for name in names) else WARNING
+__all__ = ["HEAD", "OLD", "of", "shown"]
 
 
 def losses(config: TrlConfig) -> list[object]:

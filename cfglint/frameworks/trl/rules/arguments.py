@@ -7,7 +7,7 @@ from cfglint.findings.rule import Example, Finding, config_error
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.trl.rules import HEAD, certain, of, shown
+from cfglint.frameworks.trl.rules import HEAD, of, shown
 from cfglint.source.annotations import Iterator
 
 
@@ -68,7 +68,7 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
             f"`loss_weights` has {counted(len(weights), 'weight')}, but `loss_type` has {len(losses)} losses",
             related=(of(config, "loss_type"),),
             exception=text,
-            severity=certain(config, "loss_type"),
+            depends_on=config.unset("loss_type"),
             help=f"write {counted(len(losses), 'number')}",
         )
 

@@ -21,7 +21,7 @@ from cfglint.frameworks.trl.batch import (
     number,
 )
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.trl.rules import HEAD, OLD, certain, of
+from cfglint.frameworks.trl.rules import HEAD, OLD, of
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ def incomplete_generation_groups(config: TrlConfig) -> Iterator[Finding]:
         related=[of(config, name) for name in basis if name != blamed],
         exception=exception(config, made.size, made.per_prompt),
         fails_at=stage(config),
-        severity=certain(config, MICRO, GENERATIONS) if basis else certain(config, GENERATIONS),
+        depends_on=config.unset(MICRO, GENERATIONS) if basis else config.unset(GENERATIONS),
         help=f"set `{GENERATIONS}` to a divisor of {made.size}",
     )
 
@@ -172,7 +172,7 @@ def generation_batch_not_divisible(config: TrlConfig) -> Iterator[Finding]:
             f"`{GENERATION}` ({size}) is not a multiple of micro batch {config.batch.micro_batch.value} x {gpus} = {one}",
             related=(config.batch.micro_batch,),
             exception=f"ValueError: generation_batch_size ({size}) must be divisible by the global batch size ({one}).",
-            severity=certain(config, MICRO),
+            depends_on=config.unset(MICRO),
             help=f"set `{GENERATION}: {-(-size // one) * one}`",
         )
 
@@ -268,7 +268,7 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
         related=others,
         exception=evaluation_exception(config, size, world, per_prompt),
         fails_at=stage(config),
-        severity=certain(config, EVALUATION_MICRO, key),
+        depends_on=config.unset(EVALUATION_MICRO, key),
         help=whole_groups(size, world, per_prompt),
     )
 
@@ -389,11 +389,11 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     """`log_completions_hub_repo` requires `log_completions`."""
     args = config.arguments
     if config.only("grpo") and args["log_completions_hub_repo"] is not None and not args["log_completions"]:
-        severity = certain(config, "log_completions")
+        unset = config.unset("log_completions")
         yield Finding(
             of(config, "log_completions_hub_repo"),
             "`log_completions_hub_repo` requires `log_completions`",
-            severity=severity,
+            depends_on=unset,
             help="set `log_completions: true`, or remove `log_completions_hub_repo`",
         )
 
@@ -465,7 +465,7 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
             of(config, "vllm_tensor_parallel_size"),
             f"`vllm_tensor_parallel_size` is {size}, which does not divide the {world} processes",
             exception=f"ValueError: {name} ({size}) must divide world size ({world}) evenly.",
-            severity=certain(config, "vllm_tensor_parallel_size"),
+            depends_on=config.unset("vllm_tensor_parallel_size"),
             help=f"set `vllm_tensor_parallel_size` to a divisor of {world}",
         )
 

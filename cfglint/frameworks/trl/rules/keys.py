@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING, Fix
+from cfglint.findings.diagnostic import WARNING, Fix, Reason
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import KEY, Example, Finding, config_error, load_error
 from cfglint.findings.setting import WRITTEN, Setting
@@ -382,6 +382,9 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
+COMMAND = Reason("program", "the command that starts it", "only `trl` looks for this file")
+
+
 @config_error(
     "TRL015",
     source="trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument)",
@@ -404,5 +407,5 @@ def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
     setting, command = config.setting(LAUNCHER_FILE), config.command
     text = f"ValueError: Accelerate config {missing[0]} is neither a file nor a valid config in the `trl` package"
     message = f"`{LAUNCHER_FILE}` is {setting.spelled}, which is neither a file nor a config of TRL's package"
-    severity = ERROR if command is not None and command.folder is not None else WARNING
-    yield Finding(setting, message, exception=text, severity=severity, help=f"use a path, or {listed(PACKAGED)}")
+    starts = command is not None and command.folder is not None
+    yield Finding(setting, message, exception=text, depends_on=() if starts else (COMMAND,), help=f"use a path, or {listed(PACKAGED)}")

@@ -8,7 +8,7 @@ from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import HEAD, OLD, certain, losses, of, shown
+from cfglint.frameworks.trl.rules import HEAD, OLD, losses, of, shown
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -68,9 +68,9 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
             f"ValueError: `f_divergence_type={divergence!r}` is only supported for the following loss types: {sorted(DIVERGENCE_LOSSES)}."
         )
         message = f"`f_divergence_type: {divergence}` does not support the loss {listed_values(chosen)}"
-        severity = certain(config, "f_divergence_type", "loss_type")
+        unset = config.unset("f_divergence_type", "loss_type")
         remedy = "set `f_divergence_type: reverse_kl`, or another `loss_type`"
-        yield Finding(of(config, "f_divergence_type"), message, related=(setting,), exception=text, severity=severity, help=remedy)
+        yield Finding(of(config, "f_divergence_type"), message, related=(setting,), exception=text, depends_on=unset, help=remedy)
     elif args["use_weighting"] and any(each in ("aot", "aot_unpaired") for each in chosen):
         text = "NotImplementedError: WPO-style weighting is not implemented for 'aot' or 'aot_unpaired'"
         message = f"`use_weighting` does not support the loss {listed_values(chosen)}"
@@ -79,9 +79,9 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     elif "exo_pair" in chosen and args["label_smoothing"] == 0.0:
         text = "ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss."
         message = "`loss_type: exo_pair` requires `label_smoothing` above 0"
-        severity = certain(config, "label_smoothing")
+        unset = config.unset("label_smoothing")
         remedy = "set `label_smoothing: 0.1`, or another `loss_type`"
-        yield Finding(setting, message, related=(of(config, "label_smoothing"),), exception=text, severity=severity, help=remedy)
+        yield Finding(setting, message, related=(of(config, "label_smoothing"),), exception=text, depends_on=unset, help=remedy)
 
 
 def listed_values(values: list[object]) -> str:
@@ -150,7 +150,7 @@ def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
         text = f"ValueError: {head} `beta=0.0`, which means the reference model is not used during training."
         remedy = "set `beta: 0.04`, or set `sync_ref_model: false`"
         message = "`sync_ref_model` requires `beta` above 0"
-        yield Finding(setting, message, related=(of(config, "beta"),), exception=text, severity=certain(config, "beta"), help=remedy)
+        yield Finding(setting, message, related=(of(config, "beta"),), exception=text, depends_on=config.unset("beta"), help=remedy)
     elif checks and peft(config):
         text = f"NotImplementedError: {head} using a PEFT model, which is currently not supported."
         remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
@@ -295,4 +295,4 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     if adapts and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
         setting, related = of(config, "lora_task_type"), (of(config, "use_peft"),)
         message = f'`lora_task_type` is {shown(task)}; a reward model with LoRA requires "SEQ_CLS"'
-        yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"), help="set `lora_task_type: SEQ_CLS`")
+        yield Finding(setting, message, related=related, depends_on=config.unset("lora_task_type"), help="set `lora_task_type: SEQ_CLS`")

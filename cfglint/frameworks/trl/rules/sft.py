@@ -8,7 +8,7 @@ from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import HEAD, TRUNCATIONS, certain, of, shown
+from cfglint.frameworks.trl.rules import HEAD, TRUNCATIONS, of, shown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
@@ -103,7 +103,7 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
             of(config, "padding_free"),
             message,
             related=(of(config, "max_length"),),
-            severity=certain(config, "packing"),
+            depends_on=config.unset("packing"),
             help="set `packing: true`, or set `max_length: null`",
         )
 
@@ -170,7 +170,7 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
             of(config, "truncation_mode"),
             message,
             exception=text,
-            severity=certain(config, "truncation_mode"),
+            depends_on=config.unset("truncation_mode"),
             fails_at="first-step" if collated else None,
             help=choice("truncation_mode", mode, TRUNCATIONS),
         )

@@ -9,7 +9,7 @@ from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import HEAD, OLD, TRUNCATIONS, certain, losses, of, shown
+from cfglint.frameworks.trl.rules import HEAD, OLD, TRUNCATIONS, losses, of, shown
 from cfglint.source.annotations import Iterator
 
 # The releases that have a loss, since `loss_type` is a field; trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
@@ -127,7 +127,7 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     if not config.streams or not isinstance(limit, (int, float)) or limit > 0 or not config.parsed or not args.known("max_steps"):
         return
     key = "dataset_streaming" if args["dataset_streaming"] else "streaming"
-    severity = certain(config, "max_steps")
+    unset = config.unset("max_steps")
     inferred = "so the number of training steps cannot be inferred; " if config.version >= INFERS_STEPS else ""
     if config.facts.kind_given or config.facts.trainer is not None:
         yield Finding(
@@ -135,7 +135,7 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
             "`max_steps` is required: streamed data has no length",
             exception=f"ValueError: The train_dataset does not implement __len__, {inferred}max_steps has to be specified.",
             related=(of(config, "max_steps"),),
-            severity=severity,
+            depends_on=unset,
             help=wanted_steps(config),
         )
 
@@ -186,6 +186,7 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
+LIST_OF_LOSSES = (0, 29, 0)  # DPO counts its losses when it is built (trl 1.16.0 dpo_config.py:360, dpo_trainer.py:804)
 LOSS_METHODS = frozenset(("compute_loss", "_compute_loss", "dpo_loss", "get_batch_loss_metrics"))  # which look the loss up
 
 
@@ -193,7 +194,11 @@ LOSS_METHODS = frozenset(("compute_loss", "_compute_loss", "dpo_loss", "get_batc
     "TRL051",
     source="trl 1.16.0 trainer/dpo_trainer.py:1511-1516, trainer/grpo_trainer.py:3138; 0.17.0 trainer/dpo_trainer.py:1037-1042, "
     "trainer/grpo_trainer.py:1216",
-    bad=HEAD + "loss_type: sigmoidd\n",
+    bad=(
+        HEAD + "loss_type: sigmoidd\n",
+        Example(HEAD + "loss_type: null\n", exception="TypeError: object of type 'NoneType' has no len()"),
+        Example(HEAD + "loss_type: null\n", exception="ValueError: Unknown loss type: None", facts={"target": {"trl": "0.28.0"}}),
+    ),
     good=HEAD + "loss_type: sigmoid\n",
     example={"trainer": "dpo", "at": "/loss_type"},
 )
@@ -208,11 +213,13 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     if program is not None and not LOSS_METHODS.isdisjoint(program.own_methods):  # which may have losses of its own
         return
     if unknown and config.arguments.known("loss_type"):
-        text = f"ValueError: Unknown loss type: {unknown[0]}"
+        is_counted = config.only("dpo") and config.arguments["loss_type"] is None and config.trl_version >= LIST_OF_LOSSES
+        text = "TypeError: object of type 'NoneType' has no len()" if is_counted else f"ValueError: Unknown loss type: {unknown[0]}"
         yield Finding(
             of(config, "loss_type"),
             f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer",
             exception=text,
+            fails_at=None if not is_counted else "config" if config.arguments["loss_weights"] else "init",
             help=choice("loss_type", unknown[0], known),
         )
 
@@ -236,7 +243,7 @@ def unknown_truncation_mode(config: TrlConfig) -> Iterator[Finding]:
             of(config, "truncation_mode"),
             f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end",
             exception=f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'",
-            severity=certain(config, "max_length"),
+            depends_on=config.unset("max_length"),
             help=choice("truncation_mode", mode, TRUNCATIONS),
         )
 
@@ -281,13 +288,13 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
         )
         message = f"`loss_type: vespo` requires `vllm_importance_sampling_mode: token_truncate` or token_mask, but it is {shown(mode)}"
         related = (of(config, "vllm_importance_sampling_mode"),)
-        severity = certain(config, "vllm_importance_sampling_mode")
+        unset = config.unset("vllm_importance_sampling_mode")
         yield Finding(
             of(config, "loss_type"),
             message,
             related=related,
             exception=text,
-            severity=severity,
+            depends_on=unset,
             help="set `vllm_importance_sampling_mode: token_truncate`",
         )
 

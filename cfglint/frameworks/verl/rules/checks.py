@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import Example, ExampleFacts, Finding, Rule, Text, config_error, first_step_error, init_error, rule_of
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.rules.composition import BASE, LINE, RUN
@@ -24,11 +24,14 @@ def check_of(
     return rule_of(lambda config: failing(config, code), stage(code, source=source, bad=bad, good=good, example=example))
 
 
+OWN_COPY = Reason("program", "the code of the project's own copy of verl")
+
+
 def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
     """The failing checks of a rule."""
     for each in config.failing:
         if each.kind == code:
-            yield each.finding(map(config.setting, each.keys), config.values, severity=ERROR if config.is_raised(each) else WARNING)
+            yield each.finding(map(config.setting, each.keys), config.values, depends_on=() if config.is_raised(each) else (OWN_COPY,))
 
 
 @check_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.rule import KEY, Example, ExampleFacts, Finding, config_error, load_error
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
@@ -12,7 +12,7 @@ from cfglint.source.hydra.overrides import ADD, DELETE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
+    pass
 
 SHOWN = 3  # keys that a message names
 LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}
@@ -103,7 +103,7 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
         yield Finding(
             config.word_setting(unknown[0]),
             f"{len(unknown)} keys are not in the config of {config.release}: {names}, ...",
-            severity=WARNING,
+            depends_on=config.fork,
             exception="",
             on_key=True,
             note="the line was probably written for a fork or another release, whose config has them",
@@ -111,10 +111,10 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
         )
         return
     for each in unknown:
-        yield unknown_key(config, each, ERROR if config.has_stated_release else WARNING)
+        yield unknown_key(config, each)
 
 
-def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) -> Finding:
+def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
     """The finding about one override that names no key."""
     assert refused.override is not None
     key = refused.override.key
@@ -132,7 +132,7 @@ def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) ->
         config.word_setting(refused),
         message,
         exception=refused.exception.replace("\n", " "),
-        severity=severity,
+        depends_on=() if config.has_stated_release else (unpinned(config.package),),
         on_key=True,
         help=remedy,
     )
