@@ -11,12 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Kind
 
-EVERY: tuple[Kind, ...] = ("swift", "megatron_swift")
 LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}
-OLDER: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "3.12.6"}}
-BASE = "swift sft --model org/model --dataset data.jsonl"
-RLHF = "swift rlhf --model org/model --dataset data.jsonl"
-GRPO = f"{RLHF} --rlhf_type grpo"
 
 
 def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
