@@ -4,4 +4,3 @@ from __future__ import annotations
 
 KEYS_COMPARED = (0, 23)  # with those that the launcher knows; before, the class cannot be created with an unknown one
 SAGEMAKER = "AMAZON_SAGEMAKER"
-FSDP = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"

@@ -1,3 +1,1 @@
-"""What the rules of axolotl share."""
-
-from __future__ import annotations
+"""The rules of axolotl."""

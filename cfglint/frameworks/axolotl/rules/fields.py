@@ -169,7 +169,7 @@ def plugin_of(key: str, config: AxolotlConfig) -> str:
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     """The known key that resembles a dropped one."""
-    from cfglint.frameworks.axolotl.pages import REMOVED_KEYS
+    from cfglint.frameworks.axolotl.places import REMOVED_KEYS
     from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
 
     key = str(path[-1])

@@ -7,7 +7,6 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.source.annotations import Iterator
 
 SECTIONS = {"optimizer": "optimizer", "scheduler": "lr_scheduler"}
-CONFIG = "import deepspeed, torch\n\nconfig = {'train_batch_size': 8, 'optimizer': {'type': 'Adam', 'params': {'lr': 1e-4}}}\n"
 OPTIMIZERS = ("torch.optim.", "deepspeed.ops.", "apex.optimizers.", "bitsandbytes.optim.")
 LION = (0, 17, 6)  # from here on the engine accepts DeepSpeedCPULion, too
 LIONS, OLDER = "deepspeed.ops.lion.DeepSpeedCPULion", {"deepspeed": "0.17.5"}

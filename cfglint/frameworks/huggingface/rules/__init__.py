@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import ExampleFacts
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of

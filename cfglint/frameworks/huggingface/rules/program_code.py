@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on
-ARGUMENTS = "from transformers import Trainer, TrainingArguments\n\nargs = TrainingArguments('out')\n"
 CONVERTED = {"SFTTrainer": "SFTConfig"}  # trainers that build their own class of arguments of an object of another one
 CONVERTS = (0, 15, 0)  # the release of trl from which on they do so
 # What TRL's trainers read first of their arguments and TrainingArguments has not, by releases: empty where it depends on the model.

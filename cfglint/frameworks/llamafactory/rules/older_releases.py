@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import ExampleFacts, Finding, rule
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.rules import KIND, conflict
+from cfglint.frameworks.llamafactory.rules import conflict
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.annotations import Iterator
@@ -16,11 +16,6 @@ IMAGES_BY_SWITCH = Releases((), (0, 9, 0))
 DORA_WITHOUT_UNSLOTH = Releases((), (0, 8, 2))
 STORAGES = ("s3", "gs", "gcs")
 BITS = {"quantization_bit": (8, 4), "export_quantization_bit": (8, 4, 3, 2)}
-
-
-def of(release: str, **facts: str) -> ExampleFacts:
-    """The facts of an example for a release."""
-    return {**KIND, "target": {"llamafactory": release}, "at": facts.get("at", "")}
 
 
 @rule("LLF100")

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Example, ExampleFacts, Text
-from cfglint.frameworks.swift.rules import LINE, failing
-from cfglint.source.annotations import Callable
+from cfglint.findings.rule import pages_of_checks, rule
+from cfglint.frameworks.swift.rules import failing
 
-
-def check_of(
-    code: str, bad: Text | tuple[Text | Example, ...], good: str, example: ExampleFacts = LINE, *, source: str
-) -> Callable[[Callable[[], None]], None]:
-    """Register the rule of one kind of failing checks; its page is the docstring of the decorated function."""
-    return rule_of(lambda config: failing(config, code), config_error(code, source=source, bad=bad, good=good, example=example))
+for page in pages_of_checks("swift"):
+    rule(page)(lambda config, code=page: failing(config, code))

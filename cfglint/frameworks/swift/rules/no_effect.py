@@ -6,8 +6,6 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.source.annotations import Iterator
 
-EVALUATION = ("eval_strategy", "eval_steps", "load_best_model_at_end")
-
 
 @rule("SWF050")
 def no_evaluation_set(config: SwiftConfig) -> Iterator[Finding]:

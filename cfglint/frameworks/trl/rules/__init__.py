@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules import shown
-from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.config import TrlConfig
 
 TRUNCATIONS = ("keep_start", "keep_end")

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import unpinned
-from cfglint.findings.rule import ExampleFacts, Finding, rule
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
 from cfglint.source.annotations import Iterator
 from cfglint.source.hydra.overrides import ADD, DELETE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 SHOWN = 3  # keys that a message names
-LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}
-ESTIMATOR = "adv_estimator=reinforce_plus_plus"  # without a critic, and with one sample per prompt
-RUN = f"python3 -m verl.trainer.main_ppo algorithm.{ESTIMATOR} actor_rollout_ref.rollout.name=vllm"
 
 
 def is_about_key(refused: RefusedWord) -> bool:
