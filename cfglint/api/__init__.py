@@ -1,8 +1,8 @@
 """The library: `check`, `fix`, `plan`, `explain`, `log`, `diff`, `review_branch` and `new`, for paths or for the contents of files.
 
-Nothing is printed, and only `FixResult.write` and `NewFiles.write` write files. In a notebook each result
-is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that another
-one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`.
+Nothing is printed, but by `preflight` inside a training program, and only `FixResult.write` and `NewFiles.write` write files. In a
+notebook each result is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that
+another one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from cfglint.api.arguments import ArgumentError, boolean, counted, job_spec, launch_facts, number, one_of, positive
+from cfglint.api.in_program import Preflight, WouldFail, preflight
 from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
 from cfglint.api.settings import configuration, declared_facts, suppress, with_settings
 from cfglint.api.sources import (
@@ -64,11 +65,13 @@ __all__ = [
     "MissingFileError",
     "NewFiles",
     "PlanResult",
+    "Preflight",
     "ReviewResult",
     "Skipped",
     "UnknownKindError",
     "Unreachable",
     "ValueChange",
+    "WouldFail",
     "check",
     "diff",
     "explain",
@@ -76,6 +79,7 @@ __all__ = [
     "log",
     "new",
     "plan",
+    "preflight",
     "review_branch",
 ]
 
