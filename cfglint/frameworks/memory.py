@@ -55,7 +55,7 @@ class RunMemory(Record):
     @property
     def short_line(self) -> str:
         """The line without terms and shape, and without what is assumed of the run."""
-        card = [self.available.assumption] if isinstance(self.available, Card) and self.available.assumption else []
+        card = [self.available.assumption] if isinstance(self.available, Memory) and self.available.assumption else []
         return "; ".join([self.peak()[0], *self.bounds(), CERTAINTY[self.estimate.classification], *card])
 
     def peak(self) -> list[str]:
