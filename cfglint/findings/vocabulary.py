@@ -25,10 +25,10 @@ if TYPE_CHECKING:
         "expectation",
         "ignore-comment",
         "memory",
+        "samples",
         "code",
     ]
     ReasonKind: TypeAlias = Literal["release", "argument", "branch", "program", "environment", "file"]  # what is not known
-    Certainty: TypeAlias = Literal["always", "if-complete"]  # whether an error stays one although other arguments are unknown
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
     BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]
     Kind: TypeAlias = Literal[

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Syntax
     from cfglint.source.loaders import Loader
@@ -73,6 +74,7 @@ class Config:
         self.override_arguments: dict[Path, Written] = {}  # the argument of a script that has another name than the key
         self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
+        self._resumption: list[Resumption | None] = []  # cached: the only one
         self._for_fork: bool | None = None
 
     @property
@@ -132,6 +134,20 @@ class Config:
         return self.part("numbers", {})
 
     @property
+    def may_resume(self) -> bool:
+        """Whether the run may continue from a checkpoint, so that it is worth looking for one."""
+        return "resumption" in self.parts and self.facts.resume is not None
+
+    @property
+    def resumption(self) -> Resumption | None:
+        """The checkpoint that the run continues from, and what comes of that; None if it starts at the beginning, or is not known to."""
+        if not self.may_resume:
+            return None
+        if not self._resumption:
+            self._resumption.append(self.part("resumption", None))
+        return self._resumption[0]
+
+    @property
     def parts(self) -> dict[str, str]:
         """The functions that compute something from the config, by what they compute; see `Framework.parts`."""
         return self.framework.parts
@@ -140,6 +156,11 @@ class Config:
         """What the function that `parts` names computes from the config; the given value if there is none."""
         found: Part = imported(self.parts[name])(self, *more) if name in self.parts else otherwise
         return found
+
+    @property
+    def further_rules(self) -> tuple[str, ...]:
+        """The modules of rules that only some runs need, and this one does: those about its card, and about checkpoints."""
+        return (*(("card",) if self.facts.card is not None else ()), *(("resuming",) if self.may_resume else ()))
 
     def unknown_keys(self) -> list[str]:
         """The keys that the framework, and the project's own copy of it, refuse as unknown; empty if it accepts every key."""
@@ -408,6 +429,7 @@ class Framework:
     parts: dict[str, str] = {}  # functions and tables of the folder by their purpose, imported when needed
     history_tables: tuple[str, ...] = ()  # the fields of the package through its releases, as far as they are modelled
     rules = ""  # the modules of `rules` in its folder, which register its rules
+    further_rules = ""  # those of them that only some runs need: `Config.further_rules` says which
 
     def part(self, name: str, otherwise: Part) -> Part:
         """The function or table that `parts` names; else the given one."""
@@ -550,9 +572,9 @@ class Framework:
         made: Config = imported(self.parts["config"])(documents, facts, kinds)
         return made
 
-    def load_rules(self) -> None:
-        """Import the rules of this kind, which registers them."""
-        for name in self.rules.split():
+    def load_rules(self, further: Collection[str] = ()) -> None:
+        """Import the rules of this kind, which registers them; of those that only some runs need, the modules named."""
+        for name in [*self.rules.split(), *(each for each in self.further_rules.split() if each in further)]:
             __import__(f"cfglint.frameworks.{self.kind}.rules.{name}")
 
     def words(self, facts: LaunchFacts) -> Loader:

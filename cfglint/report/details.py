@@ -40,8 +40,7 @@ def only_since(diagnostic: Diagnostic) -> str:
     """The releases that give a finding if others that the project allows do not."""
     releases = " and ".join(f"{package} {release}" for package, release in diagnostic.since.items())
     fails = diagnostic.undecided_releases
-    what = f" ({diagnostic.exception.partition(':')[0]})" if fails and diagnostic.exception else ""
-    return f"{'fails ' if fails else ''}from {releases} on{what}; the release is not pinned"
+    return f"{'fails ' if fails else ''}from {releases} on{named_exception(diagnostic) if fails else ''}; the release is not pinned"
 
 
 def depending(diagnostic: Diagnostic) -> str:
@@ -50,7 +49,12 @@ def depending(diagnostic: Diagnostic) -> str:
     if not reasons:
         return ""
     more = f" and {counted(len(reasons) - MOST_REASONS, 'other unknown')}" if len(reasons) > MOST_REASONS else ""
-    return f"whether this fails depends on {' and '.join(reasons[:MOST_REASONS])}{more}"
+    return f"whether this fails{named_exception(diagnostic)} depends on {' and '.join(reasons[:MOST_REASONS])}{more}"
+
+
+def named_exception(diagnostic: Diagnostic) -> str:
+    """` (ValueError)`; nothing where no exception is known."""
+    return f" ({diagnostic.exception.partition(':')[0]})" if diagnostic.exception else ""
 
 
 PARSERS_OWN = "config"  # the file that the parser of a program opens, which no field of its arguments holds

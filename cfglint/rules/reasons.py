@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Reason
-from cfglint.findings.rule import BATCH, CODE, KEY, LAUNCHER_CONFIG, WARN, Finding, Rule
+from cfglint.findings.rule import BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, SAMPLES, WARN, Finding, Rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.base import Config
 from cfglint.source.annotations import Iterator
@@ -20,6 +20,8 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
     stage, named = finding.fails_at or rule.fails_at, (finding.setting, *finding.related)
     of_engine = config.framework.is_engine and rule.about != BATCH  # which checks its own file, whatever the program and its arguments are
     yield from finding.depends_on
+    if rule.about == SAMPLES:
+        yield from config.facts.counted
     if rule.when_partial == WARN:
         yield from config.rest
     if setting is not finding.setting and isinstance(setting.value, str):  # which another parser may cast to a number
@@ -29,7 +31,7 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
     for each in named:
         if each.name in config.assumed:
             yield Reason("file", f"`{each.name}`", "assumed from the hidden size of the model")
-    if not of_engine and not finding.for_any_parser and not (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load"):
+    if not (of_engine or finding.for_any_parser or rule.about == CODE or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load")):
         yield from launch.doubts
     if setting.origin == DEFAULT:
         yield from config.other_defaults
@@ -41,7 +43,7 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
                 yield Reason("program", f"`{each.name}`", "the program sets it after the constructor")
     if stage in IN_TRAINER and rule.about != CODE and not of_engine and config.may_build_own_trainer():
         yield TRAINER
-    if rule.certainty != "always" and not of_engine:
+    if rule.about not in CERTAIN_SUBJECTS and not of_engine:
         yield from (each for each in launch.not_read if each.opens)
         for key in launch.undecided:
             yield Reason("argument", f"`{key}`", NOT_KNOWN)

@@ -14,7 +14,7 @@ from cfglint.source.document import LIMIT, Document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Reason
-    from cfglint.findings.entries import AlternativeEntry
+    from cfglint.findings.entries import AlternativeEntry, ResumeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 
 Causes = dict[tuple[str, int], list[Diagnostic]]
@@ -251,7 +251,14 @@ class CheckedRun(LoadedRun):
             machine=launch.machine or launch.line is None,
             not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in self.not_read],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
+            resume=self.attempt("the checkpoint", self._resume, None),
+            samples=self.facts.samples.entry() if self.facts.samples is not None else None,
         )
+
+    def _resume(self) -> ResumeEntry | None:
+        """The checkpoint that the run continues from."""
+        found = self.configs[0].resumption if self.configs else None
+        return found.entry() if found is not None else None
 
     def _nodes(self) -> int | None:
         """The nodes of the run."""

@@ -88,7 +88,7 @@ def test_findings_are_those_of_the_open_contents_at_their_places(opened):
     [rate, _] = opened.sent["train.yaml"]
     assert (rate.severity, rate.source) == (types.DiagnosticSeverity.Warning, "cfglint")  # another program may convert it
     raised = "raises TypeError: '<=' not supported between instances of 'float' and 'str'"
-    assert rate.message.endswith(f"\n{raised}\nwhether this fails depends on the parser of the file (`--kind` names it)")
+    assert rate.message.endswith(f"\n{raised}\nwhether this fails (TypeError) depends on the parser of the file (`--kind` names it)")
     opened.open(train__yaml=TRAINER.replace("2e-5", "2.0e-5"))
     assert opened.findings() == {"train.yaml": ["KEY202 4:0-4:19"]}
     opened.checked(opened.server.drop, opened.uri("train.yaml"))
@@ -155,13 +155,13 @@ def test_cells_of_a_notebook(opened):
 
 
 def test_problems_are_said_once(opened):
-    (opened.folder / "cfglint.toml").write_text("gpu = 8\n")
+    (opened.folder / "cfglint.toml").write_text("gpuz = 8\n")
     opened.open(train__yaml=TRAINER)
     opened.open(train__yaml=TRAINER)
     large = '{"train_batch_size": 8, "notes": "' + "x" * 1_000_000 + '"}'
     opened.open(data__json=large)
     assert [each.partition(";")[0] for each in opened.said] == [
-        "cfglint: cfglint.toml: unknown key `gpu`",
+        "cfglint: cfglint.toml: unknown key `gpuz`",
         "cfglint: data.json: not checked while it is open: larger than 1,000,000 characters (`cfglint check` reads it)",
     ]
 

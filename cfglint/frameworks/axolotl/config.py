@@ -49,13 +49,20 @@ class AxolotlConfig(AxolotlValues):
         if self.model is not None:
             from cfglint.frameworks.axolotl.normalization import normalize
 
-            self.refusal = normalize(self.model)
+            self.refusal = normalize(self.model, self.validation.capabilities)
         self.parsed = self.model is not None and self.refusal is None
         if not self.parsed:
             return AxolotlTrainingArguments({}, {}, {}, self._version)
         from cfglint.frameworks.axolotl.trainer_arguments import trainer_fields
 
         return AxolotlTrainingArguments(*trainer_fields(self), self._version)
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether a checkpoint is named, or is to be looked for."""
+        return (
+            super().may_resume or bool(self.values.get("resume_from_checkpoint")) or self.values.get("auto_resume_from_checkpoints") is True
+        )
 
     def _additions(self) -> ConfigTable:
         """The values that axolotl writes into DeepSpeed's config; under packing also the micro batch (core/builders/causal.py:480)."""

@@ -71,6 +71,7 @@ class Trainer(Framework):
     oldest = OLDEST["transformers"]
     reads_arguments = True
     rule_families = {"HFT": title}
+    further_rules = "card resuming"
     rules = (
         "across arguments data_loader fsdp keys migrations no_effect optimizer"
         " precision program_code schedule scheduler_arguments trainer_objects training value_types"
@@ -82,6 +83,7 @@ class Trainer(Framework):
         "config": "huggingface.config.TrainerConfig",
         "batch": "huggingface.batch.resolve",
         "numbers": "huggingface.batch.numbers",
+        "resumption": "huggingface.resumption.resumption",
         "operations": "huggingface.field_operations.OPERATIONS",
         "typed_words": "huggingface.cli_arguments.HfWords",
         "model": "named_models.model_of_names",
