@@ -5,8 +5,8 @@ This module is imported only if a model or a card is known.
 
 from __future__ import annotations
 
+from cfglint.batch.cards import Memory
 from cfglint.batch.memory import GIB, Estimate, estimate, largest_micro_batch, longest_row, verdict
-from cfglint.batch.memory.cards import Card
 from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, PROBABLY_NOT, in_words, largest_in_words, possible
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -55,7 +55,7 @@ class RunMemory(Record):
     @property
     def short_line(self) -> str:
         """The line without terms and shape, and without what is assumed of the run."""
-        card = [self.available.assumption] if isinstance(self.available, Card) and self.available.assumption else []
+        card = [self.available.assumption] if isinstance(self.available, Memory) and self.available.assumption else []
         return "; ".join([self.peak()[0], *self.bounds(), CERTAINTY[self.estimate.classification], *card])
 
     def peak(self) -> list[str]:
@@ -70,7 +70,7 @@ class RunMemory(Record):
     @property
     def assumed(self) -> list[str]:
         """What was assumed: of the card, and of the run."""
-        card = self.available.assumption if isinstance(self.available, Card) else ""
+        card = self.available.assumption if isinstance(self.available, Memory) else ""
         return [*([card] if card else []), *self.inputs.assumed]
 
     @property
