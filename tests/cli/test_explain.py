@@ -225,7 +225,7 @@ def test_a_file_of_a_declared_run_is_explained_as_that_run(folder, capsys):
     (samples,) = (line.split() for line in lines if "training samples" in line)
     assert samples[2:] == ["1,000", "the", "declared", "run", "in", "pyproject.toml"]
     assert explained(capsys, "train.yaml")[1]["resolved"]["global_batch"] == 256
-    assert main(["explain", "train.yaml", "--num-examples", "50", "--target", "transformers==4.50.0"]) == 0
+    assert main(["explain", "--all", "train.yaml", "--num-examples", "50", "--target", "transformers==4.50.0"]) == 0
     out = capsys.readouterr().out
     assert "transformers 4.50.0 (--target)" in out
     assert "--num-examples" in out
