@@ -29,7 +29,8 @@ def run(arguments: Namespace) -> int:
     if found is None:
         about = rules_about(arguments.code, rules)
         if not about:
-            return fail(unknown_rule(arguments.code))
+            family = [each.code for each in rules if each.code.startswith(code[:3])]
+            return fail(unknown_rule(arguments.code) + (f"; codes: {', '.join(family)}" if family else ""))
         print(manual.listing(about, arguments.format, columns()), end="")
         return 0
     print(manual.page(found, arguments.format, columns()), end="")

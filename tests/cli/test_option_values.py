@@ -50,7 +50,7 @@ def status_of(*arguments):
         (["plan", "train.yaml", "--gpus", "7-"], "--gpus 7-: expected a list of GPU counts such as 8,16,32"),
         (["new", "nope"], "KIND nope: expected one of"),
         (["rule", "batch-mismach"], "did you mean batch-mismatch?"),
-        (["rule", "BAT999"], "no rule has the code or name BAT999"),
+        (["rule", "BAT999"], "codes: BAT001, BAT002"),
         (["schema", "nope"], "no schema for"),
         (["help", "chek"], "unknown command 'chek'; did you mean `cfglint check`?"),
         (["frobnicate"], "commands: check, start, fix"),
