@@ -272,7 +272,9 @@ class ProgramEvaluation(TrainingLoops):
             return self._framework_object(name, given, named, node, None)
         kind = loop_objects.kind_of(name)
         if kind:
-            return loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
+            found = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
+            self.made_accelerators += [found.data] if kind == ACCELERATOR else []
+            return found
         return library.external(self, name, given, named, node)
 
     def _record_object(self, name: str, kind: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:

@@ -79,6 +79,7 @@ class TrainingLoops(Interpreter):
     def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
         super().__init__(modules, budget, context)
         self.loops: list[OpenLoop] = []
+        self.made_accelerators: list[LoopObject] = []  # the `Accelerator`s
         self.accumulated: list[Place] = []  # the blocks of `accumulate()`
         self.events: list[Event] = []
         self.guards_of: dict[ast.AST, Guard] = {}
