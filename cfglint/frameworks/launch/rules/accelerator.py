@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import unpinned
-from cfglint.findings.releases import Releases
-from cfglint.findings.rule import CODE, Example, Finding, config_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch.accelerator import accumulation, loop_of, of_accelerator
@@ -39,39 +38,10 @@ SPANS: dict[str, tuple[str, str]] = {
 MOVED = names("dispatch_batches even_batches use_seedable_sampler")  # to `DataLoaderConfiguration`
 INSTEAD = {"logging_dir": "pass `project_dir` in its place", "fp16": 'pass `mixed_precision="fp16"` in its place'}
 EARLIER = names("ipex_plugin use_configured_state")
-LINE = "torchrun --nproc_per_node 8 train.py\n"
-IMPORT = "from accelerate import Accelerator\n\n"
 
 
-@config_error(
-    "LCH020",
-    source="accelerate 1.15.0 accelerator.py:274-301, 312-317, 540-545",
-    bad=(
-        {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bfloat16')\n"},
-        {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precison='bf16')\n"},
-        Example(
-            {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(even_batches=False)\n"},
-            facts={"target": {"accelerate": "1.15.0"}},
-        ),
-        Example(
-            {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(logging_dir='logs')\n"},
-            facts={"target": {"accelerate": "1.15.0"}},
-        ),
-        {
-            "train.sh": LINE,
-            "train.py": IMPORT + "accelerator = Accelerator(gradient_accumulation_steps=2, gradient_accumulation_plugin=own())\n",
-        },
-    ),
-    good={"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bf16')\n"},
-    example={"named": 1},
-    about=CODE,
-)
+@rule("LCH020")
 def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
-    """`Accelerator(...)` in the program has an argument or a precision that accelerate does not have.
-
-    The program is read as a syntax tree; only literals are checked. `dispatch_batches`, `even_batches` and `use_seedable_sampler` moved
-    to `DataLoaderConfiguration` in accelerate 1.0; `fp16` was removed in 0.16, `logging_dir` in 0.20.
-    """
     call = config.accelerator
     for key, node in call.root.pairs() if call is not None and call.root is not None else ():
         assert call is not None
@@ -137,36 +107,8 @@ def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:
         )
 
 
-LOOP = """\
-from accelerate import Accelerator
-from torch.utils.data import DataLoader
-
-accelerator = Accelerator({})
-loader = accelerator.prepare(DataLoader(rows, batch_size=8))
-for batch in loader:
-    {}accelerator.backward(model(batch))
-    {}optimizer.step()
-"""
-STEPS_EACH = {"train.sh": LINE, "train.py": LOOP.format("gradient_accumulation_steps=4", "", "")}
-ACCUMULATES = LOOP.format("gradient_accumulation_steps=4", "with accelerator.accumulate(model):\n        ", "    ")
-
-
-@warning(
-    "LCH026",
-    source="accelerate 1.15.0 accelerator.py:1232-1268 (accumulate), 2849-2851 (backward); utils/deepspeed.py:264-281",
-    bad=STEPS_EACH,
-    good={"train.sh": LINE, "train.py": ACCUMULATES},
-    example={"named": 1},
-    about=CODE,
-)
+@rule("LCH026")
 def ineffective_accumulation(config: LaunchConfig) -> Iterator[Finding]:
-    """A number of gradient accumulation steps is set, but the training loop of the program steps after each batch.
-
-    `Accelerator(gradient_accumulation_steps=n)` accumulates in `with accelerator.accumulate(model):` alone. A loop without it calls
-    `optimizer.step()` for each batch, and `accelerator.backward` divides the loss by `n` all the same. With DeepSpeed the engine
-    accumulated by itself before accelerate 1.8; since then the same holds there. An argument of the program that only its messages use
-    is reported, too.
-    """
     loop = loop_of(config)
     call = config.accelerator
     if call is None or loop is None or loop.accumulates is not False or accumulation(config).value != 1:
@@ -198,26 +140,8 @@ def argument_of_line(config: LaunchConfig) -> Setting | None:
     return None
 
 
-@warning(
-    "LCH027",
-    source="accelerate 1.15.0 accelerator.py:312-330 (Accelerator.__init__), 0.34.2 accelerator.py (FutureWarning)",
-    bad={"train.sh": LINE, "train.py": LOOP.format("split_batches=True", "", "")},
-    good={
-        "train.sh": LINE,
-        "train.py": LOOP.format("dataloader_config=DataLoaderConfiguration(split_batches=True)", "", "").replace(
-            "Accelerator\n", "Accelerator\nfrom accelerate.utils import DataLoaderConfiguration\n", 1
-        ),
-    },
-    example={"named": 1},
-    about=CODE,
-    releases=Releases((1, 0, 0), package="accelerate"),
-)
+@rule("LCH027")
 def ignored_split_batches(config: LaunchConfig) -> Iterator[Finding]:
-    """`Accelerator(split_batches=True)` has no effect since accelerate 1.0.
-
-    The argument is accepted and never read: each process takes whole batches of the data loader, so the global batch size is larger by
-    the number of processes. `DataLoaderConfiguration` has it.
-    """
     call = config.accelerator
     key, node = call.find(("split_batches",)) if call is not None else (None, None)
     if call is not None and node is not None and call.values.get("split_batches") is True:
