@@ -30,7 +30,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.training_loops import BACKWARD, STEP, TRAIN_BATCH, Event, OpenLoop, Place
+from cfglint.launch.programs.training_loops import BACKWARD, STEP, TRAIN_BATCH, Event, Guard, OpenLoop, Place
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record, changed
 
@@ -247,6 +247,8 @@ def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: Progr
     for node, side in guards_between(place, computed, loop):
         guard = evaluation.guards_of.get(node)
         text = ast.unparse(guard.source) if guard is not None else ""
+        if guard is not None and guard.turns is None and counts_batches(guard, loop, evaluation):
+            guard.turns, guard.on_rest = guard.full[1:]  # type: ignore[index]
         if SYNC in text and (guard is None or guard.turns is None):
             found.is_synchronized = True
         elif guard is not None and guard.turns is not None and (side == 0) is not guard.on_rest and side in (0, 1, LOOP_LEFT):
@@ -255,6 +257,15 @@ def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: Progr
             source = guard.source if guard is not None else node
             return Stepping(None, f"the optimizer steps only if `{shown(source)}`" if isinstance(source, ast.expr) else "it is a case")
     return found
+
+
+def counts_batches(guard: Guard, loop: OpenLoop, evaluation: ProgramEvaluation) -> bool:
+    """Whether a condition compares a counter of batches that starts again at 0: `if batches < n: continue`."""
+    name = guard.full[0] if guard.full is not None else ""
+    places = [
+        [place for each, place in found if each == name and loop in place.loops] for found in (evaluation.counted, evaluation.restarted)
+    ]
+    return bool(name) and all(places)
 
 
 def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) -> bool:

@@ -99,6 +99,9 @@ OWN_STEPS = """for step, batch in enumerate(loader):
         ("is_last = (step + 1) % 4 == 0", "if is_last:\n        optimizer.step()\n    continue", 4),
         ("if step % 2 == 0: continue", "pass", 1),
         ("pass", "if torch.isfinite(loss):\n        optimizer.step()\n    continue", 1),
+        ("count += 1", "if count < 4: continue\n    count = 0", 4),
+        ("count += 1", "if count < 4: continue", None),
+        ("count += 1", "if count == 4:\n        optimizer.step()\n        count = 0\n    continue", 4),
         ("pass", "if wanted():\n        optimizer.step()\n    continue", None),
         ("pass", "for part in parts(): optimizer.step()", None),
         ("with accelerator.accumulate(model): pass", "if accelerator.sync_gradients: clip()", 8),
@@ -326,3 +329,11 @@ def test_the_stages_of_a_pipeline_divide_the_processes(run, tmp_path):
     (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4}')
     line = "deepspeed --num_gpus 8 train.py --deepspeed --deepspeed_config ds.json -p 4"
     assert run(PIPELINE, path="run.sh", line=line)["sizes"] == [[2, 4, 16]]
+
+
+def test_a_module_in_a_folder_that_the_program_adds_to_its_path(run, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "settings.py").write_text("SIZE = 16\n")
+    for added in ("os.path.join(os.path.dirname(__file__), 'shared')", "str(Path(__file__).parent / 'shared')", "'shared'"):
+        code = f"import os, sys\nfrom pathlib import Path\nsys.path.append({added})\nfrom settings import SIZE\n"
+        assert run(code + PROGRAM.format("", "SIZE"))["sizes"] == [[16, 1, 64]], added
