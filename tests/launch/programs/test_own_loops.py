@@ -183,6 +183,30 @@ def test_fix_edits_the_loader_and_the_accelerator(tmp_path, code, batch, after):
     assert (tmp_path / "train.py").read_text() == after
 
 
+@each_case(
+    ("line", "batch", "script"),
+    [
+        ("torchrun --nproc_per_node 4 train.py --rows 8 --accum 2", 256, "torchrun --nproc_per_node 4 train.py --rows 8 --accum 8"),
+        ("torchrun --nproc_per_node 4 train.py --accum=2 --rows=8", 32, "torchrun --nproc_per_node 4 train.py --accum=1 --rows=8"),
+    ],
+)
+def test_fix_edits_the_line_that_starts_a_loop(run, tmp_path, capsys, line, batch, script):
+    parsed = "parser = argparse.ArgumentParser()\nparser.add_argument('--rows', type=int, default=1)\n"
+    parsed += "parser.add_argument('--accum', type=int, default=1)\nargs = parser.parse_args()\n"
+    code = IMPORTS + parsed + MADE.format("gradient_accumulation_steps=args.accum", "args.rows") + LOOP
+    run(code, path="run.sh", line=line)
+    assert (main(["fix", "run.sh", "--global-batch", str(batch)]), capsys.readouterr())[0] == 0
+    assert ((tmp_path / "run.sh").read_text(), (tmp_path / "train.py").read_text()) == (script + "\n", code)
+
+
+def test_fix_refuses_a_loop_that_does_not_accumulate(run, tmp_path, capsys):
+    code = IMPORTS + MADE.format("gradient_accumulation_steps=2", "8") + STEPS_EACH
+    run(code, path="run.sh", line="torchrun --nproc_per_node 4 train.py")
+    assert main(["fix", "run.sh", "--global-batch", "256"]) == 2
+    assert "no edit of the batch keys" in capsys.readouterr().err
+    assert (tmp_path / "train.py").read_text() == code
+
+
 def test_fix_names_what_it_does_not_edit_of_a_loop(run, capsys):
     run(PROGRAM.format("gradient_accumulation_steps=int(s)", "8"))
     assert main(["fix", "train.py", "--gpus", "4", "--global-batch", "256"]) == 2
