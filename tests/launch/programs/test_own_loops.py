@@ -145,6 +145,8 @@ def test_a_loader_of_an_object(run):
         ("even_batches=False", "0.34.0", []),
         ("even_batches=False", "1.15.0", ["error"]),
         ("dataloader_config=own()", "0.27.0", ["error"]),
+        ("logging_dir='logs'", "0.18.0", []),
+        ("logging_dir='logs'", "0.20.0", ["error"]),
         ("mixed_precision='fp17'", "1.15.0", ["error"]),
         ("gradient_accumulation_steps=2, gradient_accumulation_plugin=GradientAccumulationPlugin()", "1.15.0", ["error"]),
     ],
