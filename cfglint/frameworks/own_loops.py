@@ -29,7 +29,8 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
     value = call.values.get(key)
     given = on_line(call, key, launch)
     if given is not None:
-        option, node, value = given
+        option, node, word = given
+        value = value if isinstance(word, Unknown) else word  # which the parser of the program converts by a function of its own
         return Setting((name or option,), None if isinstance(value, Unknown) else value, WRITTEN, launch.command, node, None)
     path = (name or key,)
     if isinstance(value, Unknown):
