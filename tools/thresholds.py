@@ -1,6 +1,6 @@
 """Hold the last line of a comparison with recorded reports to its figures.
 
-    thresholds.py arguments|incidents|launches|programs|review|wild LINE
+    thresholds.py accelerate|arguments|incidents|launches|loops|places|programs|resumptions|review|wild LINE
 
 Exits 1, naming the figure, when one is missed. The figures are those that are promised or reached. Launches are counted without
 the disputed recordings (`launch_agreement.py`).
@@ -21,6 +21,13 @@ PERCENTAGES: dict[str, dict[str, float]] = {
     "arguments": {"agree": 99},
     "launches": {"found": 99, "sizes": 98.5, "files": 99, "values": 96, "outcome": 93.5},
 }
+# name -> (pattern of a number, the least that it may be)
+LEAST = {
+    "accelerate": [(r"accelerate files: (\d+) of", 28)],
+    "loops": [(r"loops: right (\d+)", 1)],
+    "places": [(r"reach: ([\d.]+) %", 1)],
+    "resumptions": [(r"resume: ([\d.]+)%", 1)],
+}
 # name -> (pattern of `part of all`, largest fraction)
 SMALL = {"launches": [(r"invented (\d+) of (\d+)", 0.025)]}
 # name -> (pattern of a count, largest number)
@@ -37,7 +44,11 @@ MOST = {
 }
 # name -> patterns of counts that have to be 0
 ZERO = {
+    "accelerate": [r"false (\d+)"],
     "arguments": [r"false +(\d+)", r"wrong (\d+)"],
+    "loops": [r"verdicts right \d+ false (\d+)", r"fix exact \d+ refused \d+ wrong (\d+)"],
+    "places": [r"false (\d+)"],
+    "resumptions": [r"false refusals (\d+)"],
     "incidents": [r"forbidden (\d+)"],
     "programs": [r"internal errors (\d+)", r"batch: right \d+, unknown \d+, wrong (\d+)"],
     "wild": [r"false errors (\d+) of"],
@@ -56,6 +67,10 @@ def missed(name: str, line: str) -> list[str]:
         match = re.search(pattern, line)
         if match is None or int(match[1]) > most * int(match[2]):
             found.append(f"{match[0] if match else pattern}: at most {most:.0%} may be")
+    for pattern, lowest in LEAST.get(name, []):
+        match = re.search(pattern, line)
+        if match is None or float(match[1]) < lowest:
+            found.append(f"{match[0] if match else pattern}: at least {lowest} has to hold")
     for pattern, least in FRACTIONS.get(name, []):
         match = re.search(pattern, line)
         if match is None or int(match[1]) < least * int(match[2]):
