@@ -210,6 +210,11 @@ class TrainerFiles(Config):
         return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
 
     @property
+    def has_adapter(self) -> bool:
+        """Whether the program puts an adapter on its model, or quantises it."""
+        return self.facts.launch.code is not None and bool(self.facts.launch.code.adapters)
+
+    @property
     def may_resume(self) -> bool:
         """Whether a checkpoint is given: a path, or true for the last one of the output folder."""
         program = self.facts.launch.program
