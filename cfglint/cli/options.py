@@ -64,6 +64,7 @@ def add_fact_options(parser: Parser) -> None:
     versions = "release of a framework, or `installed`: those of the environment; repeatable"
     add("--target", versions, action="append", default=[], metavar="NAME==VERSION")
     add("--num-examples", "number of training samples, to compute steps", type=positive, metavar="N")
+    add("--count-data", "count the rows of local data files over 256 MB, too", action="store_true")
     add("--set", "an override passed on the launch line; repeatable", action="append", default=[], metavar="KEY=VALUE")
     add("--args", "the arguments of a launch line, as one string", metavar="TEXT")
     add("--model", "for memory: a config.json, its folder, or a known name", metavar="PATH|NAME")
@@ -74,6 +75,13 @@ def add_fact_options(parser: Parser) -> None:
     strict = "the script adds no keys of its own: unknown ones are errors of the config"
     add("--strict-keys", strict, action="store_true")
     add("--config", "a cfglint.toml or pyproject.toml (default: the nearest one)", metavar="FILE")
+
+
+def add_pace_options(parser: Parser) -> None:
+    """Add the options for the speed of a run, as it was measured, and the price of its GPUs."""
+    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
+    parser.add_argument("--gpu-price", type=above_zero, metavar="P", help="of a GPU for an hour, in any currency")
 
 
 def add_finding_options(parser: Parser) -> None:
@@ -280,6 +288,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         seq_length=getattr(arguments, "seq_length", None),
         installed=INSTALLED in arguments.target or project.installed,
         resume=getattr(arguments, "resume", None),
+        count_data=getattr(arguments, "count_data", False),
         here=bool(getattr(arguments, "command", None)),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():
@@ -450,14 +459,27 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     """The paths with `-` replaced by its file name, and the bytes of standard input, at most one byte above the limit."""
     if "-" not in arguments.paths:
         return arguments.paths or [BY_HAND if arguments.args else HERE], {}
-    if not arguments.stdin_filename:
-        raise UsageError("`-` reads standard input: pass its file name with --stdin-filename NAME")
     try:
         data = arguments.piped = getattr(arguments, "piped", None) or sys.stdin.buffer.read(MAX_SIZE + 1)
     except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
         raise UsageError("`-` reads standard input, and that cannot be read") from error
-    name = arguments.stdin_filename
+    name = arguments.stdin_filename = arguments.stdin_filename or name_of_content(data)
     return [name if path == "-" else path for path in arguments.paths], {name: data}
+
+
+def name_of_content(data: bytes) -> str:
+    """A file name for standard input whose suffix tells what it is: JSON, a script, a program, else YAML."""
+    text = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    lines = [line.split() for line in text.splitlines()]
+    if text.startswith((b"{", b"[")):
+        suffix = "json"
+    elif any(line[0] in (b"import", b"from") for line in lines if len(line) > 1):
+        suffix = "py"
+    elif text.startswith(b"#!") or any(b"--" in (word[:2] for word in line[1:]) and not line[0].endswith(b":") for line in lines):
+        suffix = "sh"
+    else:
+        suffix = "yaml"
+    return f"stdin.{suffix}"
 
 
 def selection_of(arguments: Namespace, project: Configuration) -> Selection:
