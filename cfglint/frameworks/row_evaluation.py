@@ -46,18 +46,14 @@ VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of 
 
 
 class Raised(Exception):
-    """The framework raises here; `row` is the row, whose own value fails if it is not one that raises."""
+    """The framework raises here, in a `row`; `intended` is whether the row refuses the values, rather than fails on them."""
 
     def __init__(self, kind: str, message: str, row: Row | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.row: Row = row or {}
-
-    @property
-    def intended(self) -> bool:
-        """Whether the check refuses the values, rather than fails on them."""
-        return "raise" in self.row
+        self.intended = row is not None
 
 
 def failed(error: Exception) -> Raised:
@@ -148,8 +144,8 @@ def version_of(text: object) -> tuple[tuple[int, ...], int]:
 class Evaluation:
     """Rows on `values`, the fields of a config; `facts` answers questions about the environment, None where it has no answer.
 
-    `enums` has the names of the classes of fields whose values are members of an Enum. `read` and `changed` are the names of fields
-    that the rows looked up and set, `undecided` the rows that need what is unknown.
+    `enums` has the names of the classes of fields whose values are members of an Enum. `read` are the names of fields that the rows
+    looked up, `changed` those that they set, with the row; `undecided` are the rows that need what is unknown.
     """
 
     __slots__ = ("bound", "changed", "enums", "facts", "kept", "read", "undecided", "values")
@@ -159,7 +155,7 @@ class Evaluation:
         self.facts = facts
         self.enums = enums or {}
         self.read: list[str] = []
-        self.changed: set[str] = set()
+        self.changed: dict[str, Row] = {}
         self.undecided: list[Row] = []
         self.kept: dict[str, Any] = {}
         self.bound: dict[str, Any] = {}
@@ -193,7 +189,7 @@ class Evaluation:
         elif "let" in row:
             self.kept[row["let"]] = parts["be"](self)
         elif "set" in row:
-            self._set(row["set"], parts["be"](self))
+            self._set(row, parts["be"](self))
         elif "put" in row:
             self._put(parts["put"](self), parts["key"](self), parts["be"](self))
         elif "drop" in row:
@@ -213,11 +209,11 @@ class Evaluation:
         if "let" in row:
             self.kept[row["let"]] = self._either(doubt, self.kept.get(row["let"], doubt), parts["be"])
         elif "set" in row:
-            self._set(row["set"], self._either(doubt, self.values.get(row["set"]), parts["be"]))
+            self._set(row, self._either(doubt, self.values.get(row["set"]), parts["be"]))
         elif "put" in row:
             self._put(parts["put"](self), parts["key"](self), doubt)
         elif "drop" in row and "of" not in row and isinstance(row["drop"], str) and self.values.get(row["drop"]) is not None:
-            self._set(row["drop"], doubt)
+            self._set({"set": row["drop"]}, doubt)
         elif "each" in row:
             self._skipped_loop(row, doubt)
 
@@ -230,9 +226,9 @@ class Evaluation:
         known = not isinstance(value, Unknown) and not isinstance(old, Unknown)
         return value if known and type(value) is type(old) and value == old else unknown(doubt, value, old)
 
-    def _set(self, name: str, value: object) -> None:
-        self.values[name] = value
-        self.changed.add(name)
+    def _set(self, row: Row, value: object) -> None:
+        self.values[row["set"]] = value
+        self.changed[row["set"]] = row
 
     def _put(self, box: Any, key: Any, value: object) -> None:
         if isinstance(box, Unknown) or isinstance(key, Unknown):
@@ -243,11 +239,11 @@ class Evaluation:
             box[:] = value if isinstance(value, list) else box
         else:
             box[key] = value
-        self.changed.add(WHOLE)
+        self.changed[WHOLE] = {}
 
     def _drop(self, box: Any, key: Any) -> None:
         if isinstance(box, dict) and not isinstance(key, Unknown):
-            self.changed.add(str(key))
+            self.changed[str(key)] = {}
             box.pop(key, None)
 
     def _loop(self, row: Row, items: Any) -> None:
@@ -267,7 +263,7 @@ class Evaluation:
             if "let" in inner:
                 self.kept[inner["let"]] = doubt
             elif "set" in inner:
-                self._set(inner["set"], doubt)
+                self._set(inner, doubt)
 
 
 # ---- code: functions of an evaluation, made of expressions once ---------------------------------------------------------------
@@ -731,6 +727,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "with": with_entry,
     "attr": attribute,
     "getattr": attribute_or,
+    "has attr": lambda e: applied(lambda box, name: name in box if isinstance(box, dict) else hasattr(box, name), *map(code, e[1:])),
     "get": get,
     "at": lambda e: applied(entry, code(e[1]), code(e[2])),
     "slice": lambda e: applied(lambda box, start, end: python(lambda items: items[start:end], box), *map(code, e[1:])),

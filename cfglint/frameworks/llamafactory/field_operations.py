@@ -211,7 +211,7 @@ def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
         except NoSuchField:
             raise
         except Exception as error:
-            found[field] = TypeFailure(field, fails_at, error.with_traceback(None))
+            found[field] = TypeFailure(field, fails_at, f"{type(error).__name__}: {error}")
     return list(found.values())
 
 

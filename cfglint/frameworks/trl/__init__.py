@@ -74,6 +74,7 @@ class Trl(Framework):
         "at_once": "trl.batch.at_once",
         "batches_because": "trl.summary.batches_because",
         "operations": "trl.field_operations.ALL_OPERATIONS",
+        "refusals": "trl.checks.refusals",
         "numbers": "trl.batch.numbers",
         "model": "named_models.model_of_names",
         "memory": "trl.memory.inputs",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error
-from cfglint.findings.wording import counted
-from cfglint.frameworks.remedies import excludes, one_off
+from cfglint.findings.rule import Finding, config_error
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.trl.rules import HEAD, certain, of, shown
+from cfglint.frameworks.trl.pages import OTHERS
+from cfglint.frameworks.trl.rules import HEAD, refused
 from cfglint.source.annotations import Iterator
 
 
@@ -22,9 +21,7 @@ from cfglint.source.annotations import Iterator
 )
 def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
     """`load_in_8bit` and `load_in_4bit` are incompatible."""
-    args = config.arguments
-    if args["load_in_8bit"] and args["load_in_4bit"]:
-        yield excludes(of(config, "load_in_8bit"), of(config, "load_in_4bit"), one_off("load_in_8bit", "load_in_4bit"))
+    return refused(config, "TRL020")
 
 
 LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list ([1.0]) must match number of loss types`")
@@ -34,43 +31,13 @@ LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list 
     "TRL021",
     source="trl 1.16.0 trainer/dpo_config.py:358-364, 0.20.0 trainer/dpo_config.py",
     releases=(LISTED_IN_LOSS, Releases((0, 29, 0))),
-    bad=(
-        HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
-        Example(HEAD + "loss_type: [sigmoid, sft]\nloss_weights: 0.5\n", "/loss_weights", "TypeError: "),
-    ),
+    bad=HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
     good=HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0, 0.5]\n",
     example={"trainer": "dpo", "at": "/loss_weights"},
 )
 def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
     """DPO's `loss_weights` needs one weight for each loss of `loss_type`."""
-    args = config.arguments
-    weights, losses = args["loss_weights"], args["loss_type"]
-    if not config.only("dpo") or weights is None:
-        return
-    losses = [losses] if isinstance(losses, str) else losses
-    setting = of(config, "loss_weights")
-    if not isinstance(weights, (list, dict, str)) or not isinstance(losses, (list, dict)):
-        wrong = weights if not isinstance(weights, (list, dict, str)) else losses
-        text = f"TypeError: object of type '{type(wrong).__name__}' has no len()"
-        yield Finding(
-            setting,
-            f"`loss_weights` is {shown(weights)}; it must be a list of numbers",
-            exception=text,
-            help="write one number for each loss",
-        )
-    elif len(weights) != len(losses):
-        text = "ValueError: `loss_weights` must have the same length as `loss_type` when combining multiple losses. "
-        text += f"Got {len(weights)} weights for {len(losses)} loss types."
-        if config.trl_version in LISTED_IN_LOSS:
-            text = f"ValueError: Length of loss_weights list ({weights}) must match number of loss types ({losses})."
-        yield Finding(
-            setting,
-            f"`loss_weights` has {counted(len(weights), 'weight')}, but `loss_type` has {len(losses)} losses",
-            related=(of(config, "loss_type"),),
-            exception=text,
-            severity=certain(config, "loss_type"),
-            help=f"write {counted(len(losses), 'number')}",
-        )
+    return refused(config, "TRL021")
 
 
 @config_error(
@@ -83,16 +50,16 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
 )
 def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
     """`pad_to_multiple_of` is an integer, "auto", or null."""
-    value = config.arguments["pad_to_multiple_of"]
-    if not isinstance(value, str) or value == "auto" or value.lower() in ("none", "null"):
-        return
-    try:
-        int(value)
-    except ValueError as error:
-        message = f'`pad_to_multiple_of` is {shown(value)}, not an integer or "auto"'
-        yield Finding(
-            of(config, "pad_to_multiple_of"),
-            message,
-            exception=f"ValueError: {error}",
-            help="set `pad_to_multiple_of: auto`, or remove `pad_to_multiple_of`",
-        )
+    return refused(config, "TRL022")
+
+
+@config_error(
+    "TRL023",
+    source="trl 1.16.0 trainer/*_config.py and experimental (__post_init__), trainer/*_trainer.py",
+    bad=HEAD + "lmbda: 1.5\nseq_kd: true\n",
+    good=HEAD + "lmbda: 0.5\nseq_kd: true\n",
+    example={"trainer": "gkd", "at": "/lmbda"},
+)
+def unsupported_trl_arguments(config: TrlConfig) -> Iterator[Finding]:
+    """A class or a trainer of TRL refuses values in a check that has no page of its own; the message is TRL's."""
+    return refused(config, OTHERS)
