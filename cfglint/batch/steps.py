@@ -124,8 +124,13 @@ def training_length(
     return Length(updates, total_steps(max_steps, epochs, updates, version), shown)
 
 
-def run_end(batches: int, accumulation: int, num_examples: int, length: Length, version: Version = NEWEST) -> tuple[int, float]:
+def run_end(
+    batches: int, accumulation: int, num_examples: int, length: Length, version: Version = NEWEST, *, begin: int = 0, skips: bool = True
+) -> tuple[int, float]:
     """(optimizer steps, epochs of data) when the training loop actually stops.
+
+    A run that is resumed after `begin` steps starts in the epoch that these are in by its own length, behind the batches that they would
+    take there, unless it does not skip them. It tests whether it is done after a step only: in an epoch that is left it takes one step.
 
     The count that is announced and the loop did not always agree: up to 4.45 accumulation ran on across epochs, so
     that a run stopped before its last epoch was over; 4.46 also began to cut an epoch's last accumulation to
@@ -138,17 +143,21 @@ def run_end(batches: int, accumulation: int, num_examples: int, length: Length, 
     if REST_CUT <= version < REST_COUNTED:
         tail = batches % accumulation
         seen += min(tail, num_examples % accumulation or accumulation) - tail
-    taken, carried, epochs = 0, 0, 0.0
-    for epoch in range(length.epochs or 0):
-        due, rest = divmod(carried + seen, accumulation)
-        closes = seen == batches and (batches <= accumulation or not across_epochs)
+    first, position = divmod(begin, length.updates_per_epoch)
+    skipped = position * accumulation if skips else 0
+    taken, carried, epochs = begin, 0, 0.0
+    for epoch in range(first, length.epochs or 0):
+        left = min(batches - skipped, seen) if skipped else seen
+        due, rest = divmod(carried + left, accumulation)
+        closes = seen == batches and (batches <= accumulation or not across_epochs) and (not skipped or version >= REST_COUNTED)
         steps = min(due + (closes and rest > 0), max(length.total_steps - taken, 1))
         if steps > 0:
             taken += steps
-            epochs = epoch + min(steps * accumulation - carried, seen) / batches
+            epochs = epoch + (skipped + min(steps * accumulation - carried, left)) / batches
         if steps > 0 and taken >= length.total_steps:
             break
         carried = rest if across_epochs else 0
+        skipped = 0
     return taken, epochs
 
 

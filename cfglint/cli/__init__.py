@@ -13,6 +13,7 @@ from cfglint.version import __version__
 GROUPS = {
     "a run": {
         "check": "find values that the framework would refuse, ignore or override",
+        "start": "check a command line, then run it unless it would fail",
         "fix": "apply safe fixes, or reach a global batch size on other GPUs",
         "plan": "show which batch sizes and GPU counts reach a global batch size",
         "explain": "show every number of a run, its origin, and the GPU memory",
@@ -110,6 +111,10 @@ def main(arguments: list[str]) -> int:
     parser = Parser(f"cfglint {name}", COMMANDS.get(name) or f"the former name of `cfglint {FORMER[name]}`")
     command.add_arguments(parser)
     parsed = parser.parse_args(arguments[1:])
+    if parsed.command:
+        from cfglint.cli.typed_command import of_command
+
+        of_command(parsed)
     if name in FORMER:
         from cfglint.cli.console import warn
 

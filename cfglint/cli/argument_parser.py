@@ -6,6 +6,7 @@ every commit. The methods are those of argparse, as far as they exist here.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from cfglint.report.escapes import shown
@@ -135,6 +136,7 @@ class Parser(Record):
     examples: list[tuple[str, str]] = []
     positionals: list[CommandOption] = []
     options: dict[str, CommandOption] = {}
+    takes_command: bool = False  # what follows `--` is a command line, unless all of it are paths
     former: dict[str, str] = {}  # spellings of earlier releases: `--show=files`, `--model=layers=N`
 
     def add_argument(self, name: str, **details: Any) -> None:
@@ -169,6 +171,7 @@ class Parser(Record):
 
     def _parse(self, arguments: list[str]) -> Namespace:
         namespace = Namespace()
+        namespace.command = []
         for option in (*self.positionals, *self.options.values()):
             default = option.default
             setattr(namespace, option.dest, default if default is not None or option.nargs not in ("+", "*") else [])
@@ -177,7 +180,10 @@ class Parser(Record):
         while rest:
             text = rest.pop(0)
             if text == "--":
-                plain += rest
+                if self.takes_command and not all(map(os.path.lexists, rest)):
+                    namespace.command = rest
+                else:
+                    plain += rest
                 break
             if text in ("-h", "--help"):
                 print(self.help())

@@ -27,15 +27,20 @@ def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> 
     if options or len(paths) != 1 or paths == ["-"]:
         return [one_run(arguments, project, complete)]
     stats = ScanStats()
-    found = without_alternatives(without_callers([run for _, run in runs_of(arguments, project, stats)]))
+    every = without_callers([run for _, run in runs_of(arguments, project, stats)])
+    found = without_alternatives(every)
     if stats.unsearched:
         warn(f"{stats.unsearched:,} files of the project searched for runs that read {paths[0]}, not the others")
     if os.path.isdir(paths[0]):
         if not found:
             raise UsageError(f"{paths[0]}: no run was found in this folder")
         return found
-    if not found or (len(found) == 1 and not found[0].is_of_reader):
+    if not found:
         return [one_run(arguments, project, complete)]
+    if len(found) == 1 and not found[0].is_of_reader:
+        warn_of_alternatives(paths[0], found[0], len(every))
+        if complete and not found[0].facts.complete:
+            return [CheckedRun(found[0].documents, found[0].kinds, found[0].facts.replace(complete=True))]
     return found
 
 
@@ -61,13 +66,19 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool) -> Che
     else:
         discovery = Discovery(facts, arguments.kind, section_of(arguments), FileSource(piped))
     run = discovery.one(paths)
-    entry = run.alternative
-    if entry is not None and discovery.others_of_line == entry["of"] - 1:
-        where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"
-        warn(f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}")
-    elif discovery.others_of_line:
+    if not warn_of_alternatives(paths[0], run, discovery.others_of_line + 1) and discovery.others_of_line:
         warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; {LISTED}")
     return run
+
+
+def warn_of_alternatives(path: str, run: CheckedRun, count: int) -> bool:
+    """Say that a run is one of as many alternatives as were found; whether it is."""
+    entry = run.alternative
+    if entry is None or entry["of"] != count:
+        return False
+    where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"
+    warn(f"{path}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}")
+    return True
 
 
 def only_run(arguments: Namespace, project: Configuration) -> list[str]:

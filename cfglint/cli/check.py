@@ -43,6 +43,7 @@ SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not rea
 
 def add_arguments(parser: Parser) -> None:
     """The options of `check`."""
+    parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)
     add_finding_options(parser)
@@ -56,6 +57,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_example("cfglint check", "the declared runs, or this folder")
     parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "on 8 GPUs, with steps")
     parser.add_example("cfglint check train.yaml ds_config.json --run --target transformers==4.57.1", "one run")
+    parser.add_example("cfglint check -- torchrun --nproc_per_node 8 train.py", "a command, with what is installed and visible here")
     parser.add_example("cfglint check --format text --format sarif --output cfglint.sarif", "text, and a file")
 
 
@@ -80,11 +82,12 @@ def run(arguments: Namespace) -> int:
     written = write(arguments, lambda form, colour, width: report(form, found, colour, width, "statistics" in arguments.show))
     warn_of_unknown_codes(selection)
     incomplete = report_unchecked(stats, arguments.skip_unrecognized)
-    if arguments.gpus and any(each.launch is not None for each in found):
+    if arguments.gpus and not arguments.command and any(each.launch is not None for each in found):
         from cfglint.cli.gpu_counts import set_by_lines, unused
 
-        fewer = {place: number for place, number in set_by_lines(found).items() if number < arguments.gpus}  # LCH025 reports the others
-        warn_of(unused(fewer, arguments.gpus))
+        reported = {f"{each.place.file}:{each.place.line}" for outcome in found for each in outcome.diagnostics if each.code == "LCH025"}
+        others = {place: number for place, number in set_by_lines(found).items() if place not in reported}
+        warn_of(unused(others, arguments.gpus))
     warn(summary(found, stats) + overview(arguments, found))
     if incomplete or not written:
         return 2

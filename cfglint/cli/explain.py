@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
-from cfglint.cli.options import UsageError, add_run_options, load_configuration
+from cfglint.cli.options import RUN, UsageError, add_run_options, load_configuration
 from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, write_texts
 from cfglint.explanation.summary import RunSummary, table
 from cfglint.project.settings_file import Configuration
@@ -17,8 +19,10 @@ from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
+    parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
+    parser.add_argument("--resume", metavar="CHECKPOINT", topic=RUN, help="the run continues from this checkpoint's folder")
     add_report_options(parser, FORMATS)
     parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "with steps")
     parser.add_example("cfglint explain train.yaml --gpus 8 --gpu-memory 80GB", "with the memory of each GPU")
@@ -39,6 +43,8 @@ def run(arguments: Namespace) -> int:
 
 def explain_run(arguments: Namespace, project: Configuration) -> int:
     """Print or write the explanation of the runs that the paths mean; return the exit status."""
+    if arguments.resume is not None and not os.path.isdir(arguments.resume):
+        raise UsageError(f"--resume {arguments.resume}: not a folder; pass that of a checkpoint, such as out/checkpoint-500")
     try:
         runs = runs_asked(arguments, project, arguments.run)
     except UnknownKindError as error:

@@ -248,7 +248,7 @@ def launch_line(line: str) -> list[Override]:
 
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
     """The facts of undeclared runs, from the flags and the project's configuration, then from a log (`logged`)."""
-    gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
+    gpus, gpus_source = (arguments.gpus, getattr(arguments, "gpus_source", "--gpus")) if arguments.gpus else (project.gpus, project.path)
     given = targets(arguments)
     facts = LaunchFacts(
         gpus=gpus,
@@ -270,6 +270,8 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         gpu_memory=getattr(arguments, "gpu_memory", None) or project.gpu_memory,
         seq_length=getattr(arguments, "seq_length", None),
         installed=INSTALLED in arguments.target or project.installed,
+        resume=getattr(arguments, "resume", None),
+        here=bool(getattr(arguments, "command", None)),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():
         if getattr(facts, name) is None:

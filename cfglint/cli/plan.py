@@ -29,6 +29,7 @@ MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 def add_arguments(parser: Parser) -> None:
     """The options of `plan`."""
+    parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
     parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8,16,32,64")

@@ -54,6 +54,10 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
     found = sorted((pair for part in parts for pair in part.found), key=lambda pair: pair[0])
     outcomes_of_runs = [outcome for _, outcome in found]
     drop_repeated_findings(outcomes_of_runs)
+    if arguments.command:
+        from cfglint.cli.typed_command import without_edits
+
+        without_edits(outcomes_of_runs)
     return outcomes_of_runs
 
 

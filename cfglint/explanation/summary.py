@@ -46,6 +46,9 @@ class RunSummary:
         self.errors: list[Diagnostic] = [each for each in run.diagnostics if each.severity == "error"]
         self.resolved = run.resolved
         summaries = [config.account() for config in run.configs] if readable(run) else []
+        resumption = run.configs[0].resumption if summaries else None
+        if resumption is not None:
+            resumption.show(summaries[0])
         items = [item for each in summaries for item in each.items]
         batch = run.batch
         if batch is not None and summaries:

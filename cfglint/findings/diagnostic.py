@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import AlternativeEntry, LaunchEntry, MemoryDrawing, NotReadEntry, RunEntry, SettingEntry
-    from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
+    from cfglint.findings.entries import AlternativeEntry, LaunchEntry, MemoryDrawing, NotReadEntry, ResumeEntry, RunEntry, SettingEntry
+    from cfglint.findings.vocabulary import ReasonKind, Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change
 
 FoundKey = tuple[str, int, str, str, str, str]
@@ -96,12 +97,38 @@ class Fix(Record):
         return f"<{'Safe' if self.safe else 'Unsafe'} fix: {self.title}>"
 
 
+class Reason(Record):
+    """Something that is not known: its kind, what it is, why it is not known, and its place.
+
+    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project. `opens`: it may set any field that is
+    not written, so that no default is known.
+    """
+
+    kind: ReasonKind
+    what: str
+    why: str = ""
+    file: str = ""
+    line: int = 0
+    opens: bool = False
+
+    @property
+    def text(self) -> str:
+        """It in words: `the arguments of `train.py` (own parser in `pkg/rm.py`)`."""
+        return f"{self.what} ({self.why})" if self.why else self.what
+
+
+def unpinned(package: str) -> Reason:
+    """The release of a package that the project does not state."""
+    return Reason("release", f"the release of {package}", "it is not pinned")
+
+
 class Diagnostic(Record):
     """One finding at its place, with everything that a report may show.
 
     `message` says in one line what is wrong with which key. `note` is a consequence that is not an exception, `help`
     the remedy, with the value to write. `since`: only releases from these on give the finding, and the project does not state which it
-    uses. `is_weakened`: the newest of them refuses the run. `about` is the subject of its rule; None for a bug in cfglint.
+    uses. `depends_on` is what is not known and keeps it from being an error (`rest_on`). `about` is the subject of its rule; None
+    for a bug in cfglint.
     """
 
     code: str
@@ -118,8 +145,20 @@ class Diagnostic(Record):
     help: str | None = None
     about: Subject | None = None
     since: dict[str, str] = {}
-    is_weakened: bool = False
+    depends_on: tuple[Reason, ...] = ()
     suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
+
+    def rest_on(self, reasons: Iterable[Reason]) -> None:
+        """Name what the finding rests on and is not known: an error is a warning then. Nothing else lowers a severity."""
+        if self.severity == ERROR:
+            self.depends_on = tuple({(each.kind, each.what): each for each in reasons}.values())
+            if self.depends_on:
+                self.severity, self.fails_at = WARNING, None
+
+    @property
+    def undecided_releases(self) -> list[str]:
+        """The packages whose release decides whether it is an error, and is not stated."""
+        return [package for package in self.since if unpinned(package) in self.depends_on]
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -185,6 +224,7 @@ class Outcome(Record):
     machine: bool = True
     not_read: list[NotReadEntry] = []
     nodes: int | None = None
+    resume: ResumeEntry | None = None
     context: ReportContext | None = None
 
     @property
@@ -227,6 +267,8 @@ class Outcome(Record):
         }
         if self.launch is not None:
             entry["launch"] = self.launch
+        if self.resume is not None:
+            entry["resume"] = self.resume
         return entry
 
 

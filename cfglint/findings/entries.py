@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
     from cfglint.batch.memory.estimate import Certainty, Fit
-    from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
+    from cfglint.findings.vocabulary import Kind, Origin, ReasonKind, Severity, Stage, Verdict
 
     class UnknownArgument(TypedDict):
         """A field of a launch that is unknown, and why."""
@@ -64,10 +64,21 @@ if TYPE_CHECKING:
         read: bool
         not_read: list[NotReadEntry]
 
+    class ResumeEntry(TypedDict):
+        """The checkpoint that a run continues from; `micro_batch` is the one that it uses, `restored` the keys whose value it gives."""
+
+        checkpoint: str
+        begin: int | None
+        end: int | None
+        steps_left: int | None
+        micro_batch: int | None
+        restored: list[str]
+
     class RunEntry(RunEntryBase, total=False):
-        """An entry of `runs`; `launch` is present for a run that a script starts."""
+        """An entry of `runs`; `launch` is present for a run that a script starts, `resume` for one that continues from a checkpoint."""
 
         launch: LaunchEntry
+        resume: ResumeEntry
 
     class SettingEntry(TypedDict):
         """A setting of a run and where it comes from."""
@@ -282,6 +293,12 @@ if TYPE_CHECKING:
         safe: bool
         edits: list[EditEntry]
 
+    class ReasonEntry(TypedDict):
+        """Something that is not known."""
+
+        kind: ReasonKind
+        what: str
+
     class FindingEntryBase(PlaceEntry):
         """The fields of every entry of `diagnostics`."""
 
@@ -298,9 +315,12 @@ if TYPE_CHECKING:
         fix: FixEntry | None
 
     class FindingEntry(FindingEntryBase, total=False):
-        """An entry of `diagnostics`; `since` is present if only releases from these on give the finding, and none is pinned."""
+        """An entry of `diagnostics`; `since` is present if only releases from these on give the finding, and none is pinned, `depends_on`
+        if it would be an error if something were known.
+        """
 
         since: dict[str, str]
+        depends_on: list[ReasonEntry]
 
     class ConsequenceEntry(TypedDict):
         """A consequence of a change for the run; `known` is false if the files do not determine it."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "memory",
         "code",
     ]
-    Certainty: TypeAlias = Literal["always", "if-complete"]  # whether an error stays one although other arguments are unknown
+    ReasonKind: TypeAlias = Literal["release", "argument", "branch", "program", "environment", "file"]  # what is not known
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
     BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]
     Kind: TypeAlias = Literal[

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from sys import modules
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import KEY, Finding, Rule
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Any, Callable, Collection, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, Iterator, Sequence
 from cfglint.source.document import Document, Node, Path, Problem, Written
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Syntax
     from cfglint.source.loaders import Loader
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     Part = TypeVar("Part")
 
 
+REST_OF_RUN = Reason("file", "the rest of the run", "with `--run` the files are all of it")
 FORK_KEYS = 3  # with this many unknown keys an undeclared file is assumed to be written for a fork
 
 NO_MATCH = 0
@@ -51,6 +54,7 @@ class Config:
     mismatched_keys: Collection[str] = ()
     without_remedies = False  # whether it only matters which findings there are, as at another release than the one that is shown
     chooses_sizes = False  # whether `Framework.choose_sizes` finds the values that reach a target
+    assumed: Collection[str] = ()  # the keys whose values follow from an assumption
     decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
@@ -70,6 +74,7 @@ class Config:
         self.override_arguments: dict[Path, Written] = {}  # the argument of a script that has another name than the key
         self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
+        self._resumption: list[Resumption | None] = []  # cached: the only one
         self._for_fork: bool | None = None
 
     @property
@@ -129,6 +134,20 @@ class Config:
         return self.part("numbers", {})
 
     @property
+    def may_resume(self) -> bool:
+        """Whether the run may continue from a checkpoint, so that it is worth looking for one."""
+        return "resumption" in self.parts and self.facts.resume is not None
+
+    @property
+    def resumption(self) -> Resumption | None:
+        """The checkpoint that the run continues from, and what comes of that; None if it starts at the beginning, or is not known to."""
+        if not self.may_resume:
+            return None
+        if not self._resumption:
+            self._resumption.append(self.part("resumption", None))
+        return self._resumption[0]
+
+    @property
     def parts(self) -> dict[str, str]:
         """The functions that compute something from the config, by what they compute; see `Framework.parts`."""
         return self.framework.parts
@@ -154,8 +173,19 @@ class Config:
             self._for_fork = undeclared and self.has_keys_of_fork()
         return self._for_fork
 
-    def is_outside(self, rule: Rule) -> bool:
-        """Whether a finding of the rule would be about a release or fork that is not modelled, and so no error.
+    def outside(self, *packages: str) -> Iterator[Reason]:
+        """The releases of some packages that are requested and not modelled."""
+        for package in packages:
+            if package in self.facts.outside:
+                yield Reason("release", f"{package} {self.facts.outside[package]}", "it is not modelled")
+
+    @property
+    def fork(self) -> tuple[Reason, ...]:
+        """The fork that an undeclared file was probably written for."""
+        return (Reason("release", f"the fork of {self.framework.title} that the file may be written for"),) if self.is_for_fork else ()
+
+    def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
+        """The releases and forks that are not modelled, and that a finding of the rule is about.
 
         What a rule of the kind that this one extends says is raised by the package of that kind. It hangs on that one alone where the
         fields are those of subclasses of its classes, and on both where other code builds its arguments.
@@ -163,7 +193,7 @@ class Config:
         is_of_base = self.framework.base in rule.kinds and self.kind not in rule.kinds
         own = () if is_of_base and self.framework.argument_classes() else (self.package,)
         base = self.base_packages if is_of_base or rule.about == KEY else ()
-        return any(package in self.facts.outside for package in (*own, *base)) or self.is_for_fork
+        return (*self.outside(*own, *base), *self.fork)
 
     @property
     def base_packages(self) -> tuple[str, ...]:
@@ -179,20 +209,37 @@ class Config:
         """The setting that is the cause of a finding about another setting."""
         return setting
 
-    def is_assumed(self, setting: Setting) -> bool:
-        """Whether a value follows from an assumption, so that nothing about it is an error."""
-        return False
-
     def may_build_own_trainer(self) -> bool:
         """Whether the program may build another trainer than the framework's, so that checks of that one may not run."""
         return self.facts.launch.program is not None and self.facts.launch.program.own_trainer
 
-    def may_have_own_defaults(self) -> bool:
-        """Whether the program of a launch line may set another default for a field than the framework's class."""
+    @property
+    def other_parsers(self) -> tuple[Reason, ...]:
+        """The parser of the files, if it may be another than that of the kind."""
+        return () if self.facts.kind_given or self.sole_consumer else (Reason("program", "the parser of the file", "`--kind` names it"),)
+
+    @property
+    def rest(self) -> tuple[Reason, ...]:
+        """The rest of the run, if the files may be only a part of it."""
+        return (REST_OF_RUN,) if self.is_partial else ()
+
+    def unset(self, *names: str) -> tuple[Reason, ...]:
+        """Those of some fields that the files do not set, if they may be only a part of the run: the command line may set them."""
+        missing = () if self.facts.complete else filter(lambda name: not self.sets(name), names)
+        return tuple(Reason("argument", f"`{name}`", "the file does not set it") for name in missing)
+
+    def sets(self, name: str) -> bool:
+        """Whether the files set a field."""
+        return name in self.values
+
+    @property
+    def other_defaults(self) -> tuple[Reason, ...]:
+        """What may set another default for a field than the framework's class: the caller or the program of a launch line."""
         program = self.facts.launch.program
         if self.facts.launch.is_open:
-            return True
-        return self.documents[0].is_command and not (program is not None and program.exact)
+            return (Reason("argument", "further arguments of the line"),)
+        is_known = not self.documents[0].is_command or (program is not None and program.exact)
+        return () if is_known else (Reason("program", "the defaults of the program"),)
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding."""
@@ -377,6 +424,7 @@ class Framework:
     parts: dict[str, str] = {}  # functions and tables of the folder by their purpose, imported when needed
     history_tables: tuple[str, ...] = ()  # the fields of the package through its releases, as far as they are modelled
     rules = ""  # the modules of `rules` in its folder, which register its rules
+    rules_of_resuming = ""  # the module of those about checkpoints, for runs that resume alone
 
     def part(self, name: str, otherwise: Part) -> Part:
         """The function or table that `parts` names; else the given one."""
@@ -519,9 +567,9 @@ class Framework:
         made: Config = imported(self.parts["config"])(documents, facts, kinds)
         return made
 
-    def load_rules(self) -> None:
-        """Import the rules of this kind, which registers them."""
-        for name in self.rules.split():
+    def load_rules(self, names: str) -> None:
+        """Import modules with rules of this kind, which registers them."""
+        for name in names.split():
             __import__(f"cfglint.frameworks.{self.kind}.rules.{name}")
 
     def words(self, facts: LaunchFacts) -> Loader:

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from cfglint.batch.nodes import Size
+    from cfglint.findings.diagnostic import Reason
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.program import NotRead, ProgramFacts
+    from cfglint.frameworks.program import OwnLoop, ProgramFacts
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
@@ -43,15 +44,15 @@ class Launch(Record):
     about the program that receives the arguments, `program` the same, or those about a call in it that builds the arguments of its
     trainer instead, None if its trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes
     the arguments, or the file that they name;
-    `is_main`: it takes the arguments themselves. `guessed`: the consumer is only likely, so nothing about the arguments is an error.
+    `is_main`: it takes the arguments themselves. `doubts` are why the consumer is only likely: no error rests on its arguments alone.
     `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
     those of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to
     `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
     kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
-    any, whether the run starts is not known. `again` is the launch of another version of its script, `relaunched` the run with other
-    contents of some files, on machines of this size.
+    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed. `again` is
+    the launch of another version of its script, `relaunched` the run with other contents of some files, on machines of this size.
     """
 
     command: CommandDocument | None = None
@@ -61,7 +62,7 @@ class Launch(Record):
     code: ProgramFacts | None = None
     consumer: str = ""
     is_main: bool = False
-    guessed: bool = False
+    doubts: tuple[Reason, ...] = ()
     is_open: bool = False
     undecided: tuple[str, ...] = ()
     passed: Mapping[str, str] | None = None
@@ -72,7 +73,8 @@ class Launch(Record):
     project: Project | None = None
     extra_files: tuple[str, ...] = ()
     entry: LaunchEntry | None = None
-    not_read: tuple[NotRead, ...] = ()
+    not_read: tuple[Reason, ...] = ()
+    loop: OwnLoop | None = None
     alternative: AlternativeEntry | None = None
     again: Callable[[str], Launch] | None = None
     relaunched: Callable[[Mapping[str, str], Size | None], Launched] | None = None
@@ -101,7 +103,9 @@ class LaunchFacts(Record):
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
     `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script. `arguments`
-    are those given with --args. `launch` is what was read of the launch: its line, its program, and whose arguments these are.
+    are those given with --args. `resume` is the checkpoint that the user says the run continues from. `here`: the launch is to start on
+    this machine now, with its GPUs and its environment. `launch` is what was read of the launch: its line, its program, and whose arguments
+    these are.
     """
 
     gpus: int | None = None
@@ -131,6 +135,8 @@ class LaunchFacts(Record):
     arguments: str = ""
     examples_source: str = "--num-examples"
     installed: bool = False
+    resume: str | None = None
+    here: bool = False
     launch: Launch = NO_LAUNCH
 
     def version(self, package: str, newest: str) -> Version:

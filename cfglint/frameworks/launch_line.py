@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
 
+NO_DEVICE = "RuntimeError: CUDA error: invalid device ordinal"  # of a process without a GPU
 MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
 LAUNCHER_CONFIGS = ("launcher:config_file", "launcher:accelerate_config")  # the roles of the config of a launcher
 HOSTFILE = "launcher:hostfile"  # the role of a list of machines, which has no settings

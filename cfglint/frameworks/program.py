@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.source.annotations import Any, ConfigTable, ConfigValue
 from cfglint.source.record import Record
 
@@ -54,28 +55,12 @@ class Field(Record):
 OF_LAUNCHER = "the accelerate config"  # what is not read, besides the program
 
 
-class NotRead(Record):
-    """A part of a run that was not read, so that what depends on it is not known: what it is, its place, and why.
-
-    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project. `opens`: it may set any field that is
-    not written, so that no default is known; else the arguments are assumed to be those of a framework.
-    """
-
-    what: str
-    file: str
-    line: int
-    why: str
-    opens: bool = True
-
-    @property
-    def text(self) -> str:
-        """It in words: `the arguments of `train.py` (own parser in `pkg/rm.py`)`."""
-        return f"{self.what} ({self.why})"
-
-
 def arguments_of(path: str) -> str:
     """The arguments of a program, in words."""
     return f"the arguments of `{path.rpartition('/')[2]}`"
+
+
+BRANCH = Reason("branch", "a condition or `try` of the program")
 
 
 class TrainerCall(Record):
@@ -84,6 +69,7 @@ class TrainerCall(Record):
     `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises. `fields` are those
     that the class of its arguments, derived from `TrainingArguments`, adds. `callbacks` are the classes of transformers that it is given,
     if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
+    `resumes` is the checkpoint that `train` is given: a path, true for the last one, None for none, `Unknown` if that is not known.
     """
 
     name: str
@@ -94,6 +80,7 @@ class TrainerCall(Record):
     callbacks: tuple[str, ...] = ()
     streams: bool = False
     base: str = ""
+    resumes: ConfigValue = None
 
 
 class ImportedNames(Record):
@@ -114,16 +101,29 @@ class ImportedNames(Record):
 
 
 class OwnLoop(Record):
-    """The training loop of a program with an `Accelerator`: the calls that make its data loader and its plugins, as `CallDocument`s.
+    """The training loop of a program's own, with an `Accelerator` or an engine of DeepSpeed. Calls in it are `CallDocument`s.
 
-    `accumulates`: gradients are accumulated by `accumulate()`; None if the loop may do so by itself. `optimizer` is the call that makes its
-    only optimizer.
+    `loader` is the call that makes the data loader of each step, `optimizer` and `schedule` those of its optimizer and its learning rate.
+    `plugins` are those of the `Accelerator`, by name. `numbers` has what the loop itself says: `turns` between two steps of the optimizer,
+    `epochs`, and `max_steps`, the number that ends it. `accumulates`: by `accumulate()`; False: it steps after each batch, or after
+    `turns`; None if that is not known, for which `why` is the reason. `counts_batches`: `max_steps` are batches. `lacks_loader` is why the
+    loader is not known. `stages` is the number of pipeline stages. `trains` are the calls of the engines that are trained. `is_whole`: the
+    `Accelerator` has no arguments that are not known.
     """
 
     loader: ConfigValue
     plugins: ConfigTable
     accumulates: bool | None
     optimizer: ConfigValue = None
+    schedule: ConfigValue = None
+    numbers: ConfigValue = None
+    why: str = ""
+    lacks_loader: str = ""
+    counts_batches: bool = False
+    stages: ConfigValue = None
+    trains: tuple[Any, ...] = ()
+    is_found: bool = False
+    is_whole: bool = True
 
 
 class ProgramFacts(Record):
@@ -169,7 +169,7 @@ class ProgramFacts(Record):
     evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()
     imports: tuple[ImportedNames, ...] = ()
-    not_read: tuple[NotRead, ...] = ()
+    not_read: tuple[Reason, ...] = ()
 
     @property
     def checked_packages(self) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ def kind_of(name: str, launch: Launch) -> str:
     program = launch.parser
     if program is not None and name in program.fields:
         return str(program.fields[name].kind)
-    kinds = FIELDS[name][0].split("|") if name in FIELDS and launch.is_main and not launch.guessed and is_trainer(launch.consumer) else []
+    kinds = FIELDS[name][0].split("|") if name in FIELDS and launch.is_main and not launch.doubts and is_trainer(launch.consumer) else []
     return next((kind for kind in ("float", "int") if kind in kinds), "") if "str" not in kinds else ""
 
 

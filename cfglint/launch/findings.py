@@ -8,7 +8,7 @@ from cfglint.findings.wording import counted
 from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
 from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import HOSTFILE, Argument, LaunchLine, LineProblem, NamedFile, Option
+from cfglint.frameworks.launch_line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile, Option
 from cfglint.launch.command import readable
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
 from cfglint.launch.machine import VISIBLE
@@ -40,7 +40,6 @@ SAME = (
     ("master_addr", "main_process_ip"),
     ("master_port", "main_process_port", "main_port"),
 )
-WITHOUT_GPU = "RuntimeError: CUDA error: invalid device ordinal"
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
@@ -71,20 +70,21 @@ def visible_devices(line: LaunchLine) -> None:
         line.report("LCH006", "warning", value, VISIBLE, message, remedy=remedy)
 
 
-def offered_gpus(line: LaunchLine, gpus: int | None) -> None:
-    """Report a line that starts more processes than the GPUs that the user names."""
+def offered_gpus(line: LaunchLine, gpus: int | None, source: str, here: bool) -> None:
+    """Report a line that starts more processes than the GPUs that `source` names."""
     if gpus is None or line.processes is None or line.machine or line.processes <= gpus:
         return
     several = f" ({Size(line.gpus_per_node, line.nodes)})" if line.gpus_per_node and line.nodes and line.nodes > 1 else ""
-    if not several or gpus != line.gpus_per_node:  # else each of its nodes may have as many
-        line.lacks_gpus = f"{line.processes} processes start{several} on {counted(gpus, 'GPU')}"
+    if several and gpus == line.gpus_per_node:  # each of its nodes may have as many
+        return
+    line.lacks_gpus = f"{line.processes} processes start{several} on {counted(gpus, 'GPU')}"
     options = (line.options.given.get(name) for name in SAME[0])
     option = next((each.value for each in options if each is not None and not each.in_file and each.value is not None), None)
     word = option or line.call.environment.get(SIZE_VARIABLE) or line.call.words[0]
-    remedy = f"start {counted(gpus, 'process')}: `cfglint fix --gpus {gpus}`"
-    line.report(
-        "LCH025", "warning", word, "--gpus", f"{line.processes} processes start{several}, but --gpus is {gpus}", WITHOUT_GPU, remedy=remedy
-    )
+    remedy = f"start {counted(gpus, 'process')}" + ("" if here else f": `cfglint fix --gpus {gpus}`")
+    offered = f"{counted(gpus, 'GPU')} {'is' if gpus == 1 else 'are'} visible ({source})" if here else f"{source} is {gpus}"
+    message = f"{line.processes} processes start{several}, but {offered}"
+    line.report("LCH025", "warning", word, "--gpus", message, NO_DEVICE, remedy=remedy)
 
 
 def unknown_options(line: LaunchLine) -> None:
@@ -249,7 +249,7 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
 def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     """Report a value of `--deepspeed` that names no file and is no encoded config, if the Trainer is known to read it."""
     file = line.deepspeed_word
-    if file is None or not launch.is_main or launch.guessed or not is_trainer(launch.consumer):
+    if file is None or not launch.is_main or launch.doubts or not is_trainer(launch.consumer):
         return
     if framework(launch.consumer).parses_command:
         return

@@ -86,7 +86,7 @@ class Reader:
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is relative to the working directory."""
-        if not any(mark in text for mark in (*marks(LEAST), *SOURCING, *SCRIPTS)):
+        if path != files.TYPED and not any(mark in text for mark in (*marks(LEAST), *SOURCING, *SCRIPTS)):
             return []
         name = os.path.basename(path).lower()
         if name.endswith(NOTEBOOK):

@@ -9,12 +9,14 @@ from cfglint.project.pinned_versions import with_statements
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source import files
-from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.annotations import Iterable, Iterator, Mapping
 from cfglint.source.root import leads_out, repository
 
+NOTHING: Mapping[str, str] = {}
 VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 OWN = ".venv"
 END = ".dist-info"
+PACKAGES = ("site-packages", "dist-packages")  # the second is Debian's
 
 _listed: dict[tuple[str, ...], dict[str, str]] = {}  # the folders of an environment and their times -> its distributions
 
@@ -24,15 +26,18 @@ def complete(facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFa
     for package in packages:
         if package in facts.target or package in facts.outside:
             continue
-        found = next((place for place in environments(path) if package in distributions(place)), None)
+        found = next((place for place in environments(path, dict(facts.environment)) if package in distributions(place)), None)
         if found is not None:
             facts = with_statements(facts, package, [statement(found, distributions(found)[package])])
     return facts
 
 
-def environments(path: str) -> Iterator[str]:
-    """The environments of a file's project: the active one, that of conda, then the `.venv` of the nearest folder."""
-    yield from (os.environ[name] for name in VARIABLES if os.environ.get(name))
+def environments(path: str, variables: Mapping[str, str] = NOTHING) -> Iterator[str]:
+    """The environments of a file's project: the active one, that of conda, then the `.venv` of the nearest folder.
+
+    `variables` of the launch come before those of this process.
+    """
+    yield from filter(None, (variables.get(name) or os.environ.get(name) for name in VARIABLES))
     own = (os.path.join(folder, OWN) for folder in repository(path))
     yield from (each for each in own if not leads_out(each, path))
 
@@ -62,8 +67,8 @@ def changed_at(folder: str) -> str:
 def site_packages(environment: str) -> list[str]:
     """The folders of an environment that may contain packages."""
     library = os.path.join(environment, "lib")
-    versions = [name for name in names(library) if name.startswith("python")]
-    return [*(os.path.join(library, name, "site-packages") for name in versions), os.path.join(environment, "Lib", "site-packages")]
+    versions = [os.path.join(library, name) for name in names(library) if name.startswith("python")]
+    return [*(os.path.join(each, folder) for each in versions for folder in PACKAGES), os.path.join(environment, "Lib", "site-packages")]
 
 
 def names(folder: str) -> list[str]:

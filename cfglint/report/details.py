@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, Diagnostic, Fix, Outcome, Place
 from cfglint.findings.rule import ARGUMENT, CODE, LAUNCH
-from cfglint.findings.wording import MOMENTS
+from cfglint.findings.wording import MOMENTS, counted
 from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ HELP = "help"
 CHANGES = "unsafe: it changes what the run does"
 GUESS = "unsafe: it is a guess"
 BY_RELEASE = "unsafe: it depends on the release, which `--target` specifies"
+MOST_REASONS = 2
 LONGEST = 300  # characters of an exception
 
 
@@ -31,14 +32,29 @@ def consequences(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:
     raised = raises(diagnostic, outcome)
     found = [(NOTE, f"{raised[:-1]}{exception_after(diagnostic)}")] if raised else []
     found += [(NOTE, diagnostic.note)] if diagnostic.note else []
-    return [*found, (NOTE, only_since(diagnostic))] if diagnostic.since else found
+    found += [(NOTE, only_since(diagnostic))] if diagnostic.since else []
+    return [*found, (NOTE, depending(diagnostic))] if depending(diagnostic) else found
 
 
 def only_since(diagnostic: Diagnostic) -> str:
     """The releases that give a finding if others that the project allows do not."""
     releases = " and ".join(f"{package} {release}" for package, release in diagnostic.since.items())
-    what = f" ({diagnostic.exception.partition(':')[0]})" if diagnostic.is_weakened and diagnostic.exception else ""
-    return f"{'fails ' if diagnostic.is_weakened else ''}from {releases} on{what}; the release is not pinned"
+    fails = diagnostic.undecided_releases
+    return f"{'fails ' if fails else ''}from {releases} on{named_exception(diagnostic) if fails else ''}; the release is not pinned"
+
+
+def depending(diagnostic: Diagnostic) -> str:
+    """What keeps a finding from being an error; nothing for a release, which `only_since` names."""
+    reasons = [each.text for each in diagnostic.depends_on if not diagnostic.undecided_releases]
+    if not reasons:
+        return ""
+    more = f" and {counted(len(reasons) - MOST_REASONS, 'other unknown')}" if len(reasons) > MOST_REASONS else ""
+    return f"whether this fails{named_exception(diagnostic)} depends on {' and '.join(reasons[:MOST_REASONS])}{more}"
+
+
+def named_exception(diagnostic: Diagnostic) -> str:
+    """` (ValueError)`; nothing where no exception is known."""
+    return f" ({diagnostic.exception.partition(':')[0]})" if diagnostic.exception else ""
 
 
 PARSERS_OWN = "config"  # the file that the parser of a program opens, which no field of its arguments holds

@@ -81,6 +81,8 @@ def entry(diagnostic: Diagnostic) -> FindingEntry:
     }
     if diagnostic.since:
         found["since"] = diagnostic.since
+    if diagnostic.depends_on:
+        found["depends_on"] = [{"kind": each.kind, "what": each.text} for each in diagnostic.depends_on]
     return found
 
 

@@ -29,6 +29,8 @@ class Layout(Record):
 def layout_on(run: CheckedRun, gpus: int) -> Layout:
     """The nodes of a run on so many GPUs."""
     before, nodes = size_before(run), run.facts.nodes
+    if spread_model(run) and gpus > 1:
+        return Layout(before, None, refusal=spread_model(run))
     if nodes is not None:
         if gpus % nodes:
             return Layout(before, None, refusal=f"{gpus} GPUs cannot be divided among {nodes} nodes (--nodes)")
@@ -41,6 +43,17 @@ def layout_on(run: CheckedRun, gpus: int) -> Layout:
     after = fewest_nodes(gpus, each)
     is_launched = run.launch.line is not None or before is not None
     return Layout(before, after, each, not_whole(gpus, each) if after is None and is_launched else "")
+
+
+def spread_model(run: CheckedRun) -> str:
+    """Why more GPUs change no number of a run whose one process spreads its model over all of them; empty for any other."""
+    code = run.launch.code or run.launch.parser
+    if code is None or not code.spreads or run.facts.gpus != 1:
+        return ""
+    return (
+        f"its one process spreads the model over all GPUs (`device_map` is {code.spreads!r}), so data parallel stays 1: "
+        "to start one process for each GPU, remove `device_map`"
+    )
 
 
 def size_before(run: CheckedRun) -> Size | None:

@@ -8,7 +8,7 @@ from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.rewrite.layout import Layout, layout_on
+from cfglint.rewrite.layout import Layout, layout_on, spread_model
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
 from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_of
 from cfglint.rewrite.value_change import ValueChange
@@ -179,6 +179,8 @@ def retarget(
     gpus = gpus or current
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
+    if gpus != current and spread_model(run):
+        raise EditRefused(spread_model(run), run.documents[0].extent[0] if run.documents[0].extent else 0)
     layout = layout_on(run, gpus)
     resized = resized_run(now or run, gpus, layout, edits)
     let_batch_follow(resized.run)

@@ -16,7 +16,7 @@ def every_rule() -> list[Rule]:
 
     found: dict[str, Rule] = {rule.code: rule for rule in project_rules()}
     for kind in kinds():
-        found.update((rule.code, rule) for rule in rules_for(kind))
+        found.update((rule.code, rule) for rule in rules_for(kind, resumes=True))
     return [found[code] for code in sorted(found)]
 
 

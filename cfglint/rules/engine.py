@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
-from cfglint.findings.rule import BATCH, CODE, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN, Finding, Rule
-from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, SKIP, Finding, Rule
+from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
 from cfglint.frameworks._releases import RELEASES
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.releases import Releases
-    from cfglint.findings.vocabulary import Stage
 
     class CheckableRun(Protocol):
         """The properties of a run that rules about a whole run use; `cfglint.run.loaded.LoadedRun` has them."""
@@ -36,37 +35,38 @@ if TYPE_CHECKING:
 
 
 MOST = 1000  # maximum number of diagnostics of one config
-OF_RELEASE = (KEY, LAUNCHER_CONFIG)  # the keys are those of a release, also where they are refused while the files are read
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
-_by_kind: dict[str, list[Rule]] = {}
+_by_kind: dict[tuple[str, bool], list[Rule]] = {}
 _by_release: dict[tuple[Any, ...], list[Rule]] = {}  # (kind, their code or severity, release of each of the packages asked) -> rules
 _packages_asked: dict[str, list[str]] = {}
 
 
-def rules_for(kind: str) -> list[Rule]:
-    """The rules for configs of a kind, those of all kinds first."""
-    if kind not in _by_kind:
+def rules_for(kind: str, resumes: bool = False) -> list[Rule]:
+    """The rules for configs of a kind, those of all kinds first; with those about checkpoints for a run that resumes."""
+    key = kind, resumes
+    if key not in _by_kind:
         load_shared()
         own = framework(kind)
-        own.load_rules()
-        if own.base:
-            framework(own.base).load_rules()
-        _by_kind[kind] = [
+        for each in (own, framework(own.base)) if own.base else (own,):
+            each.load_rules(each.rules)
+            if resumes:
+                each.load_rules(each.rules_of_resuming)
+        _by_kind[key] = [
             rule
             for rule in RULES
             if rule.scope == CONFIG
             and (not rule.kinds or kind in rule.kinds or (own.base in rule.kinds and rule.code not in own.replaced_rules))
         ]
-    return _by_kind[kind]
+    return _by_kind[key]
 
 
 def rules_of(config: Config, only: str = "") -> list[Rule]:
     """The rules for a config whose checks its releases have, in the order of `rules_for`; with `only` those of a code or a severity."""
     kind, packages = config.kind, packages_asked(config.framework)
-    key = (kind, only, *[config.facts.version(package, RELEASES[package]) for package in packages])
+    key = (kind, only, config.may_resume, *[config.facts.version(package, RELEASES[package]) for package in packages])
     if key not in _by_release:
-        rules = [rule for rule in rules_for(kind) if not only or only in (rule.code, rule.severity)]
+        rules = [rule for rule in rules_for(kind, config.may_resume) if not only or only in (rule.code, rule.severity)]
         _by_release[key] = [rule for rule in rules if not rule.releases or has_check(rule, config)]
     return _by_release[key]
 
@@ -131,21 +131,19 @@ def has_unknown(config: Config) -> bool:
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
-    """The diagnostic of a finding; its severity is lowered if the file may be partial or be parsed by another parser."""
+    """The diagnostic of a finding; None if it rests on an unknown value, or the run does not get there."""
     skipped = config.is_partial and rule.when_partial == SKIP
     if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about in (KEY, CODE)):
         return None
     if rule.about not in (KEY, CODE) and is_of_missing_field(finding, config):
         return None
-    setting = config.blamed(finding.setting)
+    setting = blamed = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
-    if severity == ERROR and not is_certain(rule, finding, setting, config):
-        severity = WARNING
-    setting = setting.at_key if finding.on_key else setting.at_value
     fails = severity == ERROR
+    setting = setting.at_key if finding.on_key else setting.at_value
     if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
         finding.fix.safe, finding.fix.by_release = False, True
-    return Diagnostic(
+    found = Diagnostic(
         rule.code,
         rule.name,
         severity,
@@ -160,6 +158,11 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         clipped(remedy(finding.help, setting, config)) if finding.help else None,
         rule.about,
     )
+    if fails:
+        from cfglint.rules.reasons import unknowns
+
+        found.rest_on(unknowns(rule, finding, blamed, config))
+    return found
 
 
 def remedy(text: str, setting: Setting, config: Config) -> str:
@@ -180,49 +183,6 @@ def is_of_missing_field(finding: Finding, config: Config) -> bool:
     return config.lacks_field(str(path[0]))
 
 
-def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -> bool:
-    """Whether the framework raises regardless of the rest of the launch, its program and further files of the run."""
-    facts = config.facts
-    if config.is_partial and rule.when_partial == WARN:
-        return False
-    if finding.consumer_only and not (facts.kind_given or config.sole_consumer):
-        return False
-    if (rule.fails_at != "load" or rule.about in OF_RELEASE) and config.is_outside(rule):
-        return False  # a file that no parser can read fails in every release
-    if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
-        return False
-    # It is only likely, not certain, that this parser takes the arguments.
-    if facts.launch.guessed and depends_on_parser(rule, finding, config):
-        return False
-    if setting.origin == DEFAULT and config.may_have_own_defaults():
-        return False
-    if config.package in facts.outside and rule.fails_at != "load" and any(each.origin == DEFAULT for each in (setting, *finding.related)):
-        return False  # another release may have another default
-    if (finding.fails_at or rule.fails_at) == "config" and any(each.is_set_later for each in (finding.setting, *finding.related)):
-        return False  # the class checks what it is constructed with, not the attributes that are set afterwards
-    if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
-        return False
-    return (facts.launch.is_closed and not facts.launch.undecided) or rule.certainty == "always" or is_of_engine(rule, config)
-
-
-def is_of_engine(rule: Rule, config: Config) -> bool:
-    """Whether an engine checks its own file, regardless of the program and its arguments, which only the batch depends on."""
-    return config.framework.is_engine and rule.about != BATCH
-
-
-def depends_on_parser(rule: Rule, finding: Finding, config: Config) -> bool:
-    """Whether a finding depends on the parser of the program's arguments: not if the launcher or the engine reads the file itself."""
-    if finding.for_any_parser or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load"):
-        return False
-    return not is_of_engine(rule, config)
-
-
-def may_not_reach(stage: Stage | None, rule: Rule, config: Config) -> bool:
-    """Whether the run may build another trainer than the framework's, so that a later check may not run."""
-    in_trainer = stage in ("init", "first-step") and rule.about != CODE  # the code of a program calls the constructor itself
-    return in_trainer and config.may_build_own_trainer() and not is_of_engine(rule, config)
-
-
 def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = False) -> bool:
     """Whether a value that a finding names is unknown, or is set by the program itself; a key is wrong whatever its value is."""
     program = config.facts.launch.program
@@ -238,13 +198,6 @@ def is_open(setting: Setting, config: Config) -> bool:
     if len(setting.path) != 1:
         return False
     return isinstance(config.values.get(setting.path[0]), Unknown) or (not setting.written and not config.knows(str(setting.path[0])))
-
-
-def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
-    """Whether a finding is about a string of a trainer's file, whose parser may cast it to a number."""
-    if setting is finding.setting or not isinstance(setting.value, str):
-        return False
-    return not (config.facts.kind_given or config.sole_consumer)
 
 
 def related_text(setting: Setting) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic
+from cfglint.findings.diagnostic import ERROR, INTERNAL, Diagnostic, unpinned
 from cfglint.findings.rule import BY_CODE, CODE
 from cfglint.frameworks import changes, import_changes, of_package
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -65,8 +65,7 @@ def judged(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
 
 def weaken(diagnostic: Diagnostic, since: Target) -> None:
     """Make a finding one of some allowed releases only: `since` is the first of each package that gives it."""
-    if diagnostic.severity == ERROR:
-        diagnostic.severity, diagnostic.fails_at, diagnostic.is_weakened = WARNING, None, True
+    diagnostic.rest_on(map(unpinned, since))
     if diagnostic.fix is not None and diagnostic.fix.safe:
         diagnostic.fix.safe, diagnostic.fix.by_release = False, True
     diagnostic.since = since

@@ -13,9 +13,9 @@ from cfglint.source.document import LIMIT, Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import AlternativeEntry
+    from cfglint.findings.diagnostic import Reason
+    from cfglint.findings.entries import AlternativeEntry, ResumeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
-    from cfglint.frameworks.program import NotRead
 
 Causes = dict[tuple[str, int], list[Diagnostic]]
 
@@ -158,7 +158,7 @@ class CheckedRun(LoadedRun):
         return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and launch.is_closed else "")
 
     @property
-    def not_read(self) -> tuple[NotRead, ...]:
+    def not_read(self) -> tuple[Reason, ...]:
         """What decides about the run and was not read."""
         return self.configs[0].facts.launch.not_read if self.configs else self.launch.not_read
 
@@ -187,7 +187,7 @@ class CheckedRun(LoadedRun):
     @property
     def undecided_releases(self) -> list[str]:
         """The packages of which some allowed releases refuse the run and others do not."""
-        return [*dict.fromkeys(package for each in self.diagnostics if each.is_weakened for package in each.since)]
+        return [*dict.fromkeys(package for each in self.diagnostics for package in each.undecided_releases)]
 
     @property
     def has_bugs(self) -> bool:
@@ -251,7 +251,13 @@ class CheckedRun(LoadedRun):
             machine=launch.machine or launch.line is None,
             not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in self.not_read],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
+            resume=self.attempt("the checkpoint", self._resume, None),
         )
+
+    def _resume(self) -> ResumeEntry | None:
+        """The checkpoint that the run continues from."""
+        found = self.configs[0].resumption if self.configs else None
+        return found.entry() if found is not None else None
 
     def _nodes(self) -> int | None:
         """The nodes of the run."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.launch_line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
-from cfglint.frameworks.program import HF_PARSERS, OF_LAUNCHER, NotRead, ProgramFacts, arguments_of
+from cfglint.frameworks.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.arguments import hidden_options
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
@@ -72,10 +73,11 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
     for key in launcher_of(line).own_fields:
         command.leave_out(key)
     leave_out_flag(command)
-    launch.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
+    if own_defaults or not likely or "no_trainer" in program or SWIFT & {*command.words}:
+        launch.doubts = (Reason("program", f"the parser of `{program}`" if program else "the program"),)
     if launch.parser is not None and launch.parser.not_read:
-        launch.guessed = True
-    elif launch.guessed and "per_device_train_batch_size" not in command.words:
+        launch.doubts = launch.parser.not_read
+    elif launch.doubts and "per_device_train_batch_size" not in command.words:
         open_defaults(command)
 
 
@@ -86,35 +88,33 @@ def parses_own_arguments(program: ProgramFacts | None) -> bool:
     return not program.not_read if program.parser in HF_PARSERS else bool(program.parser or program.not_read)
 
 
-def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tuple[NotRead, ...]:
+def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tuple[Reason, ...]:
     """What of the program of a line and of its arguments is not read; `built` are the facts about the call that builds them."""
     program, name = built or launch.parser, line.program.string if line.program is not None else ""
     found = launch.not_read
     if program is not None:
         found += program.not_read
-        if not found and built is None and launch.is_main and launch.guessed and not program.arguments:
-            found = (NotRead(arguments_of(name), program.path, 0, "the code that parses them is not found", opens=False),)
+        if not found and built is None and launch.is_main and launch.doubts and not program.arguments:
+            found = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path),)
         elif not found and built is None and launch.consumer in ("", LAUNCH):
-            found = (
-                NotRead(f"the training of `{name}`", program.path, 0, "it builds none of the arguments that are modelled", opens=False),
-            )
+            found = (Reason("program", f"the training of `{name}`", "it builds none of the arguments that are modelled", program.path),)
     elif name and not starts_own_program(launch, line):
-        of_line = NotRead(arguments_of(name), line.call.path, line.call.line, OUTSIDE if not launch.program_path else UNPARSED, opens=False)
-        found = (of_line,)
+        why = UNPARSED if launch.program_path else OUTSIDE
+        found = (Reason("program", arguments_of(name), why, line.call.path, line.call.line),)
     return (*found, *unread_words(line), *unread_launcher(line))
 
 
-def unread_words(line: LaunchLine) -> tuple[NotRead, ...]:
+def unread_words(line: LaunchLine) -> tuple[Reason, ...]:
     """The words of a line that may be any arguments."""
     reasons = hidden_options(line.arguments)
-    return (NotRead("further arguments of the line", line.call.path, line.call.line, reasons[0]),) if reasons else ()
+    return (Reason("argument", "further arguments of the line", reasons[0], line.call.path, line.call.line, opens=True),) if reasons else ()
 
 
-def unread_launcher(line: LaunchLine) -> tuple[NotRead, ...]:
+def unread_launcher(line: LaunchLine) -> tuple[Reason, ...]:
     """The config of the launcher, if it was not read."""
     unread = (file for file in line.files if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written)
     whys = (file.word.reasons[0] if not file.word.known else "it is not in the project" for file in unread)
-    return tuple(NotRead(OF_LAUNCHER, line.call.path, line.call.line, why, opens=False) for why in whys)
+    return tuple(Reason("file", OF_LAUNCHER, why, line.call.path, line.call.line) for why in whys)
 
 
 def starts_own_program(launch: Launch, line: LaunchLine) -> bool:
@@ -181,10 +181,10 @@ def is_unread(file: NamedFile) -> bool:
     return file.path is None and file.role == "positional"
 
 
-def unread_file(file: NamedFile, line: LaunchLine) -> NotRead:
+def unread_file(file: NamedFile, line: LaunchLine) -> Reason:
     """A config that was not read, and why."""
     what, why = (f"the config `{file.word.string}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0])
-    return NotRead(what, line.call.path, line.call.line, why)
+    return Reason("file", what, why, line.call.path, line.call.line, opens=True)
 
 
 def lacks_config(launch: Launch, line: LaunchLine) -> bool:

@@ -248,7 +248,7 @@ class Discovery:
         if self._launches is None:
             self._launches = LaunchReader(self.source, self.facts, self.named)
         try:
-            found = self._launches.runs(name, only, path in self.named)
+            found = self._launches.runs(name, only, path in self.named or path == files.TYPED)
             self.stats.unchecked.update(self._launches.unchecked)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
@@ -272,6 +272,7 @@ class Discovery:
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code, or that a notebook starts; a program without any is not recognised."""
         from cfglint.run.launch_runs import LaunchReader, own_configs
+        from cfglint.run.program_scan import calls_marks
 
         name, only = line_of(path)
         started = [*self.launches(path)] if name.endswith(PROGRAMS[1]) else []
@@ -280,6 +281,8 @@ class Discovery:
             self._count_unrecognized(path, [])
             return
         try:
+            if path not in self.named and not calls_marks(name, self.source.read(name)[0]):
+                return
             reader = LaunchReader(self.source, self.facts, self.named)
             found = reader.built_in(name)
         except files.FileProblem as problem:

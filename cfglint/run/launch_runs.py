@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from functools import cache, partial
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks import detect, fields_of_class, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
 from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.frameworks.program import NotRead, ProgramFacts
+from cfglint.frameworks.program import ProgramFacts
 from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_blanks, refused_joined_words
@@ -272,11 +273,13 @@ class LaunchReader:
         """Decide whose parser takes the arguments if a program may build them in code and the user may give them with --args."""
         choose_consumer(launch, *line_and_command(launch), kinds, is_built=built is not None)
         if built is not None and built.kind == "deepspeed":
-            launch.consumer, launch.is_main, launch.guessed = "deepspeed", False, False
+            launch.consumer, launch.is_main, launch.doubts = "deepspeed", False, ()
+        if built is not None and built.kind == LAUNCH and built.document.loop.is_found:
+            launch.consumer, launch.is_main, launch.doubts = LAUNCH, False, ()
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
-            launch.guessed = False
+            launch.doubts = ()
         if built is not None and built.kind != LAUNCH:
-            launch.guessed = launch.guessed or built.guessed
+            launch.doubts += built.doubts
 
     def built(self, line: LaunchLine, launch: Launch, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, if no file supplies them."""
@@ -397,7 +400,7 @@ class LaunchReader:
     def engine_file(self, path: str) -> tuple[Document, LaunchFacts] | None:
         """The DeepSpeed file that a program, which no line starts, gives its only engine, with the facts of the run; None without one."""
         from cfglint.launch.programs.finding import program_at
-        from cfglint.run.program_runs import config_of_engine, evaluation_of, passed_to_engine
+        from cfglint.run.program_runs import config_of_engine, evaluation_of, loop_of, passed_to_engine
 
         project = self.project(path)
         program = self.program(program_at(path, project))
@@ -414,7 +417,9 @@ class LaunchReader:
             return None
         passed = passed_to_engine(evaluated)
         document = self.source.document(files.spelled_like(path, os.path.relpath(file)), framework(ENGINE).syntax(file))
-        launch, complete = Launch(guessed=not is_certain, passed=passed, parser=program), passed == {} and is_certain
+        doubts = () if is_certain else (Reason("branch", f"a condition of `{path.rpartition('/')[2]}`", "", path),)
+        launch = Launch(doubts=doubts, passed=passed, parser=program, loop=loop_of(program, context))
+        complete = passed == {} and is_certain
         facts = self.facts.replace(launch=launch, complete=self.facts.complete or complete)
         return document, facts.replace(kind_given=facts.kind_given or is_certain)
 
@@ -473,7 +478,7 @@ class LaunchReader:
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         launcher, gpus = launcher_of(line), line.processes
-        offered_gpus(line, self.facts.gpus)
+        offered_gpus(line, self.facts.gpus, self.facts.gpus_source, self.facts.here)
         launch.sets_rank = launcher.sets_rank
         plain = launcher.is_one_process and line.processes == 1 and not line.srun
         if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
@@ -489,9 +494,11 @@ class LaunchReader:
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
         if launch.consumer == "deepspeed" and launch.parser is not None and launch.parser.evaluations is not None:
-            from cfglint.run.program_runs import evaluation_of, passed_to_engine
+            from cfglint.run.program_runs import evaluation_of, loop_of, passed_to_engine
 
-            launch.passed = passed_to_engine(evaluation_of(launch.parser, self.context(line, launch)))
+            context = self.context(line, launch)
+            launch.passed = passed_to_engine(evaluation_of(launch.parser, context))
+            launch.loop = loop_of(launch.parser, context)
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         return self.facts.replace(
@@ -500,9 +507,9 @@ class LaunchReader:
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(closed and not launch.guessed and not launch.is_open) or self.facts.complete,
+            complete=(closed and not launch.doubts and not launch.is_open) or self.facts.complete,
             kind_given=self.facts.kind_given
-            or ((launch.is_main or built is not None) and not launch.guessed)
+            or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
         )
@@ -579,7 +586,7 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
     line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
     launch.is_open = True
-    absent = (NotRead(f"the config of `{program.path}`", line.call.path, line.call.line, "it is not in the project"),)
+    absent = (Reason("file", f"the config of `{program.path}`", "it is not in the project", line.call.path, line.call.line, opens=True),)
     launch.parser = changed(program, not_read=program.not_read + absent)
 
 

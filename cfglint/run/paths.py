@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.source.files import JSON_EXTENSIONS
+from cfglint.source.files import JSON_EXTENSIONS, TYPED
 
 TYPE_CHECKING = False
 
@@ -20,7 +20,7 @@ SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args",
 def is_script(path: str) -> bool:
     """Whether a file is searched for launch lines, by its name."""
     name = path.lower()
-    return name.endswith(SCRIPTS) or (name.endswith(MAKEFILES) and os.path.basename(name) in MAKEFILES)
+    return path == TYPED or name.endswith(SCRIPTS) or (name.endswith(MAKEFILES) and os.path.basename(name) in MAKEFILES)
 
 
 def is_program(path: str) -> bool:

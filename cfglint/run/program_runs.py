@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks import kind_of_class, trainer_of_class
 from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
+from cfglint.frameworks.program import HF_PARSERS, Field, OwnLoop, ProgramFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.programs.built_call import AcceleratorCall
+from cfglint.launch.programs.built_call import AcceleratorCall, EngineConfig
 from cfglint.launch.programs.classes import known_fields
 from cfglint.launch.programs.constructors import Constructor
 from cfglint.launch.programs.context import Context, with_texts
@@ -39,10 +40,10 @@ PASSED = ("optimizer", "lr_scheduler", "mpu")
 class BuiltArguments:
     """A call that builds the arguments of a run: its document and kind, and the facts about the program for it.
 
-    `guessed`: the program may not reach the call, or build others. `alternative`: it is in one of several branches of a condition.
+    `doubts` are why the program may not reach the call, or build others. `alternative`: it is in one of several branches of a condition.
     """
 
-    __slots__ = ("alternative", "document", "guessed", "kind", "passed", "program", "trainer")
+    __slots__ = ("alternative", "document", "doubts", "kind", "passed", "program", "trainer")
 
     def __init__(self, program: ProgramFacts, which: int, reread: Reread, context: Context) -> None:
         call = program.built[which]
@@ -51,7 +52,10 @@ class BuiltArguments:
         conditional = bool(made.conditions) if made is not None else call.is_conditional
         self.alternative: AlternativeEntry | None = None
         self.kind = call.kind
-        self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
+        of_program = f"of `{program.path.rpartition('/')[2]}`"
+        branch = (Reason("branch", f"a condition {of_program}", "", program.path),) if conditional else ()
+        caught = is_caught(call.node, call.scope, program.scopes)
+        self.doubts = (*branch, *((Reason("branch", f"the `try` {of_program}", "", program.path),) if caught else ()))
         if isinstance(call, Constructor):
             facts = call.facts(program, evaluated)
         else:
@@ -71,25 +75,27 @@ class BuiltArguments:
         """The facts of a run with these arguments, whose launch is unknown."""
         not_read = self.program.not_read
         if self.kind == LAUNCH:
-            facts = facts.replace(kind_given=facts.kind_given or not self.guessed)
-            return facts.replace(launch=Launch(parser=self.program, code=self.program, guessed=self.guessed, not_read=not_read))
+            facts = facts.replace(kind_given=facts.kind_given or not self.doubts)
+            return facts.replace(launch=Launch(parser=self.program, code=self.program, doubts=self.doubts, not_read=not_read))
         if self.kind == "deepspeed":  # the program may pass an optimizer
-            launch = Launch(guessed=self.guessed, passed=self.passed, not_read=not_read)
-            complete = facts.complete or (self.passed == {} and not self.guessed)
-            return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=launch, complete=complete)
+            launch = Launch(doubts=self.doubts, passed=self.passed, not_read=not_read)
+            complete = facts.complete or (self.passed == {} and not self.doubts)
+            return facts.replace(kind_given=facts.kind_given or not self.doubts, launch=launch, complete=complete)
+        if self.program.spreads and not self.document.values.get("deepspeed"):
+            facts = facts.replace(gpus=1, gpus_source="`device_map`: one process has all GPUs")
         return facts.replace(
             trainer=facts.trainer or self.trainer,
             launch=Launch(
                 program=self.program,
                 code=self.program,
-                guessed=self.guessed,
+                doubts=self.doubts,
                 undecided=self.undecided,
                 not_read=not_read,
                 alternative=self.alternative,
             ),
             strict_keys=facts.strict_keys or self.program.complete,
-            kind_given=facts.kind_given or not self.guessed,
-            complete=facts.complete or not self.guessed,
+            kind_given=facts.kind_given or not self.doubts,
+            complete=facts.complete or not self.doubts,
         )
 
 
@@ -102,7 +108,8 @@ class ParsedArguments(BuiltArguments):
         parser = next(each for each in constructions(list(program.scopes)) if each.kind in HF_PARSERS)
         module = parser.scope.module
         self.kind = kind_of_class(program.arguments)
-        self.guessed, self.passed, self.alternative = True, None, None
+        self.passed, self.alternative = None, None
+        self.doubts = (Reason("argument", "its launch line", "it is not known"),)
         self.program = with_trainers(program, context)
         self.trainer = trainer_of_class(program.arguments)
         self.document = CallDocument(module.path, module.text, parser.kind, *module.offsets.span(parser.call))
@@ -128,6 +135,12 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
     if not all(each.known for each in values.values()):
         return None
     return {name: getattr(each.data, "name", "") for name, each in values.items() if each.data is not None}
+
+
+def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
+    """The training loop of a program that makes an engine of DeepSpeed; None without one."""
+    evaluated = evaluation_of(program, context)
+    return own_loop(None, evaluated, program) if evaluated.engines else None
 
 
 def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
@@ -196,8 +209,8 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     documents = [call_document(call, program, evaluated) for call in program.built]
     found, call = documents[which], program.built[which]
     found.number = which
-    if isinstance(call, AcceleratorCall):
-        found.loop = own_loop(evaluated.call(call), evaluated, program)
+    if isinstance(call, (AcceleratorCall, EngineConfig)):
+        found.loop = own_loop(evaluated.call(call) if isinstance(call, AcceleratorCall) else None, evaluated, program)
     found.trace = lambda key: traced(found, key, program)
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)

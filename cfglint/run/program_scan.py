@@ -39,6 +39,15 @@ def has_marks(content: bytes) -> bool:
     return any(each in content for each in PACKAGES) and any(each in content for each in marks())
 
 
+def calls_marks(path: str, text: str) -> bool:
+    """Whether the code of a program has what `has_marks` finds in its text, and not only in strings and comments."""
+    from cfglint.launch.programs.modules import module_in
+
+    module = module_in(path, "", text)
+    names = (each.decode().strip("(.").rpartition(".")[2] for each in (*marks(), ACCELERATOR))
+    return module is None or module.calls((*names,))
+
+
 def loads_itself(text: str, name: str) -> bool:
     """Whether a program loads a file of this name, and neither parses arguments of a trainer nor builds one."""
     if f'{name}"' not in text and f"{name}'" not in text:
@@ -51,7 +60,7 @@ def marks() -> list[bytes]:
     if not _marks:
         classes = {name for kind in kinds() for name in framework(kind).argument_classes()}
         endings = [name for name in classes if name not in ("TrainingArguments", "Seq2SeqTrainingArguments")]
-        _marks.extend((b"TrainingArguments(", *PARSERS, *(f"{name}(".encode() for name in sorted(endings))))
+        _marks.extend((b"TrainingArguments(", b"Trainer(", *PARSERS, *(f"{name}(".encode() for name in sorted(endings))))
     return _marks
 
 

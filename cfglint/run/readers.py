@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.run.checked import CheckedRun
-from cfglint.run.paths import EXTENSIONS
+from cfglint.run.paths import EXTENSIONS, PROGRAMS
 from cfglint.source import files
 from cfglint.source.annotations import Iterable
 from cfglint.source.file_source import FileSource
@@ -20,6 +20,7 @@ IMPORTING = (
     rb"(?:\bfrom[ \t]+([\w.]+)[ \t]+import[ \t]+[\w., \t(]*|\bimport[ \t]+(?:[\w., \t]*[, \t])?([\w.]*)"
     rb"|\bfrom[ \t]+([\w.]*)|-m[\s\\]+([\w.]*))(?<!\w)\Z"
 )
+BY_IMPORT, BY_OPTION = b"import", b" -m"  # what a program, and what a script or cell names a module with
 IMPORT = "import "  # before the folder and the name of a module among the marks of a file
 FURTHEST = 200  # bytes before a name in which these are looked for
 MOST_KEPT = 64_000_000  # bytes of contents that one search keeps
@@ -66,6 +67,11 @@ class Readers:
                 self.kept[path] = content
         return content
 
+    def is_test(self, path: str) -> bool:
+        """Whether a file is a module of tests, which no other one imports and no launch line starts."""
+        name = os.path.basename(path)
+        return name == "conftest.py" or (name.endswith(".py") and name.startswith("test_") and b"\ndef test_" in self.content(path))
+
     def of(self, named: Iterable[str], searched: Iterable[str]) -> list[str]:
         """Those of some files that mention one of the named ones, directly or by a file that does."""
         named = [*named]
@@ -80,7 +86,7 @@ class Readers:
             left = [path for path in left if path not in known]
             if not new or not left or len(new) > MOST_READERS:
                 break
-            marks = marks_of(new)
+            marks = marks_of(path for path in new if not self.is_test(path))
         self.kept = {}
         return [*found]
 
@@ -100,10 +106,16 @@ def names_of(path: str) -> list[str]:
 
 
 def marks_in(marks: Iterable[str], content: bytes, path: str) -> dict[str, bool]:
-    """Whether the content of a file mentions each file name, or imports a module or runs it with `-m`."""
+    """Whether the content of a file mentions each file name, or imports a module or runs it with `-m`; a program starts no other one
+    by its file name, and a config imports none.
+    """
     lines: bytes | None = None
     found = dict.fromkeys(marks, False)
+    is_config, is_module = path.lower().endswith(EXTENSIONS), path.endswith(".py")
+    words = (BY_IMPORT,) if is_module else (BY_IMPORT, BY_OPTION) if path.endswith(PROGRAMS) else (BY_OPTION,)
     for mark in found:
+        if mark.startswith(IMPORT) if is_config else is_module and mark.endswith(".py"):
+            continue
         name, folder = _encoded.get(mark) or encoded(mark)
         if name not in content:
             continue
@@ -111,7 +123,7 @@ def marks_in(marks: Iterable[str], content: bytes, path: str) -> dict[str, bool]
             found[mark] = is_in(name, None, content)
             continue
         if lines is None:
-            lines = b"" if path.lower().endswith(EXTENSIONS) else lines_with_imports(content)
+            lines = lines_with_imports(content, *words)
         found[mark] = is_in(name, folder, lines)
     return found
 
@@ -124,15 +136,15 @@ def encoded(mark: str) -> tuple[bytes, bytes | None]:
     return _encoded[mark]
 
 
-def lines_with_imports(content: bytes) -> bytes:
+def lines_with_imports(content: bytes, *words: bytes) -> bytes:
     """The lines with an import or `-m`, the latter with what follows it."""
     found = []
-    for word in (b"import", b" -m"):
+    for word in words:
         place = content.find(word)
         while place >= 0:
             end = content.find(b"\n", place) % (len(content) + 1)
-            if word == b"import" or content[place + 3 : place + 4] in (b" ", b"\t", b"\\"):
-                end = end if word == b"import" else max(end, place + FURTHEST)
+            if word == BY_IMPORT or content[place + 3 : place + 4] in (b" ", b"\t", b"\\"):
+                end = end if word == BY_IMPORT else max(end, place + FURTHEST)
                 found.append(content[content.rfind(b"\n", 0, place) + 1 : end])
             place = content.find(word, max(end, place + 3) if found else place + 3)
     return b"\n".join(found)

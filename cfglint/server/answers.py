@@ -10,6 +10,7 @@ from cfglint.findings.setting import AUTO, Setting
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.schema import Property, Schema
 from cfglint.frameworks.versions import parse_version
+from cfglint.report.details import depending
 from cfglint.rules.catalogue import rule_of
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
@@ -56,7 +57,7 @@ def finding_page(each: Diagnostic) -> str:
     parts = [f"**{each.severity} {each.code} {each.name}**: {each.message}"]
     if each.exception:
         parts.append(f"raises `{each.exception}`")
-    parts += [text for text in (each.note, f"help: {each.help}" if each.help else None) if text]
+    parts += [text for text in (each.note, depending(each), f"help: {each.help}" if each.help else None) if text]
     rule = rule_of(each.code)
     if rule is not None:
         parts.append(rule.page)

@@ -14,6 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from cfglint.findings import diagnostic as findings
 from cfglint.findings.diagnostic import Diagnostic, Fix
+from cfglint.report.details import depending
 from cfglint.report.links import PAGES, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
@@ -202,7 +203,7 @@ class ConfigServer(LanguageServer):
         remedy = f"help: {each.help}" if each.help else None
         return types.Diagnostic(
             range=self.location(each.place.file, each.place.start, each.place.end).range,
-            message="\n".join(text for text in (each.message, raised, each.note, remedy) if text),
+            message="\n".join(text for text in (each.message, raised, each.note, depending(each), remedy) if text),
             severity=SEVERITIES[each.severity],
             code=each.code,
             code_description=page_link(each.code),

@@ -51,18 +51,25 @@ class Tracked(Record):
     """What git tracks in the work trees of some walks: files, and the folders above any file."""
 
     indexes: dict[str, TrackedFiles] = {}  # by the top of the work tree
+    places: dict[str, tuple[TrackedFiles, str]] = {}  # the index of each folder, and the beginning of the paths in it
 
     def within(self, folder: str) -> Callable[[str, bool], bool] | None:
         """What tells of a name in a folder whether git tracks it, given whether that is a folder; None outside of a work tree."""
-        top = top_of(os.path.abspath(folder), ".git")
-        if top is None:
-            return None
-        if top not in self.indexes:
-            from cfglint.source.git_index import TrackedFiles
+        above, _, name = folder.rpartition(os.sep)
+        if above in self.places and not os.path.lexists(os.path.join(folder, ".git")):
+            index, begin = self.places[above]
+            begin += f"{name}/"
+        else:
+            top = top_of(os.path.abspath(folder), ".git")
+            if top is None:
+                return None
+            if top not in self.indexes:
+                from cfglint.source.git_index import TrackedFiles
 
-            self.indexes[top] = TrackedFiles(top)
-        index = self.indexes[top]
-        begin = index.relative(folder)
+                self.indexes[top] = TrackedFiles(top)
+            index = self.indexes[top]
+            begin = index.relative(folder)
+        self.places[folder] = index, begin
         return lambda name, is_folder: begin + name in (index.folders if is_folder else index.paths)
 
 
@@ -90,8 +97,15 @@ class Walk(Record):
             is_folder = entry.is_dir(follow_symlinks=False)
             if entry.name == ".git":
                 continue
-            if (is_tracked is not None and is_tracked(entry.name, is_folder)) or not ignored(here, entry.name, is_folder):
+            if (is_tracked is not None and is_tracked(entry.name, is_folder)) or not (
+                (is_folder and is_generated(entry)) or ignored(here, entry.name, is_folder)
+            ):
                 yield entry, rules
+
+
+def is_generated(entry: os.DirEntry[str]) -> bool:
+    """Whether Python itself writes what is in a folder: bytecode, or the packages of a virtual environment."""
+    return entry.name == "__pycache__" or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
 
 
 def is_regular(entry: os.DirEntry[str]) -> bool:

@@ -196,6 +196,26 @@ def test_where_the_loop_stops(version: tuple[int, ...], run: tuple[int, int, int
     assert epochs_seen == pytest.approx(seen)
 
 
+@pytest.mark.parametrize(
+    ("version", "batches", "begin", "epochs", "max_steps", "skips", "end"),
+    [
+        ((5, 23, 0), 12, 4, 3.0, -1, True, 18),  # 6 updates of an epoch
+        ((5, 23, 0), 12, 4, 3.0, -1, False, 18),  # the epoch begins again, the total ends it
+        ((5, 23, 0), 12, 13, 2.0, -1, True, 13),  # the epochs are over
+        ((5, 23, 0), 12, 13, 3.0, 4, True, 13),
+        ((5, 23, 0), 12, 5, 3.0, 5, True, 6),  # the test is behind a step
+        ((5, 23, 0), 12, 6, 1.0, -1, True, 6),
+        ((4, 57, 6), 13, 4, 2.0, -1, True, 14),
+        ((4, 51, 3), 13, 4, 2.0, -1, True, 12),  # no step for the rest of an epoch that was begun before
+    ],
+)
+def test_where_a_resumed_run_stops(
+    version: tuple[int, ...], batches: int, begin: int, epochs: float, max_steps: int, skips: bool, end: int
+) -> None:
+    length = steps.training_length(batches, 2, epochs=epochs, max_steps=max_steps, version=version)
+    assert steps.run_end(batches, 2, batches * 4, length, version, begin=begin, skips=skips)[0] == end
+
+
 def test_an_epoch_whose_tail_is_never_read_takes_no_step() -> None:
     length = steps.training_length(3, 4, epochs=5, version=FLOOR)
     assert steps.run_end(3, 4, 5, length, FLOOR) == (0, 0.0)

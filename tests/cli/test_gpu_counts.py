@@ -88,8 +88,16 @@ def test_more_processes_than_gpus_are_a_finding(project, capsys, path):
 
 def test_the_nodes_of_a_launch_with_too_many_processes_are_named(project, capsys):
     launched(project, "torchrun --nnodes 2 --nproc_per_node 8")
-    main(["check", "train.sh", "--gpus", "8"])
-    assert "16 processes start (2 nodes of 8), but --gpus is 8" in capsys.readouterr().out
+    main(["check", "train.sh", "--gpus", "4"])
+    assert "16 processes start (2 nodes of 8), but --gpus is 4" in capsys.readouterr().out
+
+
+def test_each_node_of_a_launch_may_have_the_gpus_that_are_offered(project, capsys):
+    launched(project, "torchrun --nnodes 2 --nproc_per_node 8")
+    assert main(["check", "train.sh", "--gpus", "8"]) == 0
+    captured = capsys.readouterr()
+    assert "LCH025" not in captured.out
+    assert "`--gpus 8` is not used: train.sh:1 starts on 16 GPUs" in captured.err
 
 
 @pytest.mark.parametrize("path", ["train.sh", "sft.yaml", "sft.py", "."])

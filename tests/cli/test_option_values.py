@@ -53,7 +53,7 @@ def status_of(*arguments):
         (["rule", "BAT999"], "codes: BAT001, BAT002"),
         (["schema", "nope"], "no schema for"),
         (["help", "chek"], "unknown command 'chek'; did you mean `cfglint check`?"),
-        (["frobnicate"], "commands: check, fix"),
+        (["frobnicate"], "commands: check, start, fix"),
         (["check", "--selct", "BAT"], "unknown option --selct; did you mean --select?"),
     ],
 )

@@ -350,6 +350,7 @@ OPENS = ("open", "open_regular", "read_bytes", "read_text")  # and `read` of cfg
 # Every module that opens a file, and why it cannot be one outside the project that another file names.
 OPENERS = {
     "cli/__init__.py": "the null device",
+    "cli/typed_command.py": "the script on the command line",
     "cli/new.py": "a file that is about to be written, named on the command line",
     "review/of_branch.py": "the configuration that was found, which `load_configuration` checks",
     "cli/schema.py": "cfglint's own schemas",

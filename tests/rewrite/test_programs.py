@@ -253,3 +253,23 @@ def test_an_argument_that_nothing_in_the_project_gives(fixed):
     changed, said = fixed({"train.py": program(parsed)}, status=2)
     assert not changed
     assert "is an argument of the program; pass it on the line that starts it" in said
+
+
+SPREAD = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained('m', device_map='auto')
+args = TrainingArguments('out', per_device_train_batch_size=4, gradient_accumulation_steps=2)
+Trainer(model=model, args=args).train()
+"""
+
+
+@each_case(("files", "path"), [({"train.py": SPREAD}, "train.py"), ({"train.py": SPREAD, "run.sh": "python train.py\n"}, "run.sh")])
+def test_a_model_on_all_gpus_of_one_process_is_one_replica_on_any_number_of_them(files, path, fixed, capsys):
+    changed, said = fixed(files, path, status=2)
+    assert (changed, "`device_map` is 'auto'" in said, "torchrun" in said) == ({}, True, False)
+    assert main(["plan", path, *TARGET]) == 2
+    assert "data parallel stays 1" in capsys.readouterr().err
+    main(["explain", path, "--gpus", "8", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["resolved"]["global_batch"], found["what_if"]) == (8, None)
+    changed, _ = fixed(files, path, options=("--global-batch", "256"))
+    assert changed == {"train.py": SPREAD.replace("steps=2", "steps=64")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import COMBINATION, KEEP, SKIP, WARN, Finding
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.launch_facts import Launch
@@ -12,6 +13,7 @@ from cfglint.frameworks.program import ProgramFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.rules import engine
 from cfglint.rules.catalogue import every_rule
+from cfglint.rules.reasons import NOT_KNOWN, TRAINER, unknowns
 from examples import launch_of
 
 TEXTS = {
@@ -33,6 +35,7 @@ def config_of(tmp_path):
     return of
 
 
+DOUBT = (Reason("program", "the parser of `train.py`"),)
 KEY = {"accelerate": "num_processes", "huggingface": "max_steps", "deepspeed": "train_batch_size"}
 INIT, BATCH, UNKNOWN_KEY = "HFT048", "BAT001", "KEY201"
 
@@ -41,12 +44,12 @@ INIT, BATCH, UNKNOWN_KEY = "HFT048", "BAT001", "KEY201"
     ("kind", "code", "launch", "facts", "certain"),
     [
         ("huggingface", INIT, {}, {}, True),
-        ("huggingface", INIT, {}, {"guessed": True}, False),
-        ("huggingface", BATCH, {}, {"guessed": True}, False),
-        ("deepspeed", "DSP010", {}, {"guessed": True}, True),
-        ("deepspeed", BATCH, {}, {"guessed": True}, False),
-        ("accelerate", "ACC001", {}, {"guessed": True}, True),
-        ("accelerate", "ACC006", {}, {"guessed": True}, False),
+        ("huggingface", INIT, {}, {"doubts": DOUBT}, False),
+        ("huggingface", BATCH, {}, {"doubts": DOUBT}, False),
+        ("deepspeed", "DSP010", {}, {"doubts": DOUBT}, True),
+        ("deepspeed", BATCH, {}, {"doubts": DOUBT}, False),
+        ("accelerate", "ACC001", {}, {"doubts": DOUBT}, True),
+        ("accelerate", "ACC006", {}, {"doubts": DOUBT}, False),
         ("huggingface", INIT, {}, {"undecided": ("x",)}, False),
         ("huggingface", UNKNOWN_KEY, {}, {"undecided": ("x",)}, True),
         ("huggingface", "TYP200", {}, {"undecided": ("x",)}, True),
@@ -59,7 +62,10 @@ INIT, BATCH, UNKNOWN_KEY = "HFT048", "BAT001", "KEY201"
 def test_what_is_certain_of_a_launch(config_of, kind, code, launch, facts, certain):
     config = config_of(kind, launch, **facts)
     setting = config.setting(KEY[kind])
-    assert engine.is_certain(RULES[code], Finding(setting, "x"), setting, config) is certain
+    reasons = [*unknowns(RULES[code], Finding(setting, "x"), setting, config)]
+    assert reasons == (
+        [] if certain else [*facts.get("doubts", ()), *(Reason("argument", f"`{key}`", NOT_KNOWN) for key in facts.get("undecided", ()))]
+    )
 
 
 def program(**facts):
@@ -72,34 +78,35 @@ def program(**facts):
         ("huggingface", INIT, "init", True, True),
         ("huggingface", INIT, "first-step", True, True),
         ("huggingface", INIT, "config", True, False),
-        ("huggingface", INIT, None, True, False),
         ("huggingface", INIT, "init", False, False),
         ("deepspeed", "DSP010", "init", True, False),
         ("deepspeed", BATCH, "init", True, True),
     ],
 )
 def test_a_program_with_a_trainer_of_its_own_may_not_reach_a_later_check(config_of, kind, code, stage, own, missed):
-    config = config_of(kind, {}, program=program(own_trainer=own))
-    assert engine.may_not_reach(stage, RULES[code], config) is missed
-    assert engine.may_not_reach(stage, RULES[code], config_of(kind, {})) is False
+    for launch, expected in ({"program": program(own_trainer=own)}, missed), ({}, False):
+        config = config_of(kind, {}, **launch)
+        setting = config.setting(KEY[kind])
+        reasons = [*unknowns(RULES[code], Finding(setting, "x", fails_at=stage), setting, config)]
+        assert (TRAINER in reasons) is expected
 
 
 def test_only_a_launch_line_may_have_a_program_with_other_defaults(config_of):
     config = config_of("huggingface", {})
-    assert not config.may_have_own_defaults()
+    assert not config.other_defaults
     config.documents[0].syntax = "shell"
-    assert config.may_have_own_defaults()
+    assert config.other_defaults
     for exact in (True, False):
         config.facts = config.facts.replace(launch=Launch(program=program(exact=exact)))
-        assert config.may_have_own_defaults() is not exact
+        assert bool(config.other_defaults) is not exact
 
 
 def test_a_default_of_a_launch_line_is_not_certain(config_of):
     config = config_of("huggingface", {})
     config.documents[0].syntax = "shell"
     written, default = config.setting("max_steps"), Setting(("max_steps",), 5, DEFAULT)
-    assert engine.is_certain(RULES[INIT], Finding(written, "x"), written, config)
-    assert not engine.is_certain(RULES[INIT], Finding(default, "x"), default, config)
+    assert [*unknowns(RULES[INIT], Finding(written, "x"), written, config)] == []
+    assert [each.what for each in unknowns(RULES[INIT], Finding(default, "x"), default, config)] == ["the defaults of the program"]
 
 
 def test_values_that_the_program_sets_are_not_judged(config_of):

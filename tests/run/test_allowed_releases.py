@@ -49,6 +49,7 @@ def test_what_some_allowed_releases_take_is_a_warning_that_names_the_others(chec
     (found,), run, said, status = check(TRAINER + "warmup_ratio: 0.1\n")
     assert (found["severity"], found["fails_at"], run["verdict"], status) == ("warning", None, None, 0)
     assert found["since"] == {"transformers": "5.15.0"}
+    assert found["depends_on"] == [{"kind": "release", "what": "the release of transformers (it is not pinned)"}]
     assert (
         f"; for transformers {NEWEST} (newest known); 1 finding depends on the release of transformers, which is not pinned: --target"
         in said

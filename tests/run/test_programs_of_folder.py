@@ -45,9 +45,13 @@ def test_a_program_that_a_line_starts_is_in_its_run_only(runs):
 
 def test_a_module_that_another_program_uses(runs):
     module = "from transformers import TrainingArguments\ndef made():\n    return TrainingArguments('out', per_device_train_batch_size=3)\n"
-    assert runs(v1__py="from parts import made\nimport transformers\nargs = made()\n# TrainingArguments(\n", parts__py=module) == [
-        (["parts.py"], 6)
-    ]
+    program = "from parts import made\nfrom transformers import Trainer\nTrainer(args=made()).train()\n"
+    assert runs(v1__py=program, parts__py=module) == [(["parts.py"], 6)]
+
+
+def test_a_program_that_names_a_class_in_strings_and_comments_only(runs, monkeypatch):
+    monkeypatch.setattr("cfglint.launch.programs.runs_of_program.evaluated", None)
+    assert runs(v1__py="import transformers\nTEXT = 'TrainingArguments(output_dir)'\n# Trainer(\n") == []
 
 
 def test_a_program_with_a_parser_of_arguments(runs):

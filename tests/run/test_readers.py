@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from cases import each_case
-from cfglint.run.readers import marks_in, marks_of
+from cfglint.run.readers import Readers, marks_in, marks_of
+from cfglint.source.file_source import FileSource
 
 FILE, MODULE = "ds.json", "import bench.tables"
 
@@ -33,6 +34,10 @@ FILE, MODULE = "ds.json", "import bench.tables"
         (MODULE, "from x import a, tables\nfrom y.tables import b\nimport x.y.tables", "a.py", False),  # another module of this name
         (MODULE, "import x\ntables\nfrom the tables, from tables_x import y", "a.py", False),
         (MODULE, "import tables", "a.json", False),
+        (MODULE, "import tables", "a.sh", False),
+        ("tables.py", "python tables.py", "a.sh", True),
+        ("tables.py", '"python tables.py"', "a.ipynb", True),
+        ("tables.py", "# see tables.py", "a.py", False),  # what it imports is another mark
     ],
 )
 def test_a_file_is_mentioned_by_its_whole_name(mark, content, path, expected):
@@ -47,3 +52,16 @@ def test_the_marks_of_files():
         "__init__.py",
         f"import {os.path.basename(os.getcwd())}.pkg",
     ]
+
+
+def test_modules_of_tests_are_no_link_between_a_file_and_its_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "test_a.py": "def load(): return 'ds.json'\n\ndef test_load(): pass\n",
+        "test_b.py": "CONFIG = 'ds.json'\n",
+        "a.sh": "python test_a.py\n",
+        "b.sh": "python test_b.py\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert Readers(FileSource()).of(["ds.json"], texts) == ["test_a.py", "test_b.py", "b.sh"]

@@ -95,3 +95,14 @@ from cfglint.source.folders import Tracked, walk_entries
 print(len([*walk_entries({str(tmp_path)!r}, Tracked())]), "pathspec" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "3 False\n"
+
+
+def test_walk_enters_no_folder_that_python_writes_but_what_git_tracks(tmp_path):
+    make(tmp_path, "a.yaml", "env/pyvenv.cfg", "env/lib/b.yaml", "__pycache__/c.yaml", "kept/pyvenv.cfg", "kept/d.yaml")
+    assert found(tmp_path) == ["a.yaml"]
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "kept"], check=True)
+    (tmp_path / ".gitignore").write_text("x\n")
+    walked = [entry.name for entry in walk_entries(str(tmp_path), Tracked())]
+    assert walked == [".gitignore", "a.yaml", "d.yaml", "pyvenv.cfg"]

@@ -57,6 +57,13 @@ class AxolotlConfig(AxolotlValues):
 
         return AxolotlTrainingArguments(*trainer_fields(self), self._version)
 
+    @property
+    def may_resume(self) -> bool:
+        """Whether a checkpoint is named, or is to be looked for."""
+        return (
+            super().may_resume or bool(self.values.get("resume_from_checkpoint")) or self.values.get("auto_resume_from_checkpoints") is True
+        )
+
     def _additions(self) -> ConfigTable:
         """The values that axolotl writes into DeepSpeed's config; under packing also the micro batch (core/builders/causal.py:480)."""
         model = self.model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import Rule
 from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.frameworks.base import Config
@@ -189,12 +190,11 @@ class DeepSpeedSections(Config):
             return "fp16"
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
 
-    def is_outside(self, rule: Rule) -> bool:
-        """Whether a finding is about an unmodelled release; the values that a trainer passes depend on that of transformers, too."""
-        if super().is_outside(rule) or self.trainer is None:
-            return super().is_outside(rule)
-        passing = self.trainer.base_packages or (self.trainer.package,)
-        return self.trainer.is_for_fork or any(package in self.facts.outside for package in passing)
+    def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
+        """The unmodelled releases that a finding is about; the values that a trainer passes depend on that of transformers, too."""
+        passing = self.trainer
+        of_trainer = (*self.outside(*(passing.base_packages or (passing.package,))), *passing.fork) if passing is not None else ()
+        return (*super().unmodelled(rule), *of_trainer)
 
     @property
     def is_partial(self) -> bool:
@@ -204,10 +204,6 @@ class DeepSpeedSections(Config):
     def blamed(self, setting: Setting) -> Setting:
         """The setting that is the cause of a finding: if the trainer filled an "auto", its own setting."""
         return self.filled.get(setting.name, setting) if setting.origin != OVERRIDE else setting
-
-    def is_assumed(self, setting: Setting) -> bool:
-        """Whether the value follows from an assumption, such as the model's hidden size."""
-        return setting.name in self.assumed
 
     @property
     def knows_precision(self) -> bool:

@@ -31,6 +31,10 @@ class TrainerConfig(TrainerFiles):
             self._refusals = self.part("refusals", []) if self.parsed else []
         return self._refusals
 
+    def sets(self, name: str) -> bool:
+        """Whether the files set a field, under any of its names."""
+        return name in self.arguments or self.arguments.written(name) in self.values
+
     @property
     def deepspeed(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed file or section after the trainer filled it in; None without one, or if its content is unknown."""

@@ -266,7 +266,7 @@ class TrainerMemory(Record):
             return []
         images = next((name for name in self.config.values if isinstance(name, str) and IMAGES(name)), None)
         seen = [f"all weights are trained, and images do not count, in spite of `{images}`"] if images is not None else []
-        guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.launch.guessed else []
+        guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.launch.doubts else []
         limits = list(doubts(self.config.values, facts.launch.program, self.understood))
         self.all_trained_assumed = bool(limits)
         return [*seen, *guessed, *limits]

@@ -210,6 +210,13 @@ class TrainerFiles(Config):
         return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
 
     @property
+    def may_resume(self) -> bool:
+        """Whether a checkpoint is given: a path, or true for the last one of the output folder."""
+        program = self.facts.launch.program
+        passed = program is not None and any(isinstance(each.resumes, (str, bool)) for each in program.trainer_calls)
+        return super().may_resume or passed or bool(self.arguments.given.get("resume_from_checkpoint"))
+
+    @property
     def world_size(self) -> int | None:
         """The number of processes of the launch, one GPU each."""
         return self.facts.gpus

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from os.path import isdir
+
 from cfglint.findings.rule import FILE, Finding, Rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.accepted_releases import within
@@ -83,6 +85,12 @@ class LlamaFactoryConfig(TrainerConfig):
     def trains(self) -> bool:
         """Whether the trainer trains at all."""
         return bool(self.arguments["do_train"])
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether a checkpoint is named, or the output folder may have one, which is looked for unasked."""
+        output = self.arguments["output_dir"]
+        return super().may_resume or (isinstance(output, str) and bool(output) and isdir(output))
 
     @property
     def evaluates(self) -> bool:

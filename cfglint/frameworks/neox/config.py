@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import KEY, Rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.neox.derive import Attention, Derived
@@ -13,9 +14,9 @@ class NeoXConfig(MergedFiles):
 
     _expanded: list[Attention | str] | None = None
 
-    def is_outside(self, rule: Rule) -> bool:
-        """Whether a finding is about an unmodelled release or fork: not if the project contains the argument classes themselves."""
-        return super().is_outside(rule) and not (rule.about == KEY and self.own_fields)
+    def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
+        """The unmodelled release or fork that a finding is about; none if the project contains the argument classes themselves."""
+        return () if rule.about == KEY and self.own_fields else super().unmodelled(rule)
 
     def unknown_keys(self) -> list[str]:
         """The keys that are not fields of NeoXArgs, including those of the project's own copy."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
@@ -59,9 +60,10 @@ class CommandConfig(Config):
         """The words of an override; the parser of the command takes them."""
         return override.texts
 
-    def may_have_own_defaults(self) -> bool:
-        """No: the defaults are those of ms-swift."""
-        return False
+    @property
+    def other_defaults(self) -> tuple[Reason, ...]:
+        """None: the defaults are those of ms-swift."""
+        return ()
 
     def has_field(self, key: str) -> bool:
         """Whether the command has an argument of this name."""

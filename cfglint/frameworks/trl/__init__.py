@@ -60,7 +60,7 @@ class Trl(Framework):
     trainers = TRAINERS
     reads_arguments = True
     rule_families = {"TRL": title}
-    rules = "arguments generation keys liger no_effect parsing preference sft trainers"
+    rules = "checks generation keys liger no_effect parsing preference sft trainers"
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED
@@ -76,6 +76,7 @@ class Trl(Framework):
         "operations": "trl.field_operations.ALL_OPERATIONS",
         "refusals": "trl.checks.refusals",
         "numbers": "trl.batch.numbers",
+        "resumption": "huggingface.resumption.resumption",
         "model": "named_models.model_of_names",
         "memory": "trl.memory.inputs",
         "split_rule": "trl.batch.split_rule",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks.accelerate.launcher_options import is_option
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.program import NotRead
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
@@ -55,8 +55,8 @@ class TrlConfig(TrainerConfig):
             self.lacks_class = True
             program = facts.launch.program
             why = f"TRL {dotted(self.trl_version)} has no such class for a trainer"
-            unread = NotRead(f"the arguments of `{program.arguments}`", program.path, 0, why)
-            launch = changed(facts.launch, guessed=True, program=None, not_read=(*facts.launch.not_read, unread))
+            unread = Reason("program", f"the arguments of `{program.arguments}`", why, program.path, opens=True)
+            launch = changed(facts.launch, doubts=(unread,), program=None, not_read=(*facts.launch.not_read, unread))
             facts = facts.replace(strict_keys=False, trainer=None, launch=launch)
         self.refused: list[UncastString] = []
         self.env: ConfigValue = {}

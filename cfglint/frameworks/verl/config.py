@@ -6,6 +6,7 @@ import os
 import re
 
 from cfglint.batch.nodes import Size
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import KEY, LAUNCH, Finding, Rule
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import FORK_KEYS, Config
@@ -200,9 +201,9 @@ class VerlConfig(Config):
         """Whether there is a verdict about a copy of verl: nothing fails of which its code does not tell."""
         return self.has_read_copy and all(self.is_raised(each) for each in self.failing)
 
-    def is_outside(self, rule: Rule) -> bool:
-        """Whether a finding of the rule would be about a copy whose code is not compared with its checks."""
-        return not self.has_read_copy and super().is_outside(rule)
+    def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
+        """The release of a copy whose code is not compared with its checks."""
+        return () if self.has_read_copy else super().unmodelled(rule)
 
     def may_build_own_trainer(self) -> bool:
         """Whether another trainer may run; the code of a copy of verl is compared with the checks."""
@@ -223,9 +224,10 @@ class VerlConfig(Config):
         """The facts with a release that is not modelled."""
         return self.facts.replace(outside={**self.facts.outside, self.package: reason})
 
-    def may_have_own_defaults(self) -> bool:
-        """Whether the caller of the script may set what the line does not: the defaults are those of the package's config files."""
-        return self.facts.launch.is_open
+    @property
+    def other_defaults(self) -> tuple[Reason, ...]:
+        """The caller of the script may set what the line does not: the defaults are those of the package's config files."""
+        return super().other_defaults if self.facts.launch.is_open else ()
 
     def value(self, key: str, default: object = None) -> ConfigValue:
         """The resolved value of a dotted key; see `ComposedConfig.value`."""

@@ -101,9 +101,14 @@ class ProgramModule:
 
     @cached_property
     def may_build(self) -> bool:
-        """Whether the text names a class of arguments as if it calls it."""
-        code = self.text if self.notebook is None else self.notebook.code
-        return any(f"{name}(" in code for name in argument_classes())
+        """Whether the code calls what may be a class of arguments."""
+        code, classes = self.text if self.notebook is None else self.notebook.code, (*argument_classes(),)
+        return any(f"{name}(" in code for name in classes) and self.calls(classes)
+
+    def calls(self, endings: tuple[str, ...]) -> bool:
+        """Whether the code calls something whose name has one of these endings."""
+        called = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return any(getattr(each, "attr", getattr(each, "id", "")).endswith(endings) for each in called)
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:

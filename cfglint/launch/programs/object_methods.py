@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.programs import accelerators, config_files, line_parsers
+from cfglint.launch.programs import config_files, line_parsers, loop_objects
 from cfglint.launch.programs.class_parsers import ClassParser
 from cfglint.launch.programs.expressions import is_wide, short
 from cfglint.launch.programs.interpreter import Interpreter
@@ -13,6 +13,7 @@ from cfglint.launch.programs.objects import (
     LONGEST,
     NONE,
     OPEN,
+    RESUMES,
     STREAMED,
     STREAMED_SPLITS,
     UNCLEAR,
@@ -20,6 +21,7 @@ from cfglint.launch.programs.objects import (
     Class,
     FilePath,
     Function,
+    LoopObject,
     Mapping,
     Method,
     Opaque,
@@ -73,20 +75,21 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
             return run.called(target, given, named, run.here())
     if isinstance(data, Built):
         return of_built(run, data, name)
-    if isinstance(data, Opaque) and data.name == "accelerate.Accelerator":
-        return accelerators.of_accelerator(name, given)
+    if isinstance(data, LoopObject):
+        return loop_objects.method(data, name, given)
     if isinstance(data, (LineParser, ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
-    made = of_opaque(run, data, name, given) if isinstance(data, Opaque) else None
+    made = of_opaque(run, data, name, given, named) if isinstance(data, Opaque) else None
     return made or unknown(f"`{name}()` is a call outside of the program")
 
 
-def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given) -> Value | None:
+def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given, named: Named) -> Value | None:
     """A method of a streamed data set or of its splits, or of a trainer."""
     if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
         return Value(data)
     if name == "train":
         run.write(data.slots, IS_TRAINED, True)
+        run.write(data.slots, RESUMES, given[0] if given else named.get("resume_from_checkpoint", NONE))
     elif name in ("remove_callback", "pop_callback"):
         run.opened(Value(data))
     elif name == "add_callback" and given:

@@ -6,16 +6,17 @@ import ast
 
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import ProgramFacts, TrainerCall
+from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ
 from cfglint.launch.programs.documents import add
 from cfglint.launch.programs.imports import compares_releases, is_copied
 from cfglint.launch.programs.modules import External
-from cfglint.launch.programs.objects import CALLBACKS, IS_TRAINED, STREAMED, Built, Class, Opaque, Sequence
+from cfglint.launch.programs.objects import CALLBACKS, IS_TRAINED, RESUMES, STREAMED, UNCLEAR, Built, Class, Opaque, Sequence, Value, plain
 from cfglint.launch.programs.runs_of_program import Evaluated, scope_around
 from cfglint.launch.programs.scopes import is_caught
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.python.call import CallDocument
 
 PACKAGES = ("transformers", "trl")
@@ -67,7 +68,8 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     given = made.arguments["args"][1].data if "args" in made.arguments else None
     fields = added_fields(given) if isinstance(given, Built) else ()
     base = class_of_trainer(given) if isinstance(given, Built) else ""
-    return TrainerCall(name, made.origin.partition(".")[0], document, certain, fields, callbacks(made), is_streamed(made), base)
+    package = made.origin.partition(".")[0]
+    return TrainerCall(name, package, document, certain, fields, callbacks(made), is_streamed(made), base, resumes(made))
 
 
 def callbacks(made: MadeCall) -> tuple[str, ...]:
@@ -86,6 +88,14 @@ def is_streamed(made: MadeCall) -> bool:
     """Whether the training set of a trainer is streamed, so that it has no length."""
     given = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
     return isinstance(given, Opaque) and given.name == STREAMED
+
+
+def resumes(made: MadeCall) -> ConfigValue:
+    """The checkpoint that `train` is given: a path, true for the last one, None for none; `Unknown` if that is not known."""
+    trained = [each for each in made.results if RESUMES in each.slots and not each.is_open]
+    given = trained[0].slots[RESUMES] if len(trained) == 1 else None
+    value = plain(given) if isinstance(given, Value) else UNCLEAR
+    return value if value is None or isinstance(value, (bool, str)) else Unknown()
 
 
 def class_of_trainer(built: Built) -> str:

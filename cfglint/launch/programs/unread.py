@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, NotRead, ProgramFacts, arguments_of
+from cfglint.findings.diagnostic import Reason
+from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, ProgramFacts, arguments_of
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.classes import linearized
 from cfglint.launch.programs.modules import FRAMEWORKS, Definition, External, ProgramModule
@@ -17,7 +18,7 @@ from cfglint.source.annotations import Iterator
 ELSEWHERE = frozenset(("parse_dict", "open", "load", "loads", "safe_load", "full_load", "read_text", "set_defaults"))
 
 
-def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[NotRead, ...]:
+def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reason, ...]:
     """The parsers of a program that are not understood, so that the values of its arguments are not known."""
     of_classes = [each for each in made if each.kind in HF_PARSERS]
     if facts.parser == ARGPARSE or not made:
@@ -31,7 +32,9 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[NotRe
     own = next(own_source(parser), None)
     if own is not None:
         module, node, name = own
-        return (NotRead(arguments_of(facts.path), module.path, node.lineno, f"own parser `{name}` in `{module.path}`"),)
+        return (
+            Reason("program", arguments_of(facts.path), f"own parser `{name}` in `{module.path}`", module.path, node.lineno, opens=True),
+        )
     if {method for method, _ in parser.uses()} == {"parse_dict"}:
         return (parser_at(facts, parser, "the program makes the mapping that it parses"),)
     types = parser.types()
@@ -50,11 +53,11 @@ def is_outside(parser: Construction, node: ast.expr) -> bool:
     return bool(roots) and not known
 
 
-def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[NotRead, ...]:
+def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[Reason, ...]:
     """What may set further values of what a call builds."""
     if not complete:
         what = f"the code of `{program.path.rpartition('/')[2]}`"
-        return (NotRead(what, program.path, 0, "its evaluation stopped at the limit of steps"),)
+        return (Reason("program", what, "its evaluation stopped at the limit of steps", program.path, opens=True),)
     if not made.every:
         words = [each.value for each in made.node.keywords if each.arg is None] + [
             each.value for each in made.node.args if isinstance(each, ast.Starred)
@@ -66,14 +69,14 @@ def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool
     return ()
 
 
-def unread_at(name: str, made: MadeCall, why: str) -> NotRead:
+def unread_at(name: str, made: MadeCall, why: str) -> Reason:
     """The arguments of a call that are not known."""
-    return NotRead(f"the arguments of `{name}`", made.module.path, made.node.lineno, why)
+    return Reason("program", f"the arguments of `{name}`", why, made.module.path, made.node.lineno, opens=True)
 
 
-def parser_at(facts: ProgramFacts, parser: Construction, why: str) -> NotRead:
+def parser_at(facts: ProgramFacts, parser: Construction, why: str) -> Reason:
     """The arguments of a program whose parser is not understood, at the call that makes it."""
-    return NotRead(arguments_of(facts.path), parser.scope.module.path, getattr(parser.call, "lineno", 0), why)
+    return Reason("program", arguments_of(facts.path), why, parser.scope.module.path, getattr(parser.call, "lineno", 0), opens=True)
 
 
 def own_source(parser: Construction) -> Iterator[tuple[ProgramModule, ast.FunctionDef | ast.AsyncFunctionDef, str]]:

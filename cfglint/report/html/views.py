@@ -9,7 +9,7 @@ from cfglint.explanation.log_analysis import Difference
 from cfglint.findings.diagnostic import ALONE, ERROR, INFO, WARNING, Diagnostic, Outcome, Place, ReportContext
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
-from cfglint.report.details import HELP, NOTE, raises
+from cfglint.report.details import HELP, NOTE, depending, raises
 from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
 from cfglint.report.html.excerpt import Changed, Listed, Marked
@@ -249,7 +249,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         [related(other, words, anchors, (other.file, other.line) in numbers_seen) for other, words in diagnostic.related],
         raises(diagnostic, outcome),
         diagnostic.exception or "",
-        [(label, text) for label, text in ((NOTE, diagnostic.note), (HELP, diagnostic.help)) if text],
+        [(label, text) for label, text in ((NOTE, diagnostic.note), (NOTE, depending(diagnostic)), (HELP, diagnostic.help)) if text],
         fix,
         diagnostic,
     )

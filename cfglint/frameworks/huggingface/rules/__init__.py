@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import ExampleFacts
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
-
-OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has
-
-__all__ = ["OLD", "article", "certainty", "lost_strategy", "of", "shown", "strategy"]
-
-
-def certainty(config: TrainerConfig, *names: str) -> Severity:
-    """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
-
-    For a single file, missing keys may be passed on the command line.
-    """
-    if config.facts.complete or all(name in config.arguments or config.arguments.written(name) in config.values for name in names):
-        return ERROR
-    return WARNING
+__all__ = ["article", "lost_strategy", "of", "shown", "strategy"]
 
 
 def strategy(config: TrainerConfig) -> Setting:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import Reason, unpinned
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import fields_of_class, of_package
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.program import BRANCH
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import Node
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
 
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on
-LINE = "torchrun --nproc_per_node 8 train.py\n"
-ARGUMENTS = "from transformers import Trainer, TrainingArguments\n\nargs = TrainingArguments('out')\n"
-TRAINS = "from transformers import Trainer, TrainingArguments\n\nTrainer(model, TrainingArguments('out')).train()\n"
-SEQ2SEQ = "from transformers import Seq2SeqTrainingArguments\nfrom trl import SFTTrainer\n\n"
-OWN_CLASS = (
-    "from dataclasses import dataclass\nfrom transformers import TrainingArguments\nfrom trl import SFTConfig, SFTTrainer\n\n"
-    "@dataclass\nclass Own(TrainingArguments):\n    alpha: float = 0.5\n\n"
-)
 CONVERTED = {"SFTTrainer": "SFTConfig"}  # trainers that build their own class of arguments of an object of another one
 CONVERTS = (0, 15, 0)  # the release of trl from which on they do so
 # What TRL's trainers read first of their arguments and TrainingArguments has not, by releases: empty where it depends on the model.
@@ -48,38 +41,10 @@ FIRST_READ: dict[str, tuple[tuple[Releases, str], ...]] = {
         (Releases((0, 24)), "model_init_kwargs"),
     ),
 }
-SPREAD = (
-    "from transformers import AutoModel, Trainer, TrainingArguments\n\nmodel = AutoModel.from_pretrained('m'{})\n"
-    "Trainer(model, TrainingArguments('out')).train()\n"
-)
-OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
 
 
-@init_error(
-    "KEY206",
-    source="transformers 5.23.0 trainer.py (Trainer.__init__); trl 1.16.0 trainer/*_trainer.py",
-    bad=(
-        {"train.sh": LINE, "train.py": ARGUMENTS + "Trainer(model, args, tokenizer=tokenizer).train()\n"},
-        {"train.sh": LINE, "train.py": OF_TRL + "SFTTrainer('gpt2', args, max_seq_length=2048).train()\n"},
-        Example(
-            {"train.sh": LINE, "train.py": OF_TRL + "SFTTrainer('gpt2', args, quantization_config=config).train()\n"},
-            facts={"target": {"trl": "0.12.2", "transformers": "4.46.3"}},
-        ),
-        {"train.sh": LINE, "train.py": OF_TRL + "SFTTrainer('gpt2', args, dataset=data).train()\n"},
-    ),
-    good={"train.sh": LINE, "train.py": ARGUMENTS + "Trainer(model, args, processing_class=tokenizer).train()\n"},
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}},
-    about=CODE,
-    predicts=(r"TypeError: [\w.]*Trainer(?:\.__init__)?\(\) got an unexpected keyword argument",),
-)
+@rule("KEY206")
 def unknown_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
-    """The constructor of a trainer does not have a parameter that the program passes, in the release of the run.
-
-    The parameters of `Trainer`, `Seq2SeqTrainer` and of TRL's trainers are known for every release. TRL moved many of them to the
-    configuration classes (`SFTConfig`, `DPOConfig`), and `tokenizer` was renamed to `processing_class`. Only keywords that are written
-    in the call are checked, and none in a program that imports unsloth, which replaces the constructors. A call under a condition,
-    or in a `try`, gives a warning; under a condition about the release, nothing.
-    """
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
         for framework in of_package(call.package):
@@ -94,16 +59,14 @@ def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows
     accepted = names_at(rows, release)
     if not accepted or ANY in accepted:
         return
-    stated = call.package in config.framework.packages() or call.package in config.facts.target  # else no other release is looked at
     for key, node in call.document.root.pairs():
         if key.raw not in accepted:
             yield Finding(
                 Setting((key.raw,), call.document.values[key.raw], WRITTEN, call.document, node, key),
                 message(key.raw, call, rows, release),
                 exception=f"TypeError: {call.name}.__init__() got an unexpected keyword argument {key.raw!r}",
-                severity=None if call.is_certain and stated else WARNING,
+                depends_on=unknowns(call, config),
                 on_key=True,
-                for_any_parser=True,
                 help=remedy(key.raw, call, framework, rows, release),
             )
 
@@ -135,31 +98,12 @@ def remedy(name: str, call: TrainerCall, framework: Framework, rows: tuple[Row, 
     return f"remove `{name}`, and set `{field}`" if field else f"remove `{name}`"
 
 
-@init_error(
-    "KEY208",
-    source="trl 1.16.0 trainer/sft_trainer.py (SFTTrainer.__init__)",
-    bad=(
-        {"train.sh": LINE, "train.py": SEQ2SEQ + "SFTTrainer('gpt2', args=Seq2SeqTrainingArguments('out')).train()\n"},
-        {"train.sh": LINE, "train.py": OWN_CLASS + "SFTTrainer('gpt2', args=Own('out')).train()\n"},
-    ),
-    good={
-        "train.sh": LINE,
-        "train.py": OWN_CLASS.replace("Own(TrainingArguments)", "Own(SFTConfig)") + "SFTTrainer('gpt2', args=Own('out')).train()\n",
-    },
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}},
-    about=CODE,
-)
+@rule("KEY208")
 def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
-    """`SFTTrainer` is given arguments of a class that is derived from `TrainingArguments` and adds fields.
-
-    It builds an `SFTConfig` of all their fields, which does not take those of `Seq2SeqTrainingArguments` or of a class of the program. A
-    class that is derived from `SFTConfig` is passed on as it is.
-    """
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
         release = config.facts.version(call.package, RELEASES[call.package])
         added = [each for each in call.fields if each not in fields_of_class(CONVERTED[call.name])] if call.name in CONVERTED else []
-        stated = call.package in config.framework.packages() or call.package in config.facts.target  # else no other release is looked at
         key, node = call.document.find(("args",))
         if added and node is not None and release >= CONVERTS and call.package not in config.facts.outside:
             target = CONVERTED[call.name]
@@ -167,33 +111,14 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
                 Setting(("args",), call.document.values["args"], WRITTEN, call.document, node, key),
                 f"`{added[0]}` of the class of `args` is not a field of {target}, into which {call.name} converts it",
                 exception=f"TypeError: {target}.__init__() got an unexpected keyword argument {added[0]!r}",
-                severity=None if call.is_certain and stated else WARNING,
+                depends_on=unknowns(call, config),
                 on_key=True,
-                for_any_parser=True,
                 help=f"derive the class of `args` from {target}",
             )
 
 
-@init_error(
-    "KEY209",
-    source="trl 1.16.0 trainer/dpo_trainer.py:561, trainer/grpo_trainer.py:335; 0.11.4 trainer/dpo_trainer.py:447",
-    bad={
-        "train.sh": LINE,
-        "train.py": SEQ2SEQ.replace("SFT", "DPO") + "DPOTrainer('gpt2', args=Seq2SeqTrainingArguments('out')).train()\n",
-    },
-    good={
-        "train.sh": LINE,
-        "train.py": "from trl import DPOConfig, DPOTrainer\n\nDPOTrainer('gpt2', args=DPOConfig('out')).train()\n",
-    },
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}, "at": "/args"},
-    about=CODE,
-)
+@rule("KEY209")
 def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
-    """A trainer of TRL is given `TrainingArguments`, which lack the fields of its own class of arguments.
-
-    DPO, KTO, ORPO, CPO, BCO, GRPO, RLOO and reward trainers read fields of `DPOConfig` and its likes. `SFTTrainer` builds an `SFTConfig` of
-    such arguments.
-    """
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
         release = config.facts.version(call.package, RELEASES[call.package])
@@ -201,35 +126,19 @@ def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
         key, node = call.document.find(("args",))
         if first is None or first in call.fields or not call.base or node is None or call.package in config.facts.outside:
             continue
-        stated = call.package in config.framework.packages() or call.package in config.facts.target  # else no other release is looked at
         needed = call.name.replace("Trainer", "Config")
         yield Finding(
             Setting(("args",), call.document.values["args"], WRITTEN, call.document, node, key),
             f"{call.name} requires a {needed}, and `args` is a {call.base}",
             exception=f"AttributeError: '{call.base}' object has no attribute" + (f" {first!r}" if first else ""),
-            severity=None if call.is_certain and stated else WARNING,
+            depends_on=unknowns(call, config),
             on_key=True,
-            for_any_parser=True,
             help=f"build a {needed} in its place",
         )
 
 
-@warning(
-    "KEY211",
-    source="accelerate 1.15.0 accelerator.py:1479, 1820 (prepare_model)",
-    bad={"train.sh": LINE, "train.py": SPREAD.format(', device_map="auto"')},
-    good={"train.sh": LINE, "train.py": SPREAD.format("")},
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}, "at": ""},
-    about=CODE,
-)
+@rule("KEY211")
 def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding]:
-    """The program loads its model with a `device_map` over all GPUs, and several processes start it.
-
-    Each process would put the model on all of them. Accelerate refuses to train a model on several devices in a distributed run:
-    `ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed mode.`
-
-    Fix: start one process, `python train.py`, or leave out `device_map`.
-    """
     launch = config.facts.launch
     program = launch.code or launch.program
     processes = launch.line.processes if launch.line is not None else None
@@ -238,50 +147,33 @@ def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding
             config.setting(),
             f"the model is loaded with `device_map` {program.spreads}, and {processes} processes are started",
             note="accelerate refuses such a model in several processes (ValueError)",
-            for_any_parser=True,
             help="start one process with `python`, or remove `device_map`",
         )
 
 
-@load_error(
-    "KEY207",
-    source="the modules of trl and transformers in each release",
-    bad=(
-        {"train.sh": LINE, "train.py": "from trl import DataCollatorForCompletionOnlyLM\n" + TRAINS},
-        {"train.sh": LINE, "train.py": "from transformers.deepspeed import HfDeepSpeedConfig\n" + TRAINS},
-        Example(
-            {"train.sh": LINE, "train.py": "from trl import GRPOConfig\n" + TRAINS},
-            facts={"target": {"trl": "0.12.2", "transformers": "4.46.3"}},
-        ),
-    ),
-    good={"train.sh": LINE, "train.py": "from trl import GRPOConfig\n" + TRAINS},
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}},
-    about=CODE,
-    predicts=(
-        r"ModuleNotFoundError: No module named '(?:transformers|trl)\.",
-        r"ImportError: cannot import name '\w+' from '(?:transformers|trl)\b",
-    ),
-)
+@rule("KEY207")
 def missing_import(config: TrainerConfig) -> Iterator[Finding]:
-    """The program imports a module or a name that transformers or TRL does not have in the release of the run.
-
-    The modules and the public names that were added or removed between the modelled releases are known; of other names nothing is said,
-    nor of the models of transformers. An import under a condition, or in a `try`, gives a warning.
-    """
     program = config.facts.launch.code
     for each in program.imports if program is not None else ():
         if each.package not in config.facts.outside:
             yield from missing_names(config, each)
 
 
+def unknowns(call: TrainerCall | ImportedNames, config: TrainerConfig) -> Iterator[Reason]:
+    """What decides whether the program fails at a call or import: its branch, and the release of a package whose others are not asked."""
+    if not call.is_certain:
+        yield BRANCH
+    if call.package not in config.framework.packages() and call.package not in config.facts.target:
+        yield unpinned(call.package)
+
+
 def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Finding]:
     """The module, or else the names, that an import does not find."""
     release = config.facts.version(made.package, RELEASES[made.package])
-    stated = made.package in config.framework.packages() or made.package in config.facts.target  # else no other release is looked at
     gone = missing_module(made.module, release)
     if gone is not None:
         what, spans = gone
-        yield of_import(made, made.document.root.pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", stated)
+        yield of_import(made, made.document.root.pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", config)
         return
     for pair in made.document.root.pairs():
         name = pair[0].raw
@@ -289,20 +181,19 @@ def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Findin
             spans = framework.importable(made.module, name)
             if spans and not is_within(spans, release):
                 raised = f"ImportError: cannot import name {name!r} from {made.module!r}"
-                yield of_import(made, pair, name, spans, release, raised, stated)
+                yield of_import(made, pair, name, spans, release, raised, config)
 
 
 def of_import(
-    made: ImportedNames, pair: tuple[Node, Node], what: str, spans: tuple[Span, ...], release: Version, raised: str, stated: bool
+    made: ImportedNames, pair: tuple[Node, Node], what: str, spans: tuple[Span, ...], release: Version, raised: str, config: TrainerConfig
 ) -> Finding:
     """The finding about a module or name that a release lacks."""
     return Finding(
         Setting((pair[0].raw,), pair[0].raw, WRITTEN, made.document, pair[1], pair[0]),
         f"`{what}` cannot be imported: {change_of(spans, release, made.package)}",
         exception=raised,
-        severity=None if made.is_certain and stated else WARNING,
+        depends_on=unknowns(made, config),
         on_key=True,
-        for_any_parser=True,
         help=import_remedy(what, spans, release, made.package),
     )
 

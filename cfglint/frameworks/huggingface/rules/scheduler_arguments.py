@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import choices
-from cfglint.frameworks.huggingface.rules import certainty, of, shown
+from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 from cfglint.frameworks.huggingface.schedule_operations import BUILDS, STABLE_STEPS_OPTIONAL, certain_failure, possible_runs
 from cfglint.source.annotations import Callable, ConfigMapping, Iterator
@@ -81,32 +81,8 @@ SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
 
 
-@init_error(
-    "STP003",
-    source="transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, "
-    "before the first step (5.23.0 trainer.py:1770, `_prepare_for_training`)",
-    old_names=("scheduler-arguments",),
-    bad=(
-        "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
-        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
-        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1e-6}\n",
-        Example("output_dir: out\nlr_scheduler_type: inverse_sqrt\nlr_scheduler_kwargs: {timescale: 0}\n", facts={"complete": True}),
-    ),
-    good="output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
-    example={"at": "/lr_scheduler_kwargs/min_lr"},
-)
+@rule("STP003")
 def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
-    """`lr_scheduler_kwargs` is not valid for the schedule.
-
-    Each schedule has its own arguments; `cosine_with_min_lr` requires exactly one of `min_lr` and `min_lr_rate`,
-    `warmup_stable_decay` requires `num_decay_steps` (up to 4.48 also `num_stable_steps`). `constant` and
-    `constant_with_warmup` accept none and ignore `lr_scheduler_kwargs`. A value that a schedule cannot compute with fails when
-    the schedule is built, or in the first step.
-
-    Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
-    ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
-    get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
-    """
     kind, given = built_schedule(config), config.arguments["lr_scheduler_kwargs"]
     if not kind:
         return
@@ -118,10 +94,10 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     keywords: ConfigMapping = given or {}
     refused = [*unknown_arguments(kind, keywords, config), *not_numbers(kind, keywords, config)] if keywords else []
-    severity = certainty(config, "lr_scheduler_kwargs")
+    unset = config.unset("lr_scheduler_kwargs")
     for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
         remedy = MIN_RATE if REQUIREMENTS[kind] is minimal_rate else None
-        refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy))
+        refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, depends_on=unset, help=remedy))
     yield from refused or failed_operations(kind, keywords, config)
 
 
@@ -166,7 +142,7 @@ def not_numbers(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> It
             place = config.setting("lr_scheduler_kwargs", key)
             fix = spelled_as_number(place)
             message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
-            yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
+            yield Finding(place, message, exception=text, fix=fix, depends_on=config.other_parsers)
 
 
 def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
@@ -189,9 +165,8 @@ def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig)
         exception=f"{type(error).__name__}: {error}",
         fails_at=fails_at,
         fix=spelled_as_number(place),
-        severity=certainty(config, "lr_scheduler_type", "lr_scheduler_kwargs"),
+        depends_on=(*config.unset("lr_scheduler_type", "lr_scheduler_kwargs"), *config.other_parsers),
         help=f"set `lr_scheduler_kwargs.{key}` to {REQUIRED[key]}",
-        consumer_only=True,
     )
 
 

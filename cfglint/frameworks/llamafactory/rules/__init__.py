@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import ExampleFacts, Finding
+from cfglint.findings.rule import Finding
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
-
-KIND: ExampleFacts = {"kind": "llamafactory"}
-BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # common keys of examples
 FROM_083, FROM_090 = Releases((0, 8, 3)), Releases((0, 9, 0))  # most checks of data and stages came with these two
 APOLLO_KNOWN = Releases((0, 9, 2), of="GaLore, APOLLO and BAdam")
 SMALL = 1e-6  # the value that the checks compare ratios with
-
-
-def certainty(config: LlamaFactoryConfig, *names: str) -> Severity:
-    """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
-
-    `key=value` after the file name on the command line may set missing keys.
-    """
-    return ERROR if config.facts.complete or all(name in config.values for name in names) else WARNING
 
 
 def conflict(
@@ -41,6 +26,6 @@ def conflict(
         message,
         related=[config.field(other) for other in others],
         exception=exception,
-        severity=certainty(config, *needs),
+        depends_on=config.unset(*needs),
         help=remedy,
     )

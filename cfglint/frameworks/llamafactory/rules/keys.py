@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Fix
-from cfglint.findings.rule import SKIP, Example, Finding, config_error
+from cfglint.findings.diagnostic import Fix, Reason
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
-from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
@@ -24,32 +23,13 @@ MEGATRON = frozenset(
 )
 SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_MCA
 MOST_TYPOS = 2
-NO_MODEL = "stage: sft\ndo_train: true\ndataset: mine\nfinetuning_type: full\n"
 NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"
+NO_FOLDER = "TypeError: {}.__init__() missing 1 required positional argument: 'output_dir'"
 FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
-@config_error(
-    "LLF001",
-    source="llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict)",
-    bad=(
-        BASE + "lora_ranks: 16\n",
-        BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
-        BASE + "tensor_model_parallel_size: 2\npipeline_model_parallel_size: 2\n",
-        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", facts={"complete": False, "kind_given": False}),
-    ),
-    fixed=BASE + "lora_rank: 16\n",
-    example={**KIND, "at": "/lora_ranks"},
-)
+@rule("LLF001")
 def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """None of LLaMA-Factory's dataclasses has a field of this name.
-
-    The parser refuses the file for one such key. A field of `TrainingArguments` that transformers has removed, such as
-    `evaluation_strategy` or `group_by_length`, is one of them. Only the environment variable ALLOW_EXTRA_ARGS=1 lets
-    unknown keys pass. A file in a checkout or fork of LLaMA-Factory may have the fields of its code; an undeclared file
-    with three or more unknown keys is taken to be written for one, and reported once. Keys of Megatron-core
-    (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, an environment variable: they are a warning.
-    """
     unknown = [key for key in config.values if not known(key, config)]
     if unknown:
         unknown = beyond_checkout(unknown, config)
@@ -62,7 +42,7 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
             f"{len(foreign)} keys are unknown to LLaMA-Factory {dotted(config.own_version)} ({named}{more}): the file may be written "
             "for a fork"
         )
-        yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True, note="LLaMA-Factory itself refuses them")
+        yield Finding(config.setting(foreign[0]), message, depends_on=config.fork, on_key=True)
         unknown = [key for key in unknown if key not in foreign]
     if megatron or MEGATRON.intersection(unknown):
         yield for_megatron(unknown, config)
@@ -91,6 +71,9 @@ def refusal(key: object, unknown: list[ConfigValue]) -> str:
     return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
 
 
+USE_MCA = Reason("environment", "the variable USE_MCA")
+
+
 def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding:
     """The finding about keys that the environment variable USE_MCA=1 enables."""
     from cfglint.findings.wording import counted
@@ -98,7 +81,7 @@ def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding
     named = [key for key in keys if key in MEGATRON]
     subject = f" and {counted(len(named) - 1, 'other key')} of Megatron-core need" if len(named) > 1 else " of Megatron-core needs"
     message = f"`{named[0]}`{subject} the environment variable USE_MCA=1"
-    return Finding(config.setting(named[0]), message, severity=WARNING, on_key=True, note="without it LLaMA-Factory refuses the file")
+    return Finding(config.setting(named[0]), message, depends_on=(USE_MCA,), on_key=True)
 
 
 def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[ConfigValue]:
@@ -152,16 +135,8 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     return next((name for name in near_fields(key, lengths, MOST_TYPOS) if name not in config.values), None)
 
 
-@config_error(
-    "LLF002",
-    source="llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31",
-    when_partial=SKIP,
-    bad=(NO_MODEL, Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}})),
-    good=BASE,
-    example=KIND,
-)
+@rule("LLF002")
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`model_name_or_path` is required."""
     required = is_required("model_name_or_path", config.own_version)
     missing = "model_name_or_path" not in config.values if required else config.own("model_name_or_path") is None
     if config.readable and missing:
@@ -171,3 +146,7 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
             exception=NO_ARGUMENT if required else "ValueError: Please provide `model_name_or_path`.",
             help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
         )
+    if config.readable and config.arguments.lacks("output_dir"):
+        owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
+        message = "`output_dir` is required before transformers 4.49"
+        yield Finding(config.field("output_dir"), message, exception=NO_FOLDER.format(owner), help="set `output_dir: out`")

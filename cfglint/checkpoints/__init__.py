@@ -1,0 +1,152 @@
+"""The folder of a checkpoint: what the names and the JSON files in it say. Nothing that is pickled is opened.
+
+This package is imported only for a run that resumes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.source.annotations import ConfigMapping, ConfigValue
+from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.record import Record
+from cfglint.source.root import folders_upwards, is_inside, root_of
+
+STATE_FILE = "trainer_state.json"
+LARGEST_STATE = 20_000_000  # bytes of JSON: its `log_history` grows with the run
+NUMBERED = "checkpoint-"
+LARGEST = 10**15  # of a step
+
+
+class Checkpoint(Record):
+    """A folder with a checkpoint: its path as the run or the user names it, the names in it, and the state of the Trainer.
+
+    `state` is None where its file cannot be read, `has_state` whether there is one. `root` is the folder that nothing that is read may lie
+    outside of; empty for a folder that the user named.
+    """
+
+    path: str
+    folder: str
+    names: frozenset[str]
+    state: ConfigMapping | None
+    root: str = ""
+
+    @property
+    def has_state(self) -> bool:
+        """Whether the Trainer's state was saved."""
+        return STATE_FILE in self.names
+
+    @property
+    def has_optimizer(self) -> bool:
+        """Whether the state of the optimizer was saved, in one of the forms of the Trainer."""
+        return bool(self.names & {"optimizer.pt", "optimizer.bin"}) or any(
+            name.startswith(("optimizer_", "global_step")) for name in self.names
+        )
+
+    @property
+    def has_scheduler(self) -> bool:
+        """Whether the state of the learning-rate schedule was saved; DeepSpeed keeps that of its own."""
+        return "scheduler.pt" in self.names or any(name.startswith("global_step") for name in self.names)
+
+    @property
+    def processes(self) -> int | None:
+        """The number of processes that saved it, each with a state of its random numbers; None if there is none."""
+        several = sum(name.startswith("rng_state_") and name.endswith(".pth") for name in self.names)
+        return several or (1 if "rng_state.pth" in self.names else None)
+
+    def number(self, name: str) -> int | None:
+        """A number of the state that is a sensible integer."""
+        return integer((self.state or {}).get(name))
+
+    def listed(self, name: str) -> frozenset[str]:
+        """The names in a folder of the checkpoint; empty if there is none."""
+        folder = os.path.join(self.folder, name)
+        return names_in(folder) if os.path.basename(name) == name and may_read(folder, self.root) else frozenset()
+
+    def text(self, name: str) -> str:
+        """The content of a short file of the checkpoint; empty if there is none."""
+        path = os.path.join(self.folder, name)
+        if name not in self.names or not may_read(path, self.root):
+            return ""
+        try:
+            return read_bytes(path, 1000).decode("utf-8", "replace").strip()
+        except FileProblem:
+            return ""
+
+
+def may_read(path: str, root: str) -> bool:
+    """Whether a path is inside the folder that a run may read; any is where the user named the checkpoint."""
+    return not root or is_inside(path, root)
+
+
+def integer(value: ConfigValue) -> int | None:
+    """A value that counts something; None for any other."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST else None
+
+
+def names_in(folder: str) -> frozenset[str]:
+    """The names in a folder; empty if it cannot be read."""
+    try:
+        return frozenset(os.listdir(folder))
+    except (OSError, ValueError):
+        return frozenset()
+
+
+def checkpoint_in(folder: str, name: str, root: str) -> Checkpoint | None:
+    """The checkpoint in a folder, which a run calls by a name; None if there is no such folder."""
+    if "\0" in folder or not os.path.isdir(folder) or not may_read(folder, root):
+        return None
+    path, state = os.path.join(folder, STATE_FILE), None
+    names = names_in(folder)
+    if STATE_FILE in names and may_read(path, root):
+        import json
+
+        try:
+            state = json.loads(read_bytes(path, LARGEST_STATE))
+        except (FileProblem, ValueError, RecursionError):
+            state = None
+    return Checkpoint(name, folder, names, state if isinstance(state, dict) else None, root)
+
+
+def folders_of(name: str, origin: str) -> list[str]:
+    """The paths that a relative name in a file may mean, the likeliest first: from the file's own folder, those above it up to the root of
+    the project, and the working directory.
+    """
+    if os.path.isabs(name):
+        return [name]
+    found = [os.path.normpath(os.path.join(folder, name)) for folder in (*folders_upwards(origin), "")]
+    return [*dict.fromkeys(found)]
+
+
+def named_checkpoint(name: str, origin: str) -> Checkpoint | None:
+    """The checkpoint that a file of a run names, inside its project; None if it is not there."""
+    root = root_of(origin)
+    found = (checkpoint_in(folder, name, root) for folder in folders_of(name, origin))
+    return next((each for each in found if each is not None), None)
+
+
+def last_checkpoint(output: str, origin: str) -> Checkpoint | None:
+    """The checkpoint with the largest number in the output folder of a run; None if there is none."""
+    root = root_of(origin)
+    for folder in folders_of(output, origin):
+        if os.path.isdir(folder) and may_read(folder, root):
+            numbers = sorted(step for step in map(step_of, names_in(folder)) if step is not None)
+            for step in reversed(numbers):
+                found = checkpoint_in(os.path.join(folder, f"{NUMBERED}{step}"), os.path.join(output, f"{NUMBERED}{step}"), root)
+                if found is not None:
+                    return found
+            return None
+    return None
+
+
+def has_output(output: str, origin: str) -> bool:
+    """Whether the output folder of a run exists in its project."""
+    root = root_of(origin)
+    return any(os.path.isdir(folder) and may_read(folder, root) for folder in folders_of(output, origin))
+
+
+def step_of(name: str) -> int | None:
+    """The number of a folder `checkpoint-N`; None for another name."""
+    digits = name.removeprefix(NUMBERED)
+    is_number = digits != name and digits.isascii() and digits.isdigit() and len(digits) < len(str(LARGEST))
+    return int(digits) if is_number else None

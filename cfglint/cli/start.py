@@ -1,0 +1,72 @@
+"""`cfglint start -- COMMAND ...`: check a command line with what is here, then run it in the place of cfglint."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.check import summary
+from cfglint.cli.console import fail, uses_colour, warn, width_of
+from cfglint.cli.options import UsageError, add_code_options, add_run_options, load_configuration, selection_of
+from cfglint.cli.run_all import outcomes
+from cfglint.findings.diagnostic import Outcome
+from cfglint.project.selection import suppress
+from cfglint.report import render
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
+
+RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+NOT_FOUND = 127  # the exit status of a shell for a command that does not exist
+NOT_EXECUTABLE = 126
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of `start`."""
+    parser.add_argument("command", nargs="+", metavar="-- COMMAND", help="the command line, as it would be typed")
+    add_run_options(parser)
+    add_code_options(parser)
+    parser.add_argument("--anyway", action="store_true", help="run it although it would fail")
+    parser.hide_all_but("--gpus", "--target", "--select", "--ignore", "--anyway")
+    parser.add_example("cfglint start -- torchrun --nproc_per_node 8 train.py --bf16 True", "check, then run")
+    parser.add_example("cfglint start --anyway -- sbatch train.slurm", "check, and submit in any case")
+
+
+def run(arguments: Namespace) -> int:
+    """Check, and become the command; returns 1 for errors, 2 for wrong options, 126 or 127 for a command that cannot be run."""
+    arguments.jobs, arguments.format, stats = 1, ["text"], ScanStats()
+    try:
+        project = load_configuration(arguments)
+        selection = selection_of(arguments, project)
+        found = outcomes(arguments, project, stats)
+    except (UsageError, UnknownKindError) as error:
+        return fail(str(error))
+    suppress(found, selection)
+    is_first = all(os.environ.get(name, "0") == "0" for name in RANKS)
+    if is_first:
+        report(found, stats)
+    if any(each.verdict == "reject" for each in found) and not arguments.anyway:
+        if is_first:
+            warn("not started; `cfglint start --anyway` starts it")
+        return 1
+    return become(arguments.command)
+
+
+def report(found: list[Outcome], stats: ScanStats) -> None:
+    """Print the findings and the summary on standard error: standard output belongs to the command."""
+    if not found:
+        warn("this command starts no training that cfglint knows; it runs unchecked")
+        return
+    print(render("text", found, uses_colour(), width_of(sys.stderr)), end="", file=sys.stderr)
+    warn(summary(found, stats))
+
+
+def become(words: list[str]) -> int:
+    """Replace this process by the command; returns the exit status of a shell if that is not possible."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        warn(f"{words[0]}: {error.strerror}")
+        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE

@@ -1,0 +1,135 @@
+"""What the Trainer does with a checkpoint, release by release.
+
+The counters come from `trainer_state.json`, the length of the run from its own arguments. From 4.36.0 to 5.1.0 the micro batch of the file
+replaces the argument, in later releases with `auto_find_batch_size` only; the intervals of the callbacks are those of the file from 4.32.0.
+transformers 4.57.6 trainer.py:2284-2301, 5.1.0 trainer.py:2129-2146, 5.24.0 trainer.py:1554-1567, 1694-1713.
+"""
+
+from __future__ import annotations
+
+from cfglint.checkpoints import Checkpoint, checkpoint_in, last_checkpoint, named_checkpoint
+from cfglint.findings.setting import DERIVED, OVERRIDE, Setting
+from cfglint.frameworks.huggingface.batch import of, steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.overrides import Override
+from cfglint.frameworks.resumption import Resumption
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import ConfigValue
+
+KEY = "resume_from_checkpoint"
+INTERVALS = ("logging_steps", "eval_steps", "save_steps")
+INTERVALS_RESTORED = (4, 32)
+MICRO_RESTORED = (4, 36)
+MICRO_OF_ARGUMENTS = (5, 2)  # from here on the file's only with `auto_find_batch_size`
+OF_OPTIMIZER = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
+FLAG = "--resume"
+
+
+def resumption(config: TrainerConfig) -> Resumption | None:
+    """The checkpoint that a Trainer continues from; None without one."""
+    return continued(config, given_checkpoint(config) or named_in_config(config))
+
+
+def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | None:
+    """A chosen checkpoint with what it gives, and where the run ends."""
+    if found is None or found.checkpoint is None or not config.parsed:
+        return found
+    checkpoint = found.checkpoint
+    found.begin = checkpoint.number("global_step")
+    own: ConfigValue = config.batch.micro_batch.value
+    found.own_micro_batch = own if isinstance(own, int) else None
+    saved = checkpoint.number("train_batch_size") if restores_micro_batch(config) else None
+    found.micro_batch = saved or found.own_micro_batch
+    found.restored = restored(config, checkpoint)
+    found.end = end(config, found)
+    return found
+
+
+def given_checkpoint(config: TrainerConfig) -> Resumption | None:
+    """The checkpoint that the user names on the command line."""
+    given = config.facts.resume
+    if given is None:
+        return None
+    return Resumption(Setting((KEY,), given, OVERRIDE, because=FLAG), given, checkpoint_in(given, given, ""), is_certain=True)
+
+
+def named_in_config(config: TrainerConfig) -> Resumption | None:
+    """The checkpoint that the run names, true for the last one of its output folder.
+
+    The Trainer itself never reads the argument: a program that was read hands it to `train`, or it has no effect.
+    """
+    program, setting = config.facts.launch.program, of(config, KEY)
+    value: ConfigValue = config.arguments[KEY] if config.arguments.known(KEY) else None
+    if program is not None and len(program.trainer_calls) == 1:
+        passed = program.trainer_calls[0].resumes
+        if not isinstance(passed, Unknown):
+            value = passed
+            if value != setting.value:
+                setting = Setting((KEY,), value, DERIVED, program.trainer_calls[0].document, because=f"`train` in {program.path}")
+    if value is True:
+        return last_of_output(config, setting) or Resumption(setting, "", None, passes(config))
+    if not isinstance(value, str) or not value:
+        return None
+    return Resumption(setting, value, named_checkpoint(value, config.documents[0].path), passes(config))
+
+
+def last_of_output(config: TrainerConfig, setting: Setting, is_unasked: bool = False) -> Resumption | None:
+    """The last checkpoint in the output folder; None if there is none."""
+    output = config.arguments["output_dir"]
+    last = last_checkpoint(output, config.documents[0].path) if isinstance(output, str) and output else None
+    return Resumption(setting, last.path, last, passes(config), is_unasked) if last is not None else None
+
+
+def passes(config: TrainerConfig) -> bool:
+    """Whether the argument is known to reach `Trainer.train`, which the script has to hand it to."""
+    return config.facts.complete and config.facts.launch.program is None
+
+
+def restores_micro_batch(config: TrainerConfig) -> bool:
+    """Whether the release takes the micro batch of the checkpoint."""
+    if config.version < MICRO_RESTORED:
+        return False
+    return config.version < MICRO_OF_ARGUMENTS or bool(config.arguments["auto_find_batch_size"])
+
+
+def restored(config: TrainerConfig, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """The keys whose value the checkpoint gives."""
+    keys: list[str] = []
+    if checkpoint.number("train_batch_size") and restores_micro_batch(config):
+        keys.append(config.batch_keys["micro_batch"])
+    if config.version >= INTERVALS_RESTORED and checkpoint.state is not None:
+        keys += [name for name in INTERVALS if checkpoint.state.get(name) is not None]
+    if checkpoint.has_optimizer and config.makes_optimizer:
+        keys += [name for name in OF_OPTIMIZER if config.has_field(name)]
+    return tuple(keys)
+
+
+def with_micro_batch(config: TrainerConfig, size: int | None) -> TrainerConfig:
+    """The same run with another micro batch, as the Trainer sets it after everything else was built."""
+    own: ConfigValue = config.batch.micro_batch.value
+    if size is None or size == own:
+        return config
+    override = Override(config.batch_keys["micro_batch"], [str(size)], FLAG, values=(size,))
+    facts = config.facts.replace(overrides=(*config.facts.overrides, override), resume=None)
+    made: TrainerConfig = type(config)(config.documents, facts, config.kinds)
+    return made
+
+
+def end(config: TrainerConfig, found: Resumption) -> int | None:
+    """The step at which the resumed run ends."""
+    from cfglint.batch.steps import run_end, training_length
+
+    begin = found.begin
+    if begin is None or found.micro_batch is None:
+        return None
+    resumed = with_micro_batch(config, found.micro_batch)
+    run, args = steps(resumed), resumed.arguments
+    if run.total is None:
+        return None
+    examples, accumulation = resumed.loaded()[0], resumed.batch.accumulation.value
+    if run.batches is None or examples is None or not isinstance(accumulation, int):
+        return run.total if begin < run.total else None
+    limit, epochs = args["max_steps"], args["num_train_epochs"]
+    length = training_length(run.batches, accumulation, epochs=epochs, max_steps=int(limit), version=resumed.version)
+    skips = not args["ignore_data_skip"]
+    return run_end(run.batches, accumulation, examples, length, resumed.version, begin=begin, skips=skips)[0]

@@ -1,0 +1,311 @@
+"""What the Trainer refuses, ignores or restores when it continues from a checkpoint. Imported only for a run that resumes."""
+
+from __future__ import annotations
+
+from cfglint.checkpoints import Checkpoint
+from cfglint.checkpoints.deepspeed import EngineState, engine_state, engine_tags
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import counted, spelled
+from cfglint.frameworks.huggingface.batch import of, steps
+from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.huggingface.resumption import INTERVALS, INTERVALS_RESTORED, with_micro_batch
+from cfglint.frameworks.resumption import Resumption
+from cfglint.source.annotations import Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Severity
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+RESUMED = "output_dir: out\nresume_from_checkpoint: out/checkpoint-500\n"
+SAVED = "model.safetensors optimizer.pt scheduler.pt rng_state.pth"  # what the Trainer itself saves
+STATE = '{"global_step": 500, "train_batch_size": 8}\n'
+SHARDS = "global_step500/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt global_step500/bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt"
+
+
+def example(config: str = RESUMED, names: str = SAVED, state: str = STATE, engine: str = "", latest: str = "") -> dict[str, str]:
+    """A run with the files of its checkpoint, which are empty but for the state of the Trainer."""
+    saved = {"trainer_state.json": state, "latest": latest, **dict.fromkeys(names.split(), "")}
+    files = {"train.yaml": config, **({"ds.json": engine} if engine else {})}
+    return {**files, **{f"out/checkpoint-500/{name}": text for name, text in saved.items() if text or name in names.split()}}
+
+
+WEIGHTS = frozenset(
+    """
+    pytorch_model.bin model.safetensors pytorch_model.bin.index.json model.safetensors.index.json adapter_model.bin
+    adapter_model.safetensors
+    """.split()
+)
+STATE_FIELDS = frozenset(
+    """
+    epoch global_step max_steps num_train_epochs total_flos log_history best_metric best_model_checkpoint is_local_process_zero
+    is_world_process_zero is_hyper_param_search trial_name trial_params
+    """.split()
+)
+LATER_FIELDS = {  # field of the state: the first release that has it
+    **dict.fromkeys(INTERVALS, (4, 32)),
+    **dict.fromkeys(("train_batch_size", "num_input_tokens_seen"), (4, 36)),
+    "stateful_callbacks": (4, 41),
+    "best_global_step": (4, 50),
+}
+STATE_NEEDED = (4, 36)
+COMPARED = (4, 40)  # from here on the micro batch of the state is compared, which must be a number
+SAFE_GLOBALS = (4, 47)  # from here on the state of the random numbers is loaded with the classes that it needs
+SAFE_LOADING = (4, 52)  # from here on files are loaded with a safe torch only
+ONLY_WEIGHTS = (2, 6)  # release of torch that loads weights only by default, and is safe
+STAGE_0_READS_SHARDS = (0, 18)  # up to here the states of stage 0 in bf16 are divided, too
+STAGE_0_NEEDS_STATE = (0, 19, 8)
+
+
+def found(config: TrainerConfig) -> tuple[Resumption, Checkpoint] | None:
+    """The resumption of a run whose checkpoint is there."""
+    resumed = config.resumption
+    return (resumed, resumed.checkpoint) if resumed is not None and resumed.checkpoint is not None else None
+
+
+def severity(resumed: Resumption) -> Severity:
+    """An error if the checkpoint is known to reach the Trainer."""
+    return ERROR if resumed.is_certain else WARNING
+
+
+@rule("HFT080")
+def invalid_checkpoint(config: TrainerConfig) -> Iterator[Finding]:
+    resumed = config.resumption
+    if resumed is None:
+        return
+    checkpoint, setting, how = resumed.checkpoint, resumed.setting, severity(resumed)
+    if checkpoint is None:
+        if resumed.name.lower() in ("true", "false"):
+            text = f"`resume_from_checkpoint` is the string {spelled(resumed.name)}, which is taken for a path"
+            yield Finding(
+                setting, text, exception=invalid(resumed), severity=how, help="set `resume_from_checkpoint: true` without quotes, or a path"
+            )
+        return
+    if config.uses_deepspeed:
+        if not engine_tags(checkpoint):
+            text = f"`{resumed.name}` has no folder `global_step...`, so DeepSpeed did not save it"
+            yield Finding(setting, text, exception=invalid(resumed), severity=how, help="set the path of a checkpoint that DeepSpeed saved")
+        elif not checkpoint.text("latest") and config.deepspeed is not None and not universal(config):
+            text = f"`{resumed.name}` has no file `latest`, which names the state to load"
+            exception = f"ValueError: [deepspeed] failed to resume from checkpoint {resumed.name}"
+            yield Finding(
+                setting, text, exception=exception, severity=how, help="write the name of its folder `global_step...` into `latest`"
+            )
+        return
+    sharded = any("pytorch_model_fsdp" in name for name in checkpoint.names)
+    if sharded and not config.uses_fsdp and config.launcher is None:
+        text = f"`{resumed.name}` was saved with FSDP, and this run does not use it"
+        exception = f"ValueError: Checkpoint found at {resumed.name} is only supported when using PyTorch FSDP"
+        yield Finding(setting, text, exception=exception, severity=how, help="set `fsdp` as in the run that saved it")
+    elif not sharded and not checkpoint.names & WEIGHTS and not any(checkpoint.listed(name) & WEIGHTS for name in checkpoint.names):
+        text = f"`{resumed.name}` has no file with weights"
+        yield Finding(setting, text, exception=invalid(resumed), severity=how, help="set the path of a complete checkpoint")
+    elif not checkpoint.has_state and config.version >= STATE_NEEDED:
+        text = f"`{resumed.name}` has no `trainer_state.json`, which the Trainer reads first"
+        exception = f"FileNotFoundError: [Errno 2] No such file or directory: '{resumed.name}/trainer_state.json'"
+        yield Finding(setting, text, exception=exception, severity=how, help="set the path of a checkpoint that the Trainer saved")
+
+
+def invalid(resumed: Resumption) -> str:
+    """The exception about a path without a checkpoint."""
+    return f"ValueError: Can't find a valid checkpoint at {resumed.name}"
+
+
+@rule("HFT081")
+def state_of_another_release(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    if both is None or both[1].state is None:
+        return
+    resumed, checkpoint = both
+    for name in checkpoint.state or {}:
+        since = LATER_FIELDS.get(name, () if name in STATE_FIELDS else None)
+        if since is None or since > config.version:
+            text = f"`trainer_state.json` of `{resumed.name}` has `{name}`, which is unknown in {config.release}"
+            newer = f", such as transformers {'.'.join(map(str, since))}.0" if since else ""
+            yield Finding(
+                resumed.setting,
+                text,
+                exception=f"TypeError: TrainerState.__init__() got an unexpected keyword argument '{name}'",
+                severity=severity(resumed),
+                help=f"use the release that saved the checkpoint{newer}",
+            )
+            return
+    if config.version >= COMPARED and (checkpoint.state or {}).get("train_batch_size") is None:
+        text = f"`trainer_state.json` of `{resumed.name}` has no `train_batch_size`, because an older release saved it"
+        exception = "TypeError: unsupported operand type(s) for //: 'NoneType' and 'int'"
+        help_text = f'add `"train_batch_size": {spelled(config.batch.micro_batch.value)}` to it'
+        yield Finding(resumed.setting, text, exception=exception, severity=severity(resumed), help=help_text)
+
+
+def universal(config: TrainerConfig) -> bool:
+    """Whether DeepSpeed loads a converted checkpoint."""
+    section = config.deepspeed.values.get("checkpoint") if config.deepspeed is not None else None
+    return isinstance(section, dict) and section.get("load_universal") is True
+
+
+@rule("HFT082")
+def checkpoint_of_another_engine(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    if both is None or config.deepspeed is None or config.deepspeed.refusal is not None:
+        return
+    engine = config.deepspeed.engine()
+    if engine is None:
+        return
+    refused = refusal_of_engine(config, both[1], engine)  # type: ignore[arg-type]
+    if refused is not None:
+        text, exception, remedy = refused
+        yield Finding(both[0].setting, text, exception=exception, severity=severity(both[0]), help=remedy)
+
+
+def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: DeepSpeedConfig) -> tuple[str, str, str] | None:
+    """(what is wrong, exception, remedy) of a checkpoint that the engine does not load; None where its names do not tell."""
+    name, remedy = checkpoint.path, "use the DeepSpeed config of the run that saved it"
+    if universal(config):
+        if "latest_universal" in checkpoint.names:
+            return None
+        text = f"`load_universal` is true, and `{name}` was not converted: it has no file `latest_universal`"
+        exception = f"ValueError: Invalid for universal checkpoint: {name}/latest_universal does not exist"
+        return text, exception, "convert the checkpoint with `ds_to_universal.py`, or remove `load_universal`"
+    saved, stage, world = engine_state(checkpoint), engine.stage, config.world_size
+    if saved is None or stage is None:
+        return None
+    if saved.stage3 != (stage == 3):
+        was = "stage 3" if saved.stage3 else "a lower stage"
+        return f"ZeRO stage is {stage}, and `{name}` was saved with {was}", "AssertionError", remedy
+    release, bf16 = engine.version, engine.precision == "bf16"
+    divided = stage > 0 or (bf16 and release < STAGE_0_READS_SHARDS)
+    if not divided:
+        needs = bf16 and saved.partitioned and release >= STAGE_0_NEEDS_STATE
+        text = f"ZeRO stage is 0, and `{name}` was saved with stage 1 or 2"
+        return (text, "TypeError: 'NoneType' object is not subscriptable", remedy) if needs else None
+    if engine.offload == "nvme":
+        return None
+    if world is not None and saved.partitioned and saved.ranks != world and config.batch.data_parallel.value == world:
+        text = f"`{name}` was saved by {counted(saved.ranks, 'data-parallel process')}, and this run has {world}"
+        exception = (
+            f"ZeRORuntimeException: The checkpoint being loaded used a DP world size of {saved.ranks} but the current world size is "
+            f"{world}. Automatic adjustment of ZeRO's optimizer state partitioning with a new world size is not currently supported."
+        )
+        return text, exception, f"start {counted(saved.ranks, 'process')}, or convert the checkpoint with `ds_to_universal.py`"
+    return missing_shards(name, saved, bf16, remedy)
+
+
+def missing_shards(name: str, saved: EngineState, bf16: bool, remedy: str) -> tuple[str, str, str] | None:
+    """The refusal of a checkpoint whose optimizer states have other names: of another data type, or of stage 0."""
+    if saved.partitioned and saved.bf16 == bf16:
+        return None
+    missing = f"{name}/{saved.tag}/{'bf16_' if bf16 else ''}zero_pp_rank_0_mp_rank_00_optim_states.pt"
+    exception = f"FileNotFoundError: [Errno 2] No such file or directory: '{missing}'"
+    if not saved.partitioned:
+        return f"`{name}` has no optimizer states of ZeRO: it was saved with stage 0", exception, remedy
+    types = ("bf16", "another data type") if saved.bf16 else ("another data type", "bf16")
+    return f"`{name}` was saved in {types[0]}, and this run uses {types[1]}", exception, remedy
+
+
+@rule("HFT083")
+def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    own = config.batch.micro_batch
+    if both is None or both[0].micro_batch in (None, own.value) or not isinstance(own.value, int):
+        return
+    resumed = both[0]
+    now, then = config.batch.consumed_batch, with_micro_batch(config, resumed.micro_batch).batch.consumed_batch
+    size = (
+        f"the global batch size is {then}, not {now}" if then is not None and now is not None else "the global batch size changes with it"
+    )
+    ends = f", and the run ends at step {resumed.end:,}" if resumed.end is not None else ""
+    yield Finding(
+        own,
+        f"`{own.name}` is {own.value}, but the checkpoint restores {resumed.micro_batch}",
+        related=(resumed.setting,),
+        note=f"{size}{ends}",
+        help=f"change `gradient_accumulation_steps` instead, or edit `train_batch_size` in {resumed.name}/trainer_state.json",
+    )
+
+
+@rule("HFT084")
+def nothing_left_to_train(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    if both is None or both[0].steps_left is None or both[0].steps_left > 1 or both[0].begin is None:
+        return
+    resumed, total = both[0], steps(with_micro_batch(config, both[0].micro_batch)).total
+    if total is None or (both[0].begin or 0) < total:
+        return
+    does = "one more step is made" if resumed.steps_left else "nothing is trained"
+    key = "max_steps" if "max_steps" in config.arguments else "num_train_epochs"
+    yield Finding(
+        resumed.setting,
+        f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: {does}",
+        related=(of(config, key),) if key in config.arguments else (),
+        help=f"increase `{key}`, or start without the checkpoint",
+    )
+
+
+@rule("HFT085")
+def restored_interval(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    if both is None or both[1].state is None or config.version < INTERVALS_RESTORED:
+        return
+    args, strategies = (
+        config.arguments,
+        (config.arguments["logging_strategy"], config.arguments.eval_strategy, config.arguments["save_strategy"]),
+    )
+    for name, strategy in zip(INTERVALS, strategies, strict=True):
+        saved, own = (both[1].state or {}).get(name), of(config, name)
+        if name not in args or strategy != "steps" or not args.known(name) or not isinstance(saved, (int, float)):
+            continue
+        ratio = isinstance(own.value, float) and own.value < 1
+        if isinstance(own.value, (int, float)) and own.value != saved and not ratio:
+            yield Finding(
+                own,
+                f"`{name}` is {own.spelled}, but the checkpoint restores {saved:,}",
+                related=(both[0].setting,),
+                help=f"edit `{name}` in {both[0].name}/trainer_state.json",
+            )
+
+
+@rule("HFT086")
+def resumed_without_optimizer(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    if both is None or config.uses_deepspeed or not both[1].names & WEIGHTS or (both[1].has_optimizer and both[1].has_scheduler):
+        return
+    what = "scheduler.pt" if both[1].has_optimizer else "optimizer.pt"
+    yield Finding(
+        both[0].setting,
+        f"`{both[0].name}` has no `{what}`: the learning-rate schedule starts again, with an empty optimizer",
+        note="the steps are counted on from the checkpoint, so that the schedule does not reach its end",
+        help="resume from a checkpoint that was saved without `save_only_model`",
+    )
+
+
+@rule("HFT087")
+def checkpoint_not_loaded_by_torch(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    if both is None or "torch" not in config.facts.target:
+        return
+    resumed, checkpoint = both
+    torch = config.facts.version("torch", "")
+    random = "rng_state.pth" if config.world_size == 1 else "rng_state_0.pth"
+    if config.version < SAFE_GLOBALS and torch >= ONLY_WEIGHTS and random in checkpoint.names and resumed.steps_left != 0:
+        if any(name == "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD" for name, _ in config.facts.environment):
+            return
+        text = f"`{random}` of `{resumed.name}` is not loaded by {config.release} with torch {config.facts.target['torch']}"
+        exception, remedy = "UnpicklingError: Weights only load failed.", "use transformers 4.47.0 or newer, or torch 2.5"
+    elif config.version >= SAFE_LOADING and torch < ONLY_WEIGHTS and "optimizer.pt" in checkpoint.names and not config.uses_deepspeed:
+        text = f"`optimizer.pt` of `{resumed.name}` is not loaded with torch {config.facts.target['torch']}"
+        exception = (
+            "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to"
+        )
+        remedy = "use torch 2.6 or newer"
+    else:
+        return
+    yield Finding(resumed.setting, text, exception=exception, severity=severity(resumed), help=remedy)
+
+
+@rule("HFT088")
+def resumed_unasked(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    if both is not None and both[0].is_unasked:
+        at = f" at step {both[0].begin:,}" if both[0].begin is not None else ""
+        yield Finding(both[0].setting, f"the run continues from `{both[0].name}`{at}", help="use another `output_dir` to start anew")

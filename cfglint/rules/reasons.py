@@ -1,0 +1,47 @@
+"""What an error of a rule rests on and is not known: its parser, its release, its program, the rest of its run."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import Reason
+from cfglint.findings.rule import BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, WARN, Finding, Rule
+from cfglint.findings.setting import DEFAULT, Setting
+from cfglint.frameworks.base import Config
+from cfglint.source.annotations import Iterator
+
+OF_RELEASE = (KEY, LAUNCHER_CONFIG)  # the keys are those of a release, also where they are refused while the files are read
+TRAINER = Reason("program", "the trainer that the program builds")
+NOT_KNOWN = "its value is not known"
+IN_TRAINER = ("init", "first-step")
+
+
+def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> Iterator[Reason]:
+    """Everything unknown on which an error depends; `setting` is the one that is blamed for it."""
+    launch = config.facts.launch
+    stage, named = finding.fails_at or rule.fails_at, (finding.setting, *finding.related)
+    of_engine = config.framework.is_engine and rule.about != BATCH  # which checks its own file, whatever the program and its arguments are
+    yield from finding.depends_on
+    if rule.when_partial == WARN:
+        yield from config.rest
+    if setting is not finding.setting and isinstance(setting.value, str):  # which another parser may cast to a number
+        yield from config.other_parsers
+    if rule.fails_at != "load" or rule.about in OF_RELEASE:  # what no parser can read fails in every release
+        yield from config.unmodelled(rule)
+    for each in named:
+        if each.name in config.assumed:
+            yield Reason("file", f"`{each.name}`", "assumed from the hidden size of the model")
+    if not (of_engine or finding.for_any_parser or rule.about == CODE or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load")):
+        yield from launch.doubts
+    if setting.origin == DEFAULT:
+        yield from config.other_defaults
+    if rule.fails_at != "load" and any(each.origin == DEFAULT for each in (setting, *finding.related)):
+        yield from config.outside(config.package)  # which may have another default
+    if stage == "config":  # the class checks what it is constructed with
+        for each in named:
+            if each.is_set_later:
+                yield Reason("program", f"`{each.name}`", "the program sets it after the constructor")
+    if stage in IN_TRAINER and rule.about != CODE and not of_engine and config.may_build_own_trainer():
+        yield TRAINER
+    if rule.about not in CERTAIN_SUBJECTS and not of_engine:
+        yield from (each for each in launch.not_read if each.opens)
+        for key in launch.undecided:
+            yield Reason("argument", f"`{key}`", NOT_KNOWN)

@@ -1,0 +1,89 @@
+"""A run that continues from a checkpoint: what it uses, and where it ends."""
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+CONFIG = {"output_dir": "out", "per_device_train_batch_size": 8, "gradient_accumulation_steps": 2, "num_train_epochs": 2}
+STATE = {"global_step": 300, "epoch": 0.75, "max_steps": 800, "num_train_epochs": 2, "train_batch_size": 4, "save_steps": 100}
+
+
+@pytest.fixture
+def resumed(tmp_path, monkeypatch, capsys):
+    """The entry about resuming, and the codes, of a config with a checkpoint in `out`."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(changes=(), state=STATE, release="4.57.6", value="out/checkpoint-300", names="model.safetensors optimizer.pt scheduler.pt"):
+        folder = tmp_path / "out" / "checkpoint-300"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names.split():
+            (folder / name).touch()
+        (folder / "trainer_state.json").write_text(json.dumps(state))
+        (tmp_path / "train.json").write_text(json.dumps({**CONFIG, **dict(changes), "resume_from_checkpoint": value}))
+        target = ["--target", f"transformers=={release}"]
+        main(["check", "train.json", "--run", "--gpus", "1", "--num-examples", "6400", *target, "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        return found["runs"][0].get("resume"), {each["code"] for each in found["diagnostics"]}
+
+    return run
+
+
+@each_case(
+    ("release", "micro", "end"),
+    [("4.57.6", 4, 1600), ("5.1.0", 4, 1600), ("5.2.0", 8, 800), ("4.35.2", 8, 800)],
+)
+def test_the_micro_batch_is_that_of_the_checkpoint_in_some_releases(resumed, release, micro, end):
+    state = {key: value for key, value in STATE.items() if key != "train_batch_size"} if release == "4.35.2" else STATE
+    entry, found = resumed(release=release, state=state)
+    assert (entry["begin"], entry["micro_batch"], entry["end"], entry["steps_left"]) == (300, micro, end, end - 300)
+    assert ("HFT083" in found) == (micro == 4)
+
+
+def test_auto_find_batch_size_restores_it_in_every_release(resumed):
+    entry, _ = resumed({"auto_find_batch_size": True}, release="5.24.0")
+    assert (entry["micro_batch"], entry["end"]) == (4, 1600)
+
+
+def test_true_is_the_last_checkpoint(resumed):
+    entry, _ = resumed(value=True)
+    assert (entry["checkpoint"], entry["begin"]) == ("out/checkpoint-300", 300)
+
+
+def test_a_checkpoint_that_is_not_here_is_no_error(resumed):
+    entry, found = resumed(value="/somewhere/checkpoint-7")
+    assert (entry["checkpoint"], entry["begin"], entry["end"]) == ("/somewhere/checkpoint-7", None, None)
+    assert found == set()
+
+
+@each_case(
+    ("changes", "end"),
+    [({"max_steps": 350}, 350), ({"max_steps": 300}, 301), ({"num_train_epochs": 0.25}, 301), ({"gradient_accumulation_steps": 4}, 800)],
+)
+def test_the_end_is_that_of_the_new_arguments(resumed, changes, end):
+    entry, _ = resumed({"per_device_train_batch_size": 4, **changes})
+    assert entry["end"] == end
+
+
+def test_nothing_is_trained_behind_the_end(resumed):
+    entry, found = resumed({"per_device_train_batch_size": 4, "num_train_epochs": 1}, {**STATE, "global_step": 900})
+    assert (entry["end"], entry["steps_left"]) == (900, 0)
+    assert "HFT084" in found
+
+
+def test_the_state_of_a_later_release_is_refused(resumed):
+    state = {**STATE, "best_global_step": None}
+    assert "HFT081" in resumed(state=state, release="4.49.0")[1]
+    assert "HFT081" not in resumed(state=state, release="4.50.0")[1]
+
+
+def test_explain_takes_a_checkpoint(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "trainer_state.json").write_text(json.dumps(STATE))
+    (tmp_path / "train.json").write_text(json.dumps({**CONFIG, "per_device_train_batch_size": 4}))
+    assert main(["explain", "train.json", "--gpus", "1", "--num-examples", "6400", "--resume", "c"]) == 0
+    assert "from step 300 to 1,600" in capsys.readouterr().out
+    assert main(["explain", "train.json", "--resume", "nowhere"]) == 2
