@@ -27,7 +27,6 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
 
 
 SYNC_WITHOUT_MODEL = Releases((0, 9, 2), (0, 29, 0), "DPO without a reference model")
-SYNC_WITH_LOG_PROBS = Releases((0, 13, 0), (0, 29, 0), "DPO with `precompute_ref_log_probs`, from a file")
 SYNC_GENERATING = Releases((0, 28, 0), of="GRPO and RLOO")
 SYNC: dict[str, Releases] = {
     "dpo": Releases((0, 29, 0), of="DPO with LoRA or with `precompute_ref_log_probs`"),
@@ -45,25 +44,18 @@ def synchronizes(config: TrlConfig) -> bool:
 @rule("TRL052")
 def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     setting = of(config, "sync_ref_model")
-    if not setting.value or any(each.kind == "TRL052" for each in config.refusals):
+    if not setting.value or any(each.kind == "TRL052" and each.key == setting.name for each in config.refusals):
         return
     if synchronizes(config) and peft(config):
         text = "NotImplementedError: You passed `sync_ref_model=True` while using a PEFT model, which is currently not supported."
         remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
         yield Finding(setting, "`sync_ref_model` does not support LoRA", related=(of(config, "use_peft"),), exception=text, help=remedy)
-    elif config.only("dpo") and refuses_old_synchronization(config):
-        other = "use_peft" if peft(config) else "precompute_ref_log_probs"
+    elif config.only("dpo") and config.trl_version in SYNC_WITHOUT_MODEL and peft(config):
         text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
-        remedy = f"set `sync_ref_model: false`, or set `{other}: false`"
-        message = f"`sync_ref_model` is incompatible with `{other}`"
-        yield Finding(setting, message, related=(of(config, other),), exception=text, help=remedy)
-
-
-def refuses_old_synchronization(config: TrlConfig) -> bool:
-    """Whether DPO before its rewriting refuses `sync_ref_model`: there is no reference model with LoRA or precomputed probabilities."""
-    if config.trl_version in SYNC_WITHOUT_MODEL and peft(config):
-        return True
-    return config.trl_version in SYNC_WITH_LOG_PROBS and bool(config.arguments["precompute_ref_log_probs"])
+        remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
+        yield Finding(
+            setting, "`sync_ref_model` is incompatible with `use_peft`", related=(of(config, "use_peft"),), exception=text, help=remedy
+        )
 
 
 STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of="KTO")}
