@@ -773,7 +773,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "with": with_entry,
     "attr": attribute,
     "getattr": attribute_or,
-    "has attr": lambda e: applied(lambda box, name: name in box if isinstance(box, dict) else hasattr(box, name), *map(code, e[1:])),
+    "has attr": lambda e: applied(lambda box, name: hasattr(box, name) or (isinstance(box, dict) and name in box), *map(code, e[1:])),
     "get": get,
     "at": lambda e: applied(entry, code(e[1]), code(e[2])),
     "slice": lambda e: applied(lambda box, start, end: python(lambda items: items[start:end], box), *map(code, e[1:])),
