@@ -19,6 +19,7 @@ from cfglint.frameworks.trl.source_fields import classes, find, places
 PACKAGE = "trl"
 CONFIG, INIT = "config", "init"
 POST_INIT = "__post_init__"
+METHODS = {CONFIG: POST_INIT, INIT: ""}  # what `compare_rows.py` calls; of a constructor only parts are rows
 BY_HAND = ("mixture",)  # builds the entries of `datasets`, whose keys a rule checks
 PROCESSES = "self.accelerator.num_processes"  # which the configuration calls world_size
 

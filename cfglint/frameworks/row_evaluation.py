@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import re
+from _operator import isub
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -89,6 +90,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "%": lambda a, b: a % b,
     "|": lambda a, b: a | b,
     "&": lambda a, b: a & b,
+    "-=": isub,
 }
 
 
@@ -280,7 +282,7 @@ def compiled(row: Row) -> Mapping[str, Any]:
 def code(e: Any) -> Code:
     """The code for the value of an expression."""
     if not isinstance(e, list):
-        return lambda run: e
+        return Constant(e)
     operator = OPERATORS.get(e[0])
     if operator is not None:
         return operator(e)
@@ -318,10 +320,23 @@ def truth_of(e: Any) -> Callable[[Evaluation], bool | Unknown]:
             return found if isinstance(found, Unknown) else not found
 
         return opposite
+    if e[0] == "f":
+        return truth_of_field(e[1])
     value = code(e)
 
     def truth(run: Evaluation) -> bool | Unknown:
         found = value(run)
+        return found if isinstance(found, Unknown) else bool(found)
+
+    return truth
+
+
+def truth_of_field(name: str) -> Callable[[Evaluation], bool | Unknown]:
+    """The code for whether a field is set, the most frequent condition."""
+
+    def truth(run: Evaluation) -> bool | Unknown:
+        run.read.append(name)
+        found = run.values.get(name)
         return found if isinstance(found, Unknown) else bool(found)
 
     return truth
@@ -332,6 +347,8 @@ def all_of(tests: Sequence[Callable[[Evaluation], bool | Unknown]], wanted: bool
 
     After an unknown one Python may not get to the next one, which can fail.
     """
+    if len(tests) == 1:
+        return tests[0]
 
     def holds(run: Evaluation) -> bool | Unknown:
         doubt = None
@@ -367,6 +384,8 @@ def python(function: Callable[..., Any], *arguments: Any) -> Any:
 def binary(operator: str, left: Code, right: Code) -> Code:
     """Two values with an operator between them."""
     function = BINARY[operator]
+    if isinstance(right, Constant):
+        return with_constant(function, left, right.value)
 
     def value(run: Evaluation) -> Any:
         one, other = left(run), right(run)
@@ -378,6 +397,33 @@ def binary(operator: str, left: Code, right: Code) -> Code:
             raise failed(error) from None
 
     return value
+
+
+def with_constant(function: Callable[..., Any], left: Code, constant: Any) -> Code:
+    """A value and a constant with an operator between them."""
+
+    def value(run: Evaluation) -> Any:
+        one = left(run)
+        if not isinstance(one, PLAIN):
+            return python(function, one, constant)
+        try:
+            return function(one, constant)
+        except PYTHON as error:
+            raise failed(error) from None
+
+    return value
+
+
+class Constant:
+    """The code for a constant."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self, run: Evaluation) -> Any:
+        return self.value
 
 
 def applied(function: Callable[..., Any], *parts: Code) -> Code:
@@ -727,7 +773,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "with": with_entry,
     "attr": attribute,
     "getattr": attribute_or,
-    "has attr": lambda e: applied(lambda box, name: name in box if isinstance(box, dict) else hasattr(box, name), *map(code, e[1:])),
+    "has attr": lambda e: applied(lambda box, name: hasattr(box, name) or (isinstance(box, dict) and name in box), *map(code, e[1:])),
     "get": get,
     "at": lambda e: applied(entry, code(e[1]), code(e[2])),
     "slice": lambda e: applied(lambda box, start, end: python(lambda items: items[start:end], box), *map(code, e[1:])),

@@ -233,12 +233,12 @@ class Words(Record):
     """What the findings of a kind say besides its rows.
 
     `kept` are keys that make the run what it is, which no remedy removes; `machine` has words for conditions on the machine, which no key
-    sets; `is_flag` is whether a key is a switch; `first` has the places of the findings of a check, where they are others than usual;
-    `counted` what numbers of the machine count.
+    sets, None where only the framework's message says it; `is_flag` is whether a key is a switch; `first` has the places of the findings
+    of a check, where they are others than usual; `counted` what numbers of the machine count.
     """
 
     kept: Sequence[str]
-    machine: Mapping[Path, str]
+    machine: Mapping[Path, str | None]
     is_flag: Callable[[str], bool]
     first: Mapping[str, Sequence[str]]
     counted: Mapping[Path, str] = {}
@@ -254,7 +254,8 @@ class Explanation:
         self.values = condition.run.values
         self.words = words
         machine = {path[0] for path in words.machine}
-        self.where = "".join(words.machine.get(each.path, "") for each in condition.reasons)
+        wheres = [words.machine.get(each.path, "") for each in condition.reasons]
+        self.where = "".join(filter(None, wheres))
         found = [each for each in condition.reasons if each.path[0] not in machine]
         self.read = [*dict.fromkeys(each.path[0] for each in found)]
         # A section counts only where none of its keys does, and a key of a complicated condition only if it is set.
@@ -262,7 +263,7 @@ class Explanation:
             each for each in found if not any(len(other.path) > len(each.path) == len(common(other.path, each.path)) for other in found)
         ]
         self.is_simple = 0 < len(found) <= MOST_REASONS and not any(each.how in (OTHER, BELOW) for each in found)
-        self.is_simple = self.is_simple and not condition.is_compared
+        self.is_simple = self.is_simple and not condition.is_compared and None not in wheres
         found = [
             each for each in found if each.how != OTHER or value_at(written, each.path[:1]) is not None or self.place_in_message(each) >= 0
         ]

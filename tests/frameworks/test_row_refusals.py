@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import Check
+from cfglint.frameworks.row_refusals import Check, Plan
 from cfglint.frameworks.unknown import Unknown
 
 SIZE = ["*", ["f", "micro"], ["f", "processes"]]
@@ -17,11 +17,12 @@ WORDS = Words((), {("processes",): ""}, {"a", "b"}.__contains__, {}, {("processe
 DEFAULTS = {"micro": 4, "made": None, "group": 4, "processes": 2, "a": False, "b": True, "mode": "y"}
 
 
+PLAN = Plan({"config": [SET, DIVIDES, COMPARES, EXCLUDES], "init": [LATE]})  # from the second case on it knows what does nothing
+
+
 def refused(**written):
     """(page, keys, message, exception, stage, steps) of each refusal."""
-    check = Check(
-        {"config": [SET, DIVIDES, COMPARES, EXCLUDES], "init": [LATE]}, written, DEFAULTS, lambda *_: None, lambda row: row["say"]
-    )
+    check = Check(PLAN, written, DEFAULTS, ("processes",), lambda *_: None, lambda row: row["say"])
     return [(each.kind, each.keys, each.message, each.exception, each.fails_at, each.help_for(written)) for each in check.refusals(WORDS)]
 
 

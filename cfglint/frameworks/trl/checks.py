@@ -7,12 +7,12 @@ import os
 
 from cfglint.frameworks.refusal import FAILURE, Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import Check
+from cfglint.frameworks.row_refusals import Check, Pages, Plan
 from cfglint.frameworks.row_table import Table
+from cfglint.frameworks.trl import KIND
 from cfglint.frameworks.trl.fields import BESIDE
-from cfglint.frameworks.trl.pages import IN_COMMAND, PLACES, page_of
 from cfglint.frameworks.unknown import Unknown
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False
@@ -20,11 +20,27 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.trl.config import TrlConfig
 
+IN_COMMAND = "TRL047"  # the page of what only the command `trl` refuses
 CONFIG: Stage = "config"
 INIT: Stage = "init"
 WORLD, DEVICE = "world_size", "device"
 KEPT = ("loss_type", "beta")
 SIZES = ("per_device_train_batch_size", "gradient_accumulation_steps")
+
+
+# The keys at which findings are, where it is not the first one that the message names.
+PLACES = {
+    "TRL020": ("load_in_8bit",),
+    "TRL030": ("num_generations", "generation_batch_size", "per_device_train_batch_size"),
+    "TRL034": ("per_device_eval_batch_size",),
+    "TRL038": ("vllm_tensor_parallel_size",),
+    "TRL050": ("f_divergence_type", "use_weighting", "loss_type"),
+    "TRL052": ("sync_ref_model",),
+    "TRL054": ("train_sampling_strategy", "per_device_train_batch_size"),
+    "TRL056": ("loss_type",),
+    "TRL063": ("delta", "loss_type", "off_policy_mask_threshold", "top_entropy_quantile", "importance_sampling_level"),
+    "TRL064": ("loss_type", "precompute_ref_log_probs"),
+}
 
 
 @functools.cache
@@ -57,9 +73,8 @@ def is_same(first: Refusal, second: Refusal) -> bool:
 
 def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal]:
     """What a class and the trainer of it refuse."""
-    stages: tuple[Stage, ...] = (CONFIG, INIT)
-    rows = {stage: table().rows(stage, name, config.trl_version) for stage in stages}
-    if not any(rows.values()):
+    rows = plan(name, config.trl_version)
+    if not rows.rows:
         return []
     args = config.arguments
     machine = {WORLD: Unknown((WORLD,)) if processes is None else processes, DEVICE: {"type": "cuda"}}
@@ -67,12 +82,26 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     reported = SIZES if config.batch.problem is not None else ()
     defaults.update((name, Unknown((name,))) for name in reported)
     written = {name: value for name, value in args.given.items() if name not in reported}
-    if args.eval_strategy != "no":  # TrainingArguments then evaluates
+    if args.eval_strategy in ("steps", "epoch"):  # TrainingArguments then evaluates
         defaults["do_eval"] = True
         written.pop("do_eval", None)
     kinds = args.fields.types
     words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
-    return Check(rows, written, defaults, facts(config), page_of).refusals(words)
+    varying = (WORLD, DEVICE, "do_eval", *args.undecided, *reported, *args.redefined)
+    return Check(rows, written, defaults, varying, facts(config), pages()).refusals(words)
+
+
+@functools.cache
+def plan(name: str, release: Version) -> Plan:
+    """The rows of a class and of its trainer's constructor."""
+    stages: tuple[Stage, ...] = (CONFIG, INIT)
+    return Plan({stage: table().rows(stage, name, release) for stage in stages})
+
+
+@functools.cache
+def pages() -> Pages:
+    """The pages of TRL's checks."""
+    return Pages(KIND)
 
 
 def facts(config: TrlConfig) -> Callable[..., Any]:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-
-FROM_083, FROM_090 = Releases((0, 8, 3)), Releases((0, 9, 0))  # most checks of data and stages came with these two
-APOLLO_KNOWN = Releases((0, 9, 2), of="GaLore, APOLLO and BAdam")
-SMALL = 1e-6  # the value that the checks compare ratios with
 
 
 def conflict(
