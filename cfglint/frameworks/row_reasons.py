@@ -92,6 +92,10 @@ class Condition:
         if not isinstance(part, list) or depth > DEEPEST:
             return
         operator = part[0]
+        made = self.run.changed.get(part[1], {}) if operator in FIELDS and isinstance(part[1], str) else {}
+        if wanted and made.get("be") is True and value_at(self.written, (part[1],)) is not True:
+            yield from self._of(["and", *made["when"]], wanted, depth + 1)
+            return
         path = self.path(part) if operator != "member" else None
         if path:
             yield Reason(path, SET if wanted else UNSET)

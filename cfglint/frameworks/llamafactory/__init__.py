@@ -57,7 +57,7 @@ class LlamaFactory(Framework):
     replaced_rules = REPLACED
     reads_arguments = True
     rule_families = {"LLF": title}
-    rules = "checks data keys method no_effect value_types"
+    rules = "data keys method no_effect value_types checks"
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
     history_tables = ("llamafactory.releases.HISTORY",)
     parts = {

@@ -6,6 +6,7 @@ import functools
 import os
 
 from cfglint.frameworks.history import DEFAULT, TYPE
+from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_reasons import Words
@@ -61,7 +62,7 @@ def pages() -> Pages:
 def plan(release: Version) -> Plan:
     """The rows of a release, in the order in which they run."""
     names = (*(("class", name) for name in CLASSES), ("parser", "get_train_args"))
-    return Plan({CONFIG: [row for stage, name in names for row in table().rows(stage, name, release)]})
+    return Plan({CONFIG: [*EVALUATES, *(row for stage, name in names for row in table().rows(stage, name, release))]})
 
 
 def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
@@ -72,12 +73,9 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     unknown = {name: Unknown((name,)) for name in args.undecided}
     defaults = {**args.defaults, **{name: row[DEFAULT] for name, row in fields.items()}, PARALLEL: mode, **unknown}
     written = {**args.given, **{name: value for name, value in config.values.items() if name in fields}}
-    if args.eval_strategy in ("steps", "epoch"):  # TrainingArguments then evaluates
-        defaults["do_eval"] = True
-        written.pop("do_eval", None)
     (written if "report_to" in written else defaults)["report_to"] = args.trackers
     words = Words(KEPT, {(PARALLEL,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]), PLACES)
-    varying = (PARALLEL, "do_eval", "report_to", *args.undecided)
+    varying = (PARALLEL, "report_to", *args.undecided)
     return Check(plan(config.own_version), written, defaults, varying, facts(config), pages()).refusals(words)
 
 

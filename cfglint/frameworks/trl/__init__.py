@@ -60,7 +60,7 @@ class Trl(Framework):
     trainers = TRAINERS
     reads_arguments = True
     rule_families = {"TRL": title}
-    rules = "checks generation keys liger no_effect parsing preference sft trainers"
+    rules = "generation keys liger no_effect parsing preference sft trainers checks"
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 
+from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.refusal import FAILURE, Refusal
 from cfglint.frameworks.row_reasons import Words
 from cfglint.frameworks.row_refusals import Check, Pages, Plan
@@ -38,6 +39,8 @@ PLACES = {
     "TRL052": ("sync_ref_model",),
     "TRL054": ("train_sampling_strategy", "per_device_train_batch_size"),
     "TRL056": ("loss_type",),
+    "TRL062": ("loss_type",),
+    "TRL069": ("sapo_temperature_neg", "sapo_temperature_pos"),
     "TRL063": ("delta", "loss_type", "off_policy_mask_threshold", "top_entropy_quantile", "importance_sampling_level"),
     "TRL064": ("loss_type", "precompute_ref_log_probs"),
 }
@@ -82,12 +85,9 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     reported = SIZES if config.batch.problem is not None else ()
     defaults.update((name, Unknown((name,))) for name in reported)
     written = {name: value for name, value in args.given.items() if name not in reported}
-    if args.eval_strategy in ("steps", "epoch"):  # TrainingArguments then evaluates
-        defaults["do_eval"] = True
-        written.pop("do_eval", None)
     kinds = args.fields.types
     words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
-    varying = (WORLD, DEVICE, "do_eval", *args.undecided, *reported, *args.redefined)
+    varying = (WORLD, DEVICE, *args.undecided, *reported, *args.redefined)
     return Check(rows, written, defaults, varying, facts(config), pages()).refusals(words)
 
 
@@ -95,7 +95,8 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
 def plan(name: str, release: Version) -> Plan:
     """The rows of a class and of its trainer's constructor."""
     stages: tuple[Stage, ...] = (CONFIG, INIT)
-    return Plan({stage: table().rows(stage, name, release) for stage in stages})
+    rows = {stage: table().rows(stage, name, release) for stage in stages}
+    return Plan({**rows, CONFIG: [*EVALUATES, *rows[CONFIG]]} if any(rows.values()) else {})
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.source.annotations import Iterator
 
 
 def conflict(
@@ -24,3 +25,11 @@ def conflict(
         depends_on=config.unset(*needs),
         help=remedy,
     )
+
+
+def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
+    """The refusals of a page."""
+    for refusal in config.refusals:
+        if refusal.kind == code:
+            places = [config.field(path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]
+            yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))

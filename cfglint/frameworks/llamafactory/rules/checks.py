@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding, pages_of_checks, rule
+from cfglint.findings.rule import BY_CODE, pages_of_checks, rule
 from cfglint.frameworks.llamafactory import KIND
-from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.source.annotations import Iterator
+from cfglint.frameworks.llamafactory.rules import refused
 
-
-def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
-    """The refusals of a page."""
-    for refusal in config.refusals:
-        if refusal.kind == code:
-            places = [config.field(path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]
-            yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))
-
-
-for page in pages_of_checks(KIND):
+for page in (each for each in pages_of_checks(KIND) if each not in BY_CODE):  # the others have a function for what is no row
     rule(page)(lambda config, code=page: refused(config, code))

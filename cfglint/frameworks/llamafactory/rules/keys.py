@@ -9,6 +9,7 @@ from cfglint.frameworks import is_added
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
+from cfglint.frameworks.llamafactory.rules import refused
 from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
@@ -137,6 +138,7 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
 
 @rule("LLF002")
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    yield from refused(config, "LLF002")
     if config.readable and is_required("model_name_or_path", config.own_version) and "model_name_or_path" not in config.values:
         yield Finding(
             config.field("model_name_or_path"),

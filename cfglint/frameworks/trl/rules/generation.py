@@ -12,7 +12,7 @@ from cfglint.frameworks.trl.batch import (
     generation,
 )
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.trl.rules import NEW_ENGINE, of
+from cfglint.frameworks.trl.rules import NEW_ENGINE, of, refused
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -36,6 +36,7 @@ def sizes_conflict(config: TrlConfig) -> bool:
 
 @rule("TRL038")
 def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL038")
     args, world = config.arguments, config.world_size
     size = count(args["vllm_tensor_parallel_size"])
     applies = config.trl_version >= NEW_ENGINE and config.own_sampler and args["use_vllm"] and args["vllm_mode"] == "colocate"

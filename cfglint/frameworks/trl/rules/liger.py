@@ -6,7 +6,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import of
+from cfglint.frameworks.trl.rules import of, refused
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -42,12 +42,14 @@ def with_adapters(config: TrlConfig, exception: str) -> Finding:
 
 @rule("TRL063")
 def liger_with_grpo_option(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL063")
     if config.only("grpo") and enabled(config) and config.trl_version in OLD_ADAPTERS and peft(config):
         yield with_adapters(config, "TypeError: Liger loss is not supported with a PEFT model.")
 
 
 @rule("TRL064")
 def liger_with_preference_option(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL064")
     if len(config.trainers) != 1 or not enabled(config) or not peft(config):
         return
     if config.only("dpo") and config.trl_version in DPO_ADAPTERS:

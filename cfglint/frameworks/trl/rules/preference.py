@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import losses, of, shown
+from cfglint.frameworks.trl.rules import losses, of, refused, shown
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ KTO_PAIR_ARGUMENT = Releases((0, 11, 0), (0, 13, 0))  # the constructor compares
 
 @rule("TRL050")
 def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL050")
     if config.trl_version in KTO_PAIR_ARGUMENT and config.only("dpo") and "kto_pair" in losses(config):
         text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
         message = "`loss_type: kto_pair` is not supported by DPO"
@@ -43,6 +44,7 @@ def synchronizes(config: TrlConfig) -> bool:
 
 @rule("TRL052")
 def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL052")
     setting = of(config, "sync_ref_model")
     if not setting.value or any(each.kind == "TRL052" and each.key == setting.name for each in config.refusals):
         return
@@ -81,6 +83,7 @@ IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
 
 @rule("TRL054")
 def kto_batch(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL054")
     args = config.arguments
     if not config.only("kto") or any(each.kind == "TRL054" for each in config.refusals):
         return

@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import TRUNCATIONS, of, shown
+from cfglint.frameworks.trl.rules import TRUNCATIONS, of, refused, shown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
@@ -74,6 +74,7 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
 
 @rule("TRL042")
 def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL042")
     if not config.only("sft"):
         return
     args, release = config.arguments, config.trl_version
@@ -121,6 +122,7 @@ def strategy_exception(strategy: object, known: tuple[str, ...], release: Versio
 
 @rule("TRL062")
 def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL062")
     args = config.arguments
     if not config.only("sft") or args["use_liger_kernel"] or not args.known("loss_type", "use_liger_kernel"):
         return

@@ -9,7 +9,7 @@ from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import NEW_ENGINE, TRUNCATIONS, losses, of, shown
+from cfglint.frameworks.trl.rules import NEW_ENGINE, TRUNCATIONS, losses, of, refused, shown
 from cfglint.source.annotations import Iterator
 
 # The releases that have a loss, since `loss_type` is a field; trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
@@ -269,6 +269,7 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
 
 @rule("TRL068")
 def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL068")
     args = config.arguments
     applies = config.trl_version >= NEW_ENGINE and config.own_sampler and args["use_vllm"] and args.known("use_vllm", "vllm_mode")
     if applies and args["vllm_mode"] not in VLLM_MODES:
