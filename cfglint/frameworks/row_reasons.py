@@ -31,6 +31,7 @@ DEEPEST = 12
 MOST_REASONS = 4
 MOST_CHOICES = 6
 MOST_REMEDIES = 3
+SMALL = 1e-3  # what is above less than this is simply set
 MOST_TRIED = 1000  # numbers that are tried as a divisor
 
 
@@ -124,7 +125,7 @@ class Condition:
             limit = part[2] + {">=": -1, "<=": 1}.get(direction, 0)
             yield Reason(path, ABOVE if direction[0] == ">" else BELOW, (limit,))
         else:
-            self.is_compared = self.is_compared or operator in REVERSED
+            self.is_compared = self.is_compared or operator in (*REVERSED, "==", "!=")
             for path in dict.fromkeys(self.paths(part)):
                 yield Reason(path, OTHER)
 
@@ -267,7 +268,8 @@ class Explanation:
             each for each in found if not any(len(other.path) > len(each.path) == len(common(other.path, each.path)) for other in found)
         ]
         self.is_simple = 0 < len(found) <= MOST_REASONS and not any(each.how in (OTHER, BELOW) for each in found)
-        self.is_simple = self.is_simple and not condition.is_compared and None not in wheres
+        by_default = any(each.how == IS and value_at(written, each.path[:1]) is None for each in found)
+        self.is_simple = self.is_simple and not condition.is_compared and not by_default and None not in wheres
         found = [
             each for each in found if each.how != OTHER or value_at(written, each.path[:1]) is not None or self.place_in_message(each) >= 0
         ]
@@ -380,7 +382,7 @@ class Explanation:
     def subject(self, reason: Reason) -> str:
         """A key of a condition as a message names it: `key`, `key: value`, `key` above 1."""
         value = value_at(self.values, reason.path)
-        if reason.how in (ABOVE, BELOW):
+        if reason.how in (ABOVE, BELOW) and not 0 < reason.values[0] < SMALL:
             return f"`{reason.key}` {reason.how} {reason.values[0]}"
         if value is False or ((reason.how == IS or self.is_kept(reason)) and value is not True and isinstance(value, str | int | float)):
             return f"`{reason.key}: {'false' if value is False else value}`"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-CLASSES = ("ModelArguments", "DataArguments", "FinetuningArguments")  # in the order in which they are built
+CLASSES = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments")  # in the order in which they are built
 CONFIG: Stage = "config"
 PARALLEL = "parallel_mode"
 KEPT = ("stage", "dataset", "model_name_or_path", "do_train", "quantization_bit", "streaming")
@@ -34,9 +34,9 @@ PLACES = {
     "LLF016": ("do_train",),
     "LLF017": ("eval_strategy", "do_eval", "do_predict", "predict_with_generate"),
     "LLF024": ("use_badam", "use_apollo", "use_galore"),
+    "LLF027": ("adapter_name_or_path",),
     "LLF028": ("quantization_bit",),
     "LLF040": ("stage",),
-    "LLF041": ("reward_model_type", "finetuning_type"),
     "LLF043": ("pissa_init",),
     "LLF047": ("shift_attn", "use_kt", "use_unsloth", "report_to", "stage"),
     "LLF062": ("use_galore", "use_apollo", "use_badam"),
