@@ -47,7 +47,9 @@ VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of 
 
 
 class Raised(Exception):
-    """The framework raises here, in a `row`; `intended` is whether the row refuses the values, rather than fails on them."""
+    """The framework raises here, in a `row`; `intended` is whether the row refuses the values, rather than fails on them, `key` the
+    field that was looked up last.
+    """
 
     def __init__(self, kind: str, message: str, row: Row | None = None) -> None:
         super().__init__(message)
@@ -55,6 +57,7 @@ class Raised(Exception):
         self.message = message
         self.row: Row = row or {}
         self.intended = row is not None
+        self.key = ""
 
 
 def failed(error: Exception) -> Raised:

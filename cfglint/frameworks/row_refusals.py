@@ -137,6 +137,7 @@ class Check:
             try:
                 evaluation.run(rows)
             except Raised as raised:  # noqa: PERF203
+                raised.key = evaluation.read[-1] if evaluation.read else ""
                 found.append(raised.with_traceback(None))
             else:
                 return evaluation, found
@@ -160,7 +161,8 @@ class Check:
 
     def refusal(self, raised: Raised, evaluation: Evaluation, others: list[Raised], words: Words) -> Refusal:
         """The refusal of a row."""
-        page = self.page_of(raised.row) if raised.intended or raised.kind == "ValueError" else FAILURE
+        converts = raised.kind == "ValueError" and "set" in raised.row
+        page = self.page_of(raised.row) if raised.intended or converts else FAILURE
         explained = Explanation(Condition(raised.row, self.plan.rows, evaluation, self.written), page, raised.message, words)
         before = {id(each.row) for each in others}
 
@@ -170,6 +172,9 @@ class Check:
 
         remedies = explained.remedies(self.written, lifts) if page != FAILURE else []
         said = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
-        found = Refusal(page, explained.keys, explained.sentence, said, remedies, self.plan.stage_of(raised.row))
+        keys = explained.keys
+        if page == FAILURE and raised.key in self.written:
+            keys = [*dict.fromkeys((raised.key, *keys))]
+        found = Refusal(page, keys, explained.sentence, said, remedies, self.plan.stage_of(raised.row))
         found.read = explained.read
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding
+from cfglint.frameworks.huggingface.batch import OTHER_STEPS, wanted_steps
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.source.annotations import Iterator
 
@@ -27,9 +28,14 @@ def conflict(
     )
 
 
+STREAMED = ("LLF012", "streaming")  # whose remedy is the number of steps of an epoch
+
+
 def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
     """The refusals of a page."""
     for refusal in config.refusals:
         if refusal.kind == code:
+            if (code, refusal.key) == STREAMED:
+                refusal.help = (wanted_steps(config).removesuffix(OTHER_STEPS), "set `streaming: false`")
             places = [config.field(path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]
             yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))
