@@ -43,6 +43,11 @@ class Refusal(Exception):
         self.fails_at = fails_at
 
     @property
+    def failed(self) -> bool:
+        """Whether Python fails on a value, which no check refuses."""
+        return self.kind == FAILURE
+
+    @property
     def keys(self) -> list[str]:
         """The keys it is about."""
         return [*map(dotted, self.paths)]

@@ -12,7 +12,6 @@ from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.refusal import FAILURE
 from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.record import Record
 
@@ -426,6 +425,6 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
                 fails_at = config.seeded_at if operation.act is seed else operation.fails_at
                 found[operation.field] = TypeFailure(operation.field, fails_at, f"{type(error).__name__}: {error}")
     for refusal in config.refusals:
-        if refusal.kind == FAILURE and refusal.key in given:
+        if refusal.failed and refusal.key in given:
             found.setdefault(refusal.key, TypeFailure(refusal.key, refusal.fails_at, refusal.exception))
     return list(found.values())

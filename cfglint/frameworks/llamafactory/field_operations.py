@@ -11,7 +11,6 @@ from os import fspath
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
 from cfglint.frameworks.huggingface.field_operations import Operation, TypeFailure
-from cfglint.frameworks.refusal import FAILURE
 from cfglint.source.annotations import Any, Callable, ConfigValue
 
 TYPE_CHECKING = False
@@ -119,7 +118,7 @@ OF_TRAINER = (
 
 def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
     """The first operation of each written field that fails on its value: those of the rows, then the others in order."""
-    rows = (each for each in config.refusals if each.kind == FAILURE)
+    rows = (each for each in config.refusals if each.failed)
     found = {each.key: TypeFailure(each.key, each.fails_at, each.exception) for each in rows if each.key in config.values}
     for field, fails_at, act in OPERATIONS:
         if field not in config.values or field in found:
