@@ -7,7 +7,7 @@ from math import prod
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
-from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
+from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
 from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.rewrite.plan import Pace
 
 LAYOUT = (
     ("tensor parallel", "tensor_parallel"),
@@ -36,7 +37,7 @@ class RunSummary:
     `what_if` is the run on the `gpus` that are asked about, if its launch sets another number; `refused_gpus` is why there is none.
     """
 
-    def __init__(self, run: CheckedRun, gpus: int | None = None) -> None:
+    def __init__(self, run: CheckedRun, gpus: int | None = None, pace: Pace | None = None) -> None:
         self.run = run
         self.refused_gpus = ""
         self.what_if = self._on_gpus(gpus) if gpus is not None else None
@@ -49,6 +50,12 @@ class RunSummary:
         resumption = run.configs[0].resumption if summaries else None
         if resumption is not None:
             resumption.show(summaries[0])
+        samples = run.facts.samples
+        if samples is not None and not samples.certain and summaries:
+            most = "" if samples.count is None else f"{samples.source}; "
+            summaries[0].derive(LENGTH, "samples at most", "samples_at_most", samples.count, f"{most}{samples.why}")
+            if samples.count is not None:
+                summaries[0].derive(LENGTH, "total steps at most", "steps_at_most", self._steps_of(samples.count), "of so many samples")
         items = [item for each in summaries for item in each.items]
         batch = run.batch
         if batch is not None and summaries:
@@ -66,6 +73,8 @@ class RunSummary:
         self.memory_flags: list[str] = []
         if summaries:
             self._add_memory()
+        if pace is not None and summaries:
+            self._add_time(pace, resumption.steps_left if resumption is not None else None)
         self._use_filled()
         self.items.sort(key=lambda item: GROUPS.index(item.group))
 
@@ -91,6 +100,25 @@ class RunSummary:
         """What two runs that differ in nothing but their places have in common."""
         values = [(item.group, item.label, str(value_or_auto(item.setting))) for item in self.items if item.label != "output_dir"]
         return repr((self.run.kinds, self.run.verdict, [each.code for each in self.errors], values))
+
+    def _add_time(self, pace: Pace, left: int | None) -> None:
+        """The hours of the run, or of what is left of it, and their price, at a measured speed."""
+        if pace.seconds_per_step is None and pace.tokens_per_second is None:
+            return
+        numbers = self.resolved if left is None else {**self.resolved, "total_steps": left}
+        hours, gpus = pace.hours(numbers, 1), self.run.facts.gpus
+        count = counted(f"{numbers['total_steps']:,}", "step") if numbers["total_steps"] is not None else "the steps"
+        self._derive(
+            LENGTH, "hours", "hours", round(hours, 2) if hours is not None else None, f"{count} at {pace.measured}", needs=self._gpus
+        )
+        cost = pace.cost(hours, gpus)
+        if cost is not None:
+            self._derive(LENGTH, "cost", "cost", round(cost, 2), f"{counted(gpus, 'GPU')} at {pace.gpu_price:g} an hour")
+
+    def _steps_of(self, samples: int) -> int | None:
+        """The total steps of the run with so many samples."""
+        run = self.run
+        return run.with_facts(run.given.replace(num_examples=samples)).resolved["total_steps"]
 
     def _add_memory(self) -> None:
         """The memory of the run where the model's shape is known, and the flags that are missing."""

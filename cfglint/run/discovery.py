@@ -617,10 +617,13 @@ class Discovery:
         packages += steps_with(document, read_by)
         packages += nested_in(documents, packages)
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
+        packages += ["torch"] if facts.card is not None else []
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
+            program = facts.launch.parser or facts.launch.code
+            texts += [each.text for each in program.evaluations.modules.known()] if program is not None else []
             facts = facts.replace(
                 forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
             )

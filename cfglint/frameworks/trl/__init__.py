@@ -76,6 +76,7 @@ class Trl(Framework):
         "operations": "trl.field_operations.ALL_OPERATIONS",
         "refusals": "trl.checks.refusals",
         "numbers": "trl.batch.numbers",
+        "samples": "trl.samples.samples",
         "resumption": "huggingface.resumption.resumption",
         "model": "named_models.model_of_names",
         "memory": "trl.memory.inputs",

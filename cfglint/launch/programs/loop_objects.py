@@ -62,7 +62,7 @@ SIGNATURES = {
 }
 SAME = ("prepare_data_loader", "prepare_model", "prepare_optimizer", "prepare_scheduler", "skip_first_batches")
 ENGINE_KEYS = ("gradient_accumulation_steps", "train_micro_batch_size_per_gpu", "train_batch_size")  # methods that return a key
-PREPARED = "prepared"  # the slot of an object that `prepare` was given
+TOGETHER = "zip"  # the kind of a sequence of data loaders that a loop goes through at the same time
 # Functions outside of the program that go through what they are given.
 PASSING = (
     *("builtins.iter", "builtins.enumerate", "itertools.cycle", "itertools.islice", "itertools.chain", "accelerate.skip_first_batches"),
@@ -137,15 +137,10 @@ def method(data: LoopObject, name: str, given: Given) -> Value:
     if data.kind != ACCELERATOR:
         return unknown(f"`{name}()` is a call outside of the program")
     if name == "prepare" and given:
-        for each in given:
-            if isinstance(each.data, LoopObject):
-                each.data.slots[PREPARED] = Value(True)
         return given[0] if len(given) == 1 else Value(Sequence(given, "tuple"))
     if name == "accumulate":
         return Value(Opaque(ACCUMULATE))
     if name in SAME and given:
-        if isinstance(given[0].data, LoopObject):
-            given[0].data.slots[PREPARED] = Value(True)
         return given[0]
     return unknown(f"`{name}()` is a call outside of the program")
 
@@ -157,7 +152,7 @@ def loaders_in(value: Value) -> Iterator[LoopObject]:
     elif isinstance(value, OneOf):
         for each in value.objects:
             yield from loaders_in(each)
-    elif isinstance(value.data, Sequence):
+    elif isinstance(value.data, Sequence) and value.data.kind == TOGETHER:
         for each in value.data.items:
             yield from loaders_in(each)
 
@@ -169,4 +164,4 @@ def passed_on(name: str, given: Given) -> Value | None:
     found = [each for each in given if any(True for _ in loaders_in(each))]
     if not found:
         return None
-    return found[0] if len(found) == 1 else Value(Sequence(found, "tuple", is_open=True))
+    return found[0] if len(found) == 1 else Value(Sequence(found, TOGETHER, is_open=True))
