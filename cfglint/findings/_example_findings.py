@@ -512,7 +512,6 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'LLF029': ('set `ref_model_quantization_bit: 8`',),
     'LLF030': ('set `export_quantization_dataset`, or remove `export_quantization_bit`',),
     'LLF040': ('set `reward_model`',),
-    'LLF041': (),
     'LLF042': ('remove `dpo_label_smoothing`',),
     'LLF043': ('remove `pissa_init`',),
     'LLF044': ('set `stage: sft`, or remove `neat_packing`', 'set `stage: sft`, or remove `predict_with_generate`', 'set `stage: sft`, or remove `mask_history`'),
