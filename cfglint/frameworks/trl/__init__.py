@@ -60,7 +60,7 @@ class Trl(Framework):
     trainers = TRAINERS
     reads_arguments = True
     rule_families = {"TRL": title}
-    rules = "arguments generation keys liger no_effect parsing preference sft trainers"
+    rules = "generation keys liger no_effect parsing preference sft trainers checks"
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED
@@ -74,11 +74,14 @@ class Trl(Framework):
         "at_once": "trl.batch.at_once",
         "batches_because": "trl.summary.batches_because",
         "operations": "trl.field_operations.ALL_OPERATIONS",
+        "refusals": "trl.checks.refusals",
         "numbers": "trl.batch.numbers",
         "samples": "trl.samples.samples",
-        "resumption": "huggingface.resumption.resumption",
+        "resumption": "trl.resumption.resumption",
         "model": "named_models.model_of_names",
         "memory": "trl.memory.inputs",
+        "adapters": "trl.adapters.adapters",
+        "quantization": "trl.adapters.quantization",
         "split_rule": "trl.batch.split_rule",
         "account": "trl.summary.account",
         "constructors": "trl._signatures.PARAMETERS",
