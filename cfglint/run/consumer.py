@@ -10,7 +10,7 @@ from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.launch_line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.frameworks.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.arguments import hidden_options
-from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.launch.command import ASSUMED, OWN_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
@@ -55,13 +55,19 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if consumer:
         launch.consumer, launch.is_main = consumer, True
         return
-    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and not launcher.has_own_parser:
+    if seems_trainer(line, command) and not own_parser and not launcher.has_own_parser:
         take_trainer_arguments(launch, line, command, names)
         return
     launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), "")
     if not launch.consumer or (launch.parser is None and names_unread_file(line)):
         launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
+
+
+def seems_trainer(line: LaunchLine, command: CommandDocument) -> bool:
+    """Whether the arguments of a line are names of the Trainer: a program that is not read needs several that no other parser has."""
+    own = OWN_NAMES & {*command.words}
+    return len(own) >= ASSUMED or (line.program is None and bool(own) and len(trainer_names(command)) > 1)
 
 
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:
