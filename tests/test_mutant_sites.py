@@ -15,7 +15,7 @@ FIRST = (3, 5)
 MOST, LEAST = (7, 1)  # no release
 
 
-@rule(bad="an example", stage="config")
+@rule("ABC001")
 def check(value: "int", other=1):
     """A docstring."""
     if value < LIMIT and not other:
@@ -29,7 +29,7 @@ CHANGES = {
     "constant": {
         *("LIMIT = 4", "SINCE = Releases((4, 5), (4,))", "SINCE = Releases((3, 6), (4,))", "SINCE = Releases((3, 5), (5,))"),
         *("FIRST = (4, 5)", "FIRST = (3, 6)", "MOST, LEAST = (8, 1)  # no release", "MOST, LEAST = (7, 2)  # no release"),
-        *("@rule(bad=\"an example\", stage='configx')", 'def check(value: "int", other=2):'),
+        'def check(value: "int", other=2):',
     },
     "statement": {"pass"},
     "arguments": {"report(other, value)", "SINCE = Releases((4,), (3, 5))"},
@@ -40,7 +40,7 @@ CHANGES = {
 
 @each_case("kind", CHANGES)
 def test_every_place_is_drawn_and_written_as_it_is_changed(tmp_path, kind):
-    """No docstring, annotation, example or part of an f-string is changed, and nothing else of the text."""
+    """No docstring, annotation, code of a rule or part of an f-string is changed, and nothing else of the text."""
     (tmp_path / "module.py").write_text(SOURCE)
     (tmp_path / "_tables.py").write_text(SOURCE)
     drawn = mutant_sites.drawn(tmp_path, "", 100, 0, only=kind)

@@ -40,12 +40,14 @@ def run(*command, **options):
     return done
 
 
-def test_wheel_holds_package_schemas_and_licence(wheel, root):
+def test_wheel_holds_package_schemas_pages_and_licence(wheel, root):
     names = zipfile.ZipFile(wheel).namelist()
     modules = {path.relative_to(root).as_posix() for path in (root / "cfglint").rglob("*.py")}
     schemas = {f"cfglint/schemas/{path.name}" for path in (root / "schemas").glob("*.json")}
+    pages = {f"cfglint/pages/{path.name}" for path in (root / "pages").glob("*.md")}
     assert schemas
-    assert modules | schemas <= set(names)
+    assert pages
+    assert modules | schemas | pages <= set(names)
     assert f"cfglint_train-{__version__}.dist-info/licenses/LICENSE" in names
     assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
 
@@ -68,6 +70,12 @@ def test_installed_package_finds_its_schemas(python, root, tmp_path):
     assert "stage" in done.stdout
     printed = run(python, "-m", "cfglint", "schema", "deepspeed", cwd=tmp_path).stdout
     assert json.loads(printed) == json.loads((root / "schemas" / "deepspeed.json").read_text(encoding="utf-8"))
+
+
+def test_installed_package_finds_its_pages(python, root, tmp_path):
+    printed = run(python, "-m", "cfglint", "rule", "DSP010", cwd=tmp_path).stdout
+    text = (root / "pages" / "DSP010.md").read_text(encoding="utf-8").split("---\n")[2].strip().partition("\n")[0]
+    assert text in printed
 
 
 @pytest.mark.slow

@@ -18,4 +18,6 @@ def test_the_site_builds(root, tmp_path):
     first = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "on this many GPUs?" in first
     assert 'href="tutorial/"' in first
+    assert 'href="BAT001/"' in (tmp_path / "rules" / "index.html").read_text(encoding="utf-8")
+    assert "Source: " in (tmp_path / "rules" / "BAT001" / "index.html").read_text(encoding="utf-8")
     assert 'id="suppressing-findings"' in (tmp_path / "reference" / "index.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What mypy refuses in a rule, so that no test has to reach it: words and names that do not exist."""
+"""What mypy refuses in a rule and in the head of its page, so that no test has to reach it: words and names that do not exist."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import pytest
 HEAD = """
 from __future__ import annotations
 from collections.abc import Iterator
-from cfglint.findings import rule
-from cfglint.findings.rule import Finding
+from typing import TYPE_CHECKING
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+if TYPE_CHECKING:
+    from cfglint.findings._rules import Head
 """
 RULE = """
-@rule.{decorator}("DSP999", source="x", kinds=("{kind}",), example={{"{fact}": 8}})
+HEAD_{name}: Head = ("name", "{severity}", "{stage}", ("{kind}",), "key", ())
+@rule("DSP999")
 def check_{name}(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(config.setting("fp16"), "`fp16` is wrong", severity="{own}", fails_at="{moment}")
 """
-RIGHT = {"decorator": "config_error", "kind": "deepspeed", "fact": "gpus", "own": "warning", "moment": "init"}
-MISSPELT = {"decorator": "confg_error", "kind": "deepsped", "fact": "gpu", "own": "warn", "moment": "initt"}
+RIGHT = {"severity": "error", "stage": "config", "kind": "deepspeed", "own": "warning", "moment": "init"}
+MISSPELT = {"severity": "eror", "stage": "confg", "kind": "deepsped", "own": "warn", "moment": "initt"}
 
 
 @pytest.mark.slow

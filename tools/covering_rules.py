@@ -1,6 +1,7 @@
 """Which rule of cfglint covers a check of a framework: by the words of the exceptions that the rules quote.
 
-The words are the strings in the sources of the rules, as syntax trees tell them, and the exceptions that their examples were recorded with.
+The words are the strings in the sources of the rules, as syntax trees tell them, and the exceptions that their pages name
+and their examples were recorded with.
 Nothing is listed by hand: a rule covers a check if it quotes an exception that the check may raise.
 """
 
@@ -71,8 +72,11 @@ def is_quoted(words: list[str], exception: str, quotation: Quotation) -> bool:
 @functools.cache
 def quotations(package: str) -> tuple[Quotation, ...]:
     """All quotations of rules that may be about a package."""
+    from cfglint.rules.catalogue import every_rule
+
     folders = [SOURCES / "rules", *(SOURCES / "frameworks" / kind for kind in kinds_of(package)), SOURCES / "launch"]
     found = [each for folder in folders for path in sorted(folder.rglob("*.py")) for each in in_source(path)]
+    found += [each for rule in every_rule() if rule.raises for each in quotation([rule.raises], rule.code)]
     return tuple(dict.fromkeys([*found, *(each for path in sorted(RECORDS.rglob("*.txt")) for each in in_record(path))]))
 
 
@@ -85,7 +89,7 @@ def kinds_of(package: str) -> list[str]:
 
 
 def in_source(path: Path) -> Iterator[Quotation]:
-    """The strings of a module, each with the rule whose function or decorator it is in."""
+    """The strings of a module, each with the rule whose function it is in."""
     for statement in ast.parse(path.read_text(encoding="utf-8")).body:
         rule = code_of(statement) or f"{path.parent.name}/{path.name}:{getattr(statement, 'name', '')}"
         yield from in_expression(statement, rule.rstrip(":"))
@@ -101,8 +105,8 @@ def code_of(statement: ast.stmt) -> str:
 
 
 def in_expression(node: ast.AST, rule: str) -> Iterator[Quotation]:
-    """The strings in a piece of source but docstrings and the places that rules name."""
-    if (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) or (isinstance(node, ast.keyword) and node.arg == "source"):
+    """The strings in a piece of source but docstrings."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return
     parts = parts_of(node) if isinstance(node, ast.expr) else None
     if parts is None:

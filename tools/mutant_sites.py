@@ -33,8 +33,6 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 }
 DROPPED = (ast.Expr, ast.AugAssign, ast.Continue, ast.Break, ast.Raise, ast.Return)
 RELEASE = "release"  # drawn on demand only: a change of a constant moves a release as well
-# Arguments of the decorator of a rule that are examples and references, not behaviour.
-EXAMPLES = frozenset({"bad", "good", "fixed", "example", "source"})
 
 
 @dataclass(frozen=True)
@@ -221,7 +219,7 @@ def kinds(node: ast.AST, is_test: bool) -> Iterator[str]:
 
 
 def without_behaviour(tree: ast.Module) -> Iterator[ast.AST]:
-    """Nodes that only say something: docstrings, annotations, examples of rules, imports for types, and texts inside f-strings."""
+    """Nodes that only say something: docstrings, annotations, codes of rules, imports for types, and texts inside f-strings."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node, clean=False):
             yield from ast.walk(node.body[0])
@@ -235,9 +233,8 @@ def without_behaviour(tree: ast.Module) -> Iterator[ast.AST]:
             if isinstance(annotation, ast.AST):
                 yield from ast.walk(annotation)
         for decorator in getattr(node, "decorator_list", ()):
-            for keyword in getattr(decorator, "keywords", ()):
-                if keyword.arg in EXAMPLES:
-                    yield from ast.walk(keyword)
+            if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "rule":
+                yield from ast.walk(decorator)
 
 
 def compared(node: ast.Compare) -> ast.AST:

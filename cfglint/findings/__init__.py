@@ -1,1 +1,1 @@
-"""Findings: diagnostics, fixes, the rule decorator, fingerprints."""
+"""Findings: diagnostics, fixes, rules and their pages, fingerprints."""

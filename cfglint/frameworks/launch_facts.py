@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.program import OwnLoop, ProgramFacts
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
@@ -51,8 +51,8 @@ class Launch(Record):
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
     kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
-    any, whether the run starts is not known. `again` is the launch of another version of its script, `relaunched` the run with other
-    contents of some files, on machines of this size.
+    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed. `again` is
+    the launch of another version of its script, `relaunched` the run with other contents of some files, on machines of this size.
     """
 
     command: CommandDocument | None = None
@@ -74,6 +74,7 @@ class Launch(Record):
     extra_files: tuple[str, ...] = ()
     entry: LaunchEntry | None = None
     not_read: tuple[Reason, ...] = ()
+    loop: OwnLoop | None = None
     alternative: AlternativeEntry | None = None
     again: Callable[[str], Launch] | None = None
     relaunched: Callable[[Mapping[str, str], Size | None], Launched] | None = None

@@ -101,16 +101,29 @@ class ImportedNames(Record):
 
 
 class OwnLoop(Record):
-    """The training loop of a program with an `Accelerator`: the calls that make its data loader and its plugins, as `CallDocument`s.
+    """The training loop of a program's own, with an `Accelerator` or an engine of DeepSpeed. Calls in it are `CallDocument`s.
 
-    `accumulates`: gradients are accumulated by `accumulate()`; None if the loop may do so by itself. `optimizer` is the call that makes its
-    only optimizer.
+    `loader` is the call that makes the data loader of each step, `optimizer` and `schedule` those of its optimizer and its learning rate.
+    `plugins` are those of the `Accelerator`, by name. `numbers` has what the loop itself says: `turns` between two steps of the optimizer,
+    `epochs`, and `max_steps`, the number that ends it. `accumulates`: by `accumulate()`; False: it steps after each batch, or after
+    `turns`; None if that is not known, for which `why` is the reason. `counts_batches`: `max_steps` are batches. `lacks_loader` is why the
+    loader is not known. `stages` is the number of pipeline stages. `trains` are the calls of the engines that are trained. `is_whole`: the
+    `Accelerator` has no arguments that are not known.
     """
 
     loader: ConfigValue
     plugins: ConfigTable
     accumulates: bool | None
     optimizer: ConfigValue = None
+    schedule: ConfigValue = None
+    numbers: ConfigValue = None
+    why: str = ""
+    lacks_loader: str = ""
+    counts_batches: bool = False
+    stages: ConfigValue = None
+    trains: tuple[Any, ...] = ()
+    is_found: bool = False
+    is_whole: bool = True
 
 
 class ProgramFacts(Record):

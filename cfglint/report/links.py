@@ -6,7 +6,7 @@ import os
 
 from cfglint.version import __version__
 
-PAGES = "docs/rules"  # the folder of the pages, below the root of the repository
+PAGES = "pages"  # the folder of the pages, below the root of the repository
 
 
 def rule_uri(code: str) -> str:

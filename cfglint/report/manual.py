@@ -157,7 +157,7 @@ def index(rules: list[Rule]) -> str:
     """The rules by family, each with a link to its page: `docs/rules.md`. The anchors are those of the book, so that its links arrive."""
     parts = [HEAD.format("Generated from the rules; a test keeps it and the pages current. `cfglint rule CODE` prints a page.")]
     for title, members in by_family(rules):
-        rows = (f'| <a id="{anchor(each.code)}"></a>[{each.code}](rules/{each.code}.md) {row(each)}' for each in members)
+        rows = (f'| <a id="{anchor(each.code)}"></a>[{each.code}](../pages/{each.code}.md) {row(each)}' for each in members)
         parts.append(f"## {title}\n\n{COLUMNS}{''.join(rows)}")
     return "\n".join(parts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
-from cfglint.findings.rule import BATCH, SKIP, Example, Finding, config_error, info, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import AUTO, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.base import Config
@@ -14,41 +14,11 @@ from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import BatchReason, Kind
-
-DEEPSPEED: Kind = "deepspeed"
-NEOX: Kind = "neox"
+    from cfglint.findings.vocabulary import BatchReason
 
 
-@config_error(
-    "BAT001",
-    source="deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) megatron/neox_arguments/arguments.py:826-883",
-    about=BATCH,
-    kinds=(DEEPSPEED, NEOX),
-    bad=(
-        '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
-        Example(
-            "{train_batch_size: 100, train_micro_batch_size_per_gpu: 8, gradient_accumulation_steps: 4, num_layers: 2, hidden_size: 8,"
-            " num_attention_heads: 2}\n",
-            at="/train_batch_size",
-            facts={"kind": NEOX, "gpus": None},
-        ),
-    ),
-    fixed='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
-    example={"kind": DEEPSPEED, "gpus": 8, "at": "/train_batch_size"},
-)
+@rule("BAT001")
 def batch_mismatch(config: Config) -> Iterator[Finding]:
-    """The global batch size is not micro batch size x gradient accumulation steps x data-parallel size.
-
-    The written batch sizes, with those that the framework derives from them, are inconsistent for this GPU
-    count. The data-parallel size is the GPU count divided by the sizes of the model-parallel axes (tensor,
-    pipeline, sequence), so a file that is valid on 8 GPUs fails on 4. A missing number is derived by floor
-    division, and the check fails where that has a remainder.
-
-    Fix: run `cfglint fix FILE --gpus N`, which keeps the global batch size and the micro batch size and sets the gradient
-    accumulation steps; `--global-batch G` sets another global batch size. Without `train_batch_size` the
-    framework computes it.
-    """
     yield from _problem(config, "mismatch")
     batch = config.batch
     terms = _written_terms(batch)
@@ -66,105 +36,28 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "BAT002",
-    source="deepspeed 0.19.8 runtime/config.py:649; gpt-neox (May 2026) arguments.py:860",
-    about=BATCH,
-    kinds=(DEEPSPEED, NEOX),
-    when_partial=SKIP,
-    bad='{"gradient_accumulation_steps": 4}\n',
-    good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
-    example={"kind": DEEPSPEED, "gpus": 8},
-)
+@rule("BAT002")
 def batch_missing(config: Config) -> Iterator[Finding]:
-    """Neither the global batch size nor the micro batch size is set.
-
-    One of the two is required; gradient accumulation steps alone are not enough. It is not reported for a
-    file that is only a part of a run, because the caller may set it.
-    """
     yield from _problem(config, "missing")
 
 
-@config_error(
-    "BAT003",
-    source="deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) arguments.py:846, 868",
-    about=BATCH,
-    bad='{"train_batch_size": "256"}\n',
-    good='{"train_batch_size": 256}\n',
-    example={"kind": DEEPSPEED, "gpus": 8, "at": "/train_batch_size"},
-    old_names=("batch-type",),
-)
+@rule("BAT003")
 def batch_not_a_number(config: Config) -> Iterator[Finding]:
-    """A batch size is not a number.
-
-    The framework does not convert it: a string, an unresolved `"auto"` or a list fails in the arithmetic, with
-    an error that does not name the key.
-
-    Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`,
-    `TypeError: unsupported operand type(s) for //: 'str' and 'int'`.
-
-    Fix: write the number without quotes. `"auto"` is only resolved in a file that a Hugging Face Trainer
-    loads.
-    """
     yield from _problem(config, "type")
 
 
-@config_error(
-    "BAT004",
-    source="deepspeed 0.19.8 runtime/config.py:596-600; gpt-neox (May 2026) arguments.py:866-876",
-    about=BATCH,
-    bad='{"train_batch_size": 256, "gradient_accumulation_steps": 0}\n',
-    good='{"train_batch_size": 256, "gradient_accumulation_steps": 1}\n',
-    example={"kind": DEEPSPEED, "gpus": 8, "at": "/gradient_accumulation_steps"},
-)
+@rule("BAT004")
 def batch_not_positive(config: Config) -> Iterator[Finding]:
-    """A written or derived batch size is zero or negative.
-
-    A derived one is 0 where the floor division gives 0: 4 samples cannot be distributed over 8 GPUs.
-
-    Run-time errors: `AssertionError: Micro batch size per gpu: 0 has to be greater than 0`,
-    `AssertionError: Gradient accumulation steps: 0 has to be greater than 0`, `ZeroDivisionError: integer
-    division or modulo by zero`.
-
-    Fix: use a global batch size of at least micro batch size x data-parallel size.
-    """
     yield from _problem(config, "not-positive")
 
 
-@config_error(
-    "BAT005",
-    source="gpt-neox (May 2026) arguments.py:926-935; accelerate 1.15.0 parallelism_config.py:366-377",
-    about=BATCH,
-    bad="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 4, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
-    good="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 2, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
-    example={"kind": NEOX, "gpus": 6},
-    old_names=("layout-does-not-divide",),
-)
+@rule("BAT005")
 def indivisible_gpu_count(config: Config) -> Iterator[Finding]:
-    """The GPU count is not a multiple of the model-parallel sizes.
-
-    Each replica of the model needs tensor x pipeline (x context x sequence) GPUs, and the GPU count has to be a
-    multiple of that number.
-    """
     yield from _problem(config, "layout")
 
 
-@warning(
-    "BAT006",
-    source="gpt-neox (May 2026) arguments.py:892-935",
-    about=BATCH,
-    kinds=(NEOX,),
-    bad="{global_num_gpus: 4, train_micro_batch_size_per_gpu: 4}\n",
-    good="{global_num_gpus: 8, train_micro_batch_size_per_gpu: 4}\n",
-    example={"kind": NEOX, "gpus": 8, "at": "/global_num_gpus"},
-    old_names=("gpus-differ",),
-)
+@rule("BAT006")
 def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
-    """The file sets a GPU count that differs from the launch.
-
-    GPT-NeoX computes the batch with `global_num_gpus` if the file sets it, whatever the launch uses. The global
-    batch size that it prints then differs from the one that the processes consume.
-    """
     imposed, offered = config.get("global_num_gpus"), config.facts.gpus
     if isinstance(imposed, int) and offered is not None and imposed != offered:
         yield Finding(
@@ -175,24 +68,8 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@info(
-    "BAT007",
-    source="deepspeed 0.19.8 runtime/config.py:602",
-    about=BATCH,
-    kinds=(DEEPSPEED,),
-    bad='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
-    good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
-    example={"kind": DEEPSPEED, "at": "/train_batch_size"},
-    old_names=("bound-to-gpu-count",),
-)
+@rule("BAT007")
 def fixed_gpu_count(config: Config) -> Iterator[Finding]:
-    """The three batch sizes are all set, so they are valid for one GPU count only.
-
-    Without `--gpus` cfglint cannot check them; it reports the GPU count that they need. On any other count
-    the framework fails to start.
-
-    Fix: pass `--gpus N` (or declare it) to check the equation, or remove one of the three keys.
-    """
     batch = config.batch
     terms = _written_terms(batch)
     if terms is None or batch.layout.gpus is not None or batch.problem is not None:

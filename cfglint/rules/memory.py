@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Diagnostic
-from cfglint.findings.rule import MEMORY, RULES, RUN, Finding, warning
+from cfglint.findings.rule import MEMORY, RULES, Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import Config
 from cfglint.rules.engine import apply
@@ -22,35 +22,8 @@ def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
     return apply([each for each in RULES if each.about == MEMORY], run, run.configs[0]) if run.configs else []
 
 
-@warning(
-    "MEM001",
-    source="docs/memory.md",
-    scope=RUN,
-    bad="output_dir: out\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\nmax_length: 4096\nlearning_rate: 2.0e-5\n",
-    good="output_dir: out\nper_device_train_batch_size: 8\ntorch_dtype: bfloat16\nmax_length: 512\nlearning_rate: 2.0e-5\n",
-    example={
-        "kind": "huggingface",
-        "gpus": 1,
-        "model": "llama-3.2-1b",
-        "gpu_memory": 79.2,
-        "at": "/per_device_train_batch_size",
-    },
-    about=MEMORY,
-)
+@rule("MEM001")
 def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
-    """The run needs more memory than a GPU offers.
-
-    The peak of a training step is estimated from the model's shape and the run's settings. This is found only where even
-    the lower end of the estimate's band does not fit, and where the model's code and the trainer have been read (class A
-    or B): out of memory in the first steps is then to be expected. Needs the card (`--gpu-memory`, `gpu-memory`) and a model: that of
-    the run if it is a folder of the project or a published model that cfglint knows by name, else `--model` or `model` of a declared run.
-
-    The framework would start: it is a warning, because allocator settings outside the files may help.
-
-    Fix: use a remedy that the help text names, with the memory that it would save at the peak: gradient checkpointing, a smaller micro
-    batch with more accumulation steps, a loss without whole logits, fewer optimizer states, sharding. `cfglint explain`
-    shows the terms and the largest micro batch.
-    """
     from cfglint.batch.memory import DOES_NOT_FIT
     from cfglint.frameworks.memory import memory_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, Diagnostic
-from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Example, Finding, Rule, warning
+from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Finding, Rule, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.rules.engine import apply
@@ -34,30 +34,8 @@ def inspect_comments(run: CheckableRun) -> list[Diagnostic]:
     return apply([each for each in RULES if each.about == IGNORE_COMMENT], run, run.configs[0])
 
 
-@warning(
-    "HSE001",
-    source="the policy schema",
-    old_names=("house-rule",),
-    scope=RUN,
-    bad="output_dir: out\nper_device_train_batch_size: 4\nseed: 1\n",
-    good="output_dir: out\nper_device_train_batch_size: 4\nseed: 42\n",
-    example={"kind": "huggingface", "at": "/seed", "policies": {"properties": {"seed": {"const": 42}}}},
-    about=EXPECTATION,
-)
+@rule("HSE001")
 def policy_violation(run: CheckableRun) -> Iterator[Finding]:
-    """A value violates the organisation's policy schema.
-
-    `policy-schema = "policy.json"` in the configuration names a JSON Schema that every config has to satisfy;
-    a table has one per kind: `policy-schema = { deepspeed = "policy/deepspeed.json" }`. The schema checks the
-    values as the framework's parser loads them. `x-message` in a subschema replaces the validator's message:
-    `{"maximum": 1.0, "x-message": "we clip at 1.0; ask the training team for more"}`.
-
-    The framework would start, so the verdict does not change and the severity is a warning. The exit status is
-    1 anyway, because the project itself defines the rule.
-
-    Fix: change the value as the schema requires, or suppress the finding with a reason:
-    `# cfglint: ignore[HSE001] reason`.
-    """
     policies = run.facts.policies
     if policies is None:
         return
@@ -68,33 +46,8 @@ def policy_violation(run: CheckableRun) -> Iterator[Finding]:
             yield Finding(config.setting(*each.path), f"policy violation: {each.message}")
 
 
-@warning(
-    "RUN100",
-    source="the `[[run]]` table of the configuration",
-    old_names=("promise-broken", "unexpected-global-batch"),
-    scope=RUN,
-    bad=(
-        '{"train_batch_size": 512}\n',
-        Example('{"train_micro_batch_size_per_gpu": 4}\n', facts={"gpus": None}),
-    ),
-    good='{"train_batch_size": 256}\n',
-    example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "expected_numbers": {"global_batch": 256}},
-    about=EXPECTATION,
-)
+@rule("RUN100")
 def unexpected_number(run: CheckableRun) -> Iterator[Finding]:
-    """The run resolves to a different number than its declaration expects.
-
-    A declared run may state the expected numbers: `global-batch = 256`, `total-steps = 12000`,
-    `tokens-per-step = 1048576`. A change of the GPU count, a file or a version that changes the number is found
-    here, before the run is compared with the last one and does not fit.
-
-    The framework would start, so the verdict does not change and the severity is a warning. The exit status is
-    1 anyway, because the project itself declares the number. A number that is unknown (no `gpus`, no
-    `num-examples`) is reported as info.
-
-    Fix: run `cfglint fix FILES --run --gpus N --global-batch G` to restore the batch, or change the declaration together
-    with the run, so that the change is visible in review.
-    """
     resolved = run.resolved if run.facts.expected_numbers else {}
     broken = bool(run.configs) and (bool(run.configs[0].load_problems) or run.configs[0].batch.problem is not None)
     for name, expected in run.facts.expected_numbers.items():
@@ -128,31 +81,8 @@ def _equation(run: CheckableRun, name: str) -> str:
     return f" = {micro} x {accumulation} x {parallel}" if micro * accumulation * parallel == run.resolved[name] else ""
 
 
-@warning(
-    UNUSED_IGNORE,
-    source="the comment itself",
-    scope=RUN,
-    about=IGNORE_COMMENT,
-    bad=(
-        "output_dir: out\nper_device_train_batch_size: 8  # cfglint: ignore[TYP001]\n",
-        "output_dir: out\nseed: 1  # cfglint: ignore\n",
-    ),
-    good="output_dir: out\nper_device_train_batch_size: 010  # cfglint: ignore[TYP001] two nibbles, on purpose\n",
-    example={"kind": "huggingface"},
-)
+@rule(UNUSED_IGNORE)
 def unused_ignore(run: CheckableRun) -> Iterator[Finding]:
-    """An ignore comment suppresses nothing.
-
-    `# cfglint: ignore[BAT001]` on a line, or on the line above it, suppresses the finding with that code on that
-    line; a rule name, a family (`ignore[BAT]`) and several codes (`ignore[BAT001, KEY]`) work too, and the text
-    after the bracket is the reason. In JSON, where the framework's parser allows comments, it is `//` or `#`.
-    An unused comment could hide a later finding.
-
-    Without a GPU count, comments for the `BAT` family are not reported, because its findings depend on it. A
-    comment that another run of the same file needs counts as used.
-
-    Fix: remove the code, or the comment.
-    """
     for ignore in run.unused_ignores:
         setting = Setting((), None, WRITTEN, ignore.document, Node(SCALAR, ignore.start, ignore.end))
         if not ignore.code:

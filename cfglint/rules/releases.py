@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import FILE, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks import framework, modelled_releases
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.versions import parse_version
@@ -12,29 +12,10 @@ from cfglint.source.annotations import Iterator, Mapping
 PASSED = "processing_class"  # which TRL's trainers pass to `Trainer` from this release on (trainer/*_trainer.py)
 PASSES = (0, 12, 0)
 BOTH = 2
-LINE = "torchrun --nproc_per_node 8 train.py\n"
-PROGRAM = "from trl import SFTConfig, SFTTrainer\n\nSFTTrainer('gpt2', SFTConfig('out')).train()\n"
 
 
-@init_error(
-    "RUN015",
-    source="the metadata of the wheels; trl 0.14.0 trainer/sft_trainer.py:443, transformers 4.45.2 trainer.py (Trainer.__init__)",
-    kinds=("trl", "huggingface", "llamafactory", "swift", "axolotl", "verl"),
-    bad=(
-        {"train.sh": LINE, "train.py": PROGRAM, "requirements.txt": "trl==0.14.0\ntransformers==4.45.2\n"},
-        {"train.sh": LINE, "train.py": PROGRAM, "requirements.txt": "trl==0.19.0\ntransformers==4.50.0\n"},
-    ),
-    good={"train.sh": LINE, "train.py": PROGRAM, "requirements.txt": "trl==0.14.0\ntransformers==4.46.3\n"},
-    example={"kind": "launch", "named": 1},
-    about=FILE,
-)
+@rule("RUN015")
 def incompatible_releases(config: Config) -> Iterator[Finding]:
-    """The project pins releases that cannot be installed together: one requires another release of the other.
-
-    pip refuses to install them, so that the training runs with other releases than those, or with one that was installed by force. What
-    each release requires is known from its wheel. It is an error where the program cannot start with the two: from 0.12.0 on the trainers
-    of TRL pass `processing_class` to `Trainer`, which has it since transformers 4.46.0.
-    """
     facts = config.facts
     if len(facts.target_from) + len(facts.pinned) < BOTH:
         return

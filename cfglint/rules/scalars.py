@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import VALUE, Finding, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.remedies import replace
@@ -11,19 +11,8 @@ from cfglint.source.document import SCALAR, Node
 from cfglint.source.numbers import DIGITS
 
 
-@warning(
-    "TYP001",
-    source="PyYAML 6.0.3 constructor.py:239 (construct_yaml_int), resolver.py:182",
-    about=VALUE,
-    bad="output_dir: out\nper_device_train_batch_size: 010\n",
-    good="output_dir: out\nper_device_train_batch_size: 10\n",
-    example={"kind": "huggingface", "at": "/per_device_train_batch_size"},
-)
+@rule("TYP001")
 def octal_number(config: Config) -> Iterator[Finding]:
-    """A number with a leading zero is octal.
-
-    YAML 1.1 loads `010` as 8, silently.
-    """
     for setting in plain_scalars(config):
         raw = setting.node.raw.lstrip("+-") if setting.node else ""
         if len(raw) > 1 and raw[0] == "0" and raw.isdigit() and type(setting.value) is int:
@@ -31,19 +20,8 @@ def octal_number(config: Config) -> Iterator[Finding]:
             yield Finding(setting, text, help=f"write {int(raw)} or {setting.value}")
 
 
-@warning(
-    "TYP002",
-    source="PyYAML 6.0.3 constructor.py:241, resolver.py:186",
-    about=VALUE,
-    bad="output_dir: out\nsave_steps: 1:30\n",
-    good="output_dir: out\nsave_steps: 90\n",
-    example={"kind": "huggingface", "at": "/save_steps"},
-)
+@rule("TYP002")
 def sexagesimal_number(config: Config) -> Iterator[Finding]:
-    """A number with a colon is in base 60.
-
-    YAML 1.1 loads `1:30` as 90, so a time or a ratio silently becomes a number.
-    """
     for setting in plain_scalars(config):
         raw = setting.node.raw if setting.node else ""
         if ":" in raw and type(setting.value) in (int, float):
@@ -51,23 +29,8 @@ def sexagesimal_number(config: Config) -> Iterator[Finding]:
             yield Finding(setting, text, help="write the number, or quote the string")
 
 
-@warning(
-    "TYP003",
-    source="PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and an empty value are null)",
-    about=VALUE,
-    bad="output_dir: out\nsave_total_limit: None\n",
-    fixed="output_dir: out\nsave_total_limit: null\n",
-    example={"kind": "huggingface", "at": "/save_total_limit"},
-    old_names=("none-is-text",),
-)
+@rule("TYP003")
 def none_is_string(config: Config) -> Iterator[Finding]:
-    """`None` in YAML is the string "None", not null.
-
-    Where a number is expected, the run fails when the value is used, possibly hours later (for example
-    `save_total_limit`); where a string is accepted, a file or an experiment gets that name.
-
-    Fix: write `null` or `~`, or remove the key.
-    """
     for setting in plain_scalars(config):
         if setting.value == "None" and not any(path == setting.path for path, _ in config.documents[0].missing):
             yield Finding(

@@ -274,6 +274,8 @@ class LaunchReader:
         choose_consumer(launch, *line_and_command(launch), kinds, is_built=built is not None)
         if built is not None and built.kind == "deepspeed":
             launch.consumer, launch.is_main, launch.doubts = "deepspeed", False, ()
+        if built is not None and built.kind == LAUNCH and built.document.loop.is_found:
+            launch.consumer, launch.is_main, launch.doubts = LAUNCH, False, ()
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             launch.doubts = ()
         if built is not None and built.kind != LAUNCH:
@@ -398,7 +400,7 @@ class LaunchReader:
     def engine_file(self, path: str) -> tuple[Document, LaunchFacts] | None:
         """The DeepSpeed file that a program, which no line starts, gives its only engine, with the facts of the run; None without one."""
         from cfglint.launch.programs.finding import program_at
-        from cfglint.run.program_runs import config_of_engine, evaluation_of, passed_to_engine
+        from cfglint.run.program_runs import config_of_engine, evaluation_of, loop_of, passed_to_engine
 
         project = self.project(path)
         program = self.program(program_at(path, project))
@@ -416,7 +418,8 @@ class LaunchReader:
         passed = passed_to_engine(evaluated)
         document = self.source.document(files.spelled_like(path, os.path.relpath(file)), framework(ENGINE).syntax(file))
         doubts = () if is_certain else (Reason("branch", f"a condition of `{path.rpartition('/')[2]}`", "", path),)
-        launch, complete = Launch(doubts=doubts, passed=passed, parser=program), passed == {} and is_certain
+        launch = Launch(doubts=doubts, passed=passed, parser=program, loop=loop_of(program, context))
+        complete = passed == {} and is_certain
         facts = self.facts.replace(launch=launch, complete=self.facts.complete or complete)
         return document, facts.replace(kind_given=facts.kind_given or is_certain)
 
@@ -491,9 +494,11 @@ class LaunchReader:
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
         if launch.consumer == "deepspeed" and launch.parser is not None and launch.parser.evaluations is not None:
-            from cfglint.run.program_runs import evaluation_of, passed_to_engine
+            from cfglint.run.program_runs import evaluation_of, loop_of, passed_to_engine
 
-            launch.passed = passed_to_engine(evaluation_of(launch.parser, self.context(line, launch)))
+            context = self.context(line, launch)
+            launch.passed = passed_to_engine(evaluation_of(launch.parser, context))
+            launch.loop = loop_of(launch.parser, context)
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         return self.facts.replace(

@@ -6,10 +6,10 @@ from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks import kind_of_class, trainer_of_class
 from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
+from cfglint.frameworks.program import HF_PARSERS, Field, OwnLoop, ProgramFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.programs.built_call import AcceleratorCall
+from cfglint.launch.programs.built_call import AcceleratorCall, EngineConfig
 from cfglint.launch.programs.classes import known_fields
 from cfglint.launch.programs.constructors import Constructor
 from cfglint.launch.programs.context import Context, with_texts
@@ -137,6 +137,12 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
     return {name: getattr(each.data, "name", "") for name, each in values.items() if each.data is not None}
 
 
+def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
+    """The training loop of a program that makes an engine of DeepSpeed; None without one."""
+    evaluated = evaluation_of(program, context)
+    return own_loop(None, evaluated, program) if evaluated.engines else None
+
+
 def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
     """The facts with the engines whose configs only the words of a line decide, if the program builds nothing else."""
     if not program.engines or any(each.kind != LAUNCH for each in program.built):
@@ -203,8 +209,8 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     documents = [call_document(call, program, evaluated) for call in program.built]
     found, call = documents[which], program.built[which]
     found.number = which
-    if isinstance(call, AcceleratorCall):
-        found.loop = own_loop(evaluated.call(call), evaluated, program)
+    if isinstance(call, (AcceleratorCall, EngineConfig)):
+        found.loop = own_loop(evaluated.call(call) if isinstance(call, AcceleratorCall) else None, evaluated, program)
     found.trace = lambda key: traced(found, key, program)
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)

@@ -6,7 +6,7 @@ keys stay, aliases are not expanded. `cfglint.source.loaders` converts it to val
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, Callable, Collection, ConfigValue, Iterator, Mapping, TypeAlias
+from cfglint.source.annotations import Any, Callable, Collection, ConfigTable, ConfigValue, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -134,6 +134,8 @@ class Document:
     files: frozenset[str] = frozenset()
     again_with: Callable[[Mapping[str, str]], Document] | None = None
     program: ConfigValue = None
+    loop: ConfigValue = None
+    parts: Mapping[str, ConfigTable] = {}
 
     def __init__(self, path: str, text: str, syntax: Syntax, bom: bool = False) -> None:
         self.path = path

@@ -28,14 +28,12 @@ NAMED_IN = {
     "explanation/common_causes.py": "a page that a cause refers to",
     "findings/_rule_releases.py": "generated",
     "findings/_example_findings.py": "generated",
+    "findings/_rules.py": "generated",
     "findings/vocabulary.py": "the type of a kind, for mypy",
     "frameworks/_release_dates.py": "generated",
     "frameworks/_releases.py": "generated",
     "frameworks/_requirements.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
-    "frameworks/huggingface/rules/program_code.py": "programs in examples",
-    "frameworks/launch/rules/lines.py": "launch lines in examples",
-    "frameworks/launch/rules/program.py": "a launch line in an example",
     "frameworks/program.py": "the names of parsers in a program's source",
     "frameworks/swift/_tables.py": "generated",
     "frameworks/swift/__init__.py": "the package whose release decides about some checks of ms-swift",
@@ -78,7 +76,6 @@ def named(text):
     tree = ast.parse(text)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     docs = {id(each.body[0].value) for each in ast.walk(tree) if isinstance(each, documented) and isinstance(each.body[0], ast.Expr)}
-    docs |= {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.keyword) and each.arg == "source"}  # of a rule
     return any(NAMES.search(word) for node in ast.walk(tree) if id(node) not in docs for word in words(node))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import FileEdit, Fix, Place
-from cfglint.findings.rule import config_error
+from cfglint.findings.pages import Example, Page
+from cfglint.findings.rule import Rule
 from cfglint.report.html import excerpt, rules
 
 TEXT = "a: 1\nbee: 22\nc: 3\n\nd: 4\ne: 5\nf: 6\n"
@@ -95,20 +96,10 @@ class TestDiff:
 
 
 class TestRulePages:
-    def test_paragraphs_code_and_kept_lines(self):
-        def check():
-            """What it finds, `in` short.
-
-            A `key` <b> that
-            goes on.
-
-                kept   as it
-                stands
-            """
-
-        rule = config_error("XYZ001", source="x", name="name", bad="bad")
-        rule.check = check
-        page = rules.page(rule)
+    def test_paragraphs_code_and_kept_lines(self, monkeypatch):
+        text = "What it finds, `in` short.\n\nA `key` <b> that\ngoes on.\n\n    kept   as it\n    stands"
+        monkeypatch.setattr(Rule, "written", Page({"source": "x"}, text, [Example("bad")]))
+        page = rules.page(Rule("XYZ001", list, "name", "error"))
         assert page.summary == "What it finds, <code>in</code> short."
         assert page.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre><p>Source: x.</p>"
         assert page.examples == [("Fails", "bad")]

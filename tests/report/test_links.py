@@ -17,7 +17,7 @@ def test_each_rule_has_an_anchor_of_its_own(root):
     """Links to the page that once had all rules arrive at the line with the link to the rule's page."""
     index = (root / "docs" / "rules.md").read_text(encoding="utf-8")
     for rule in every_rule():
-        assert index.count(f'<a id="{links.anchor(rule.code)}"></a>[{rule.code}](rules/{rule.code}.md) ') == 1
+        assert index.count(f'<a id="{links.anchor(rule.code)}"></a>[{rule.code}](../pages/{rule.code}.md) ') == 1
         assert (root / links.PAGES / f"{rule.code}.md").is_file()
         assert f"](#{links.anchor(rule.code)})" in manual.book([rule])
 
@@ -41,4 +41,4 @@ def test_only_an_installation_from_a_repository_links_to_it(told, home, tmp_path
     folder.mkdir()
     (folder / "direct_url.json").write_text(json.dumps(told))
     monkeypatch.setattr(links, "__file__", str(package / "links.py"))
-    assert links.rule_uri("BAT001") == (f"{home}/blob/{COMMIT}/docs/rules/BAT001.md" if home else "")
+    assert links.rule_uri("BAT001") == (f"{home}/blob/{COMMIT}/pages/BAT001.md" if home else "")

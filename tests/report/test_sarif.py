@@ -130,7 +130,7 @@ def test_addresses_are_those_of_the_installation(make, monkeypatch):
     monkeypatch.setattr(sarif, "home", links.home)
     driver = run_of([make.outcome([make.diagnostic()])])["tool"]["driver"]
     assert driver["informationUri"] == "https://git.example.com/cfglint"
-    assert driver["rules"][0]["helpUri"] == "https://git.example.com/cfglint/blob/abc/docs/rules/BAT001.md"
+    assert driver["rules"][0]["helpUri"] == "https://git.example.com/cfglint/blob/abc/pages/BAT001.md"
 
 
 def test_the_rules_that_fired_with_their_pages(make):

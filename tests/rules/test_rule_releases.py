@@ -7,7 +7,7 @@ import pytest
 from cfglint.findings import rule as rules
 from cfglint.findings._rule_releases import RULE_RELEASES
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import config_error
+from cfglint.findings.rule import Rule
 from cfglint.frameworks import framework, modelled_releases
 from cfglint.frameworks.versions import parse_version
 from cfglint.rules.catalogue import every_rule
@@ -55,7 +55,7 @@ def found(rule, folder, package, release):
 
 def test_a_check_of_a_package_that_another_one_takes_the_place_of_is_not_limited():
     """GPT-NeoX runs its own DeepSpeed, of which no release is asked."""
-    rule = config_error("BAT999", source="x")
+    rule = Rule("BAT999", list, "name", "error")
     rule.releases = (Releases((), (0, 9, 0), package="deepspeed"),)
     deepspeed = launch_of("deepspeed", {"ds.json": '{"train_batch_size": 8}'}, "", {}).configs[0]
     neox = launch_of("neox", {"a.yml": "train_batch_size: 8\n"}, "", {}).configs[0]
@@ -65,7 +65,7 @@ def test_a_check_of_a_package_that_another_one_takes_the_place_of_is_not_limited
 
 def test_the_ends_of_a_check_are_asked_for():
     """TRL 0.13.0 to 0.18.2 has no such check, whatever the other probes between the ends hit."""
-    rule = config_error("TRL999", source="x", kinds=("trl",))
+    rule = Rule("TRL999", list, "name", "error", kinds=("trl",))
     rule.releases = (Releases((), (0, 13, 0)), Releases((0, 19, 0)))
     rules.BY_CODE["TRL999"] = [rule]
     try:

@@ -121,7 +121,7 @@ def test_trainer_file_while_it_is_typed(editor):
     assert rate["severity"] == 2  # this Trainer casts it, TRL's parser would not
     assert rate["range"] == {"start": {"line": 1, "character": 15}, "end": {"line": 1, "character": 19}}
     assert "`learning_rate`" in rate["message"]
-    assert rate["codeDescription"]["href"].endswith(f"/docs/rules/{rate['code']}.md")
+    assert rate["codeDescription"]["href"].endswith(f"/pages/{rate['code']}.md")
     assert "typo of `warmup_steps`" in typo["message"]
 
     [action] = editor.actions("train.yaml", 1, "quickfix")

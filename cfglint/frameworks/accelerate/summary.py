@@ -24,7 +24,7 @@ def account(config: AccelerateConfig) -> Summary:
             summary.add(PRECISION, label, config.setting("deepspeed_config", key))
     if config.distributed == "FSDP":
         summary.add(PRECISION, "FSDP version", config.setting("fsdp_config", "fsdp_version", value=1))
-    if config.trainer is None:
+    if config.trainer is None and config.facts.launch.consumer in ("", config.kind):
         summary.assumed.append("the script's arguments are not in these files: batch size and length are unknown")
     return summary
 

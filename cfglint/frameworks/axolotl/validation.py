@@ -9,7 +9,7 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
 from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
-from cfglint.frameworks.axolotl.pages import FIRST, topic_of
+from cfglint.frameworks.axolotl.places import FIRST, code_of
 from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, AxolotlModel, Data, refuses
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
@@ -211,7 +211,7 @@ class Validation:
             return True
 
         remedies = explained.remedies(lifts)
-        self.refusals.append(Refusal(topic_of(function.name), explained.keys, explained.sentence, exception, remedies))
+        self.refusals.append(Refusal(code_of(function.name), explained.keys, explained.sentence, exception, remedies))
 
     def _attempt(self, check: Callable[[Any], None], subject: object) -> None:
         try:

@@ -53,8 +53,9 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
     parallel = Setting(("data_parallel",), integral(divisor), DERIVED, because=why_parallel(config))
-    samples = consumed(layout, settings, divisor)
-    replica = sequence_ranks(config)
+    samples = loaded(config, settings, divisor) or consumed(layout, settings, divisor)
+    layout.pipeline_parallel = stages(config) or 1
+    replica = sequence_ranks(config) * layout.pipeline_parallel
     return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
@@ -90,6 +91,8 @@ def why_parallel(config: DeepSpeedConfig) -> str:
     """The values from which the data-parallel size is computed, for display."""
     if has_mesh(config):
         return "data_parallel_size"
+    if stages(config) != 1:
+        return "GPUs / stages of the pipeline"
     return "GPUs / sequence_parallel_size" if has_sequence_key(config) else "GPUs"
 
 
@@ -133,8 +136,31 @@ def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> i
     return micro * accumulation * (divisor // layout.tensor_parallel)
 
 
+def loaded(config: DeepSpeedConfig, settings: dict[str, Setting], divisor: object) -> int | None:
+    """Samples per optimizer step if the program takes its batches of a data loader of its own: the file's micro batch is not used then."""
+    loop = config.loop
+    if loop is None or loop.loader is None or loop.accumulates is not False or "turns" in loop.numbers.values:
+        return None
+    size, accumulation = loop.loader.values.get("batch_size"), settings[ACCUMULATION].value
+    if type(size) is not int or not isinstance(accumulation, int) or not isinstance(divisor, int):
+        return None
+    return size * accumulation * divisor
+
+
+def stages(config: DeepSpeedConfig) -> int | None:
+    """The processes of each replica of a pipeline, 1 without one; None if they are not known."""
+    loop = config.loop
+    return 1 if loop is None else loop.stages
+
+
 def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
-    """The divisor of DeepSpeed's arithmetic, or the error before it has one; None where the GPU count is unknown."""
+    """The divisor of DeepSpeed's arithmetic, or the error before it has one; None where the GPU count is unknown.
+
+    Source: deepspeed 0.19.8 runtime/pipe/topology.py (PipelineParallelGrid: the world size is a multiple of the stages).
+    """
+    ranks = stages(config)
+    if ranks != 1:
+        return (config.world_size // ranks if ranks and config.world_size else None), None
     if has_mesh(config):
         return mesh_size(config)
     if not has_sequence_key(config):

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
+    from cfglint.frameworks.program import OwnLoop
 
 
 class Unset:
@@ -32,6 +33,13 @@ class DeepSpeedConfig(DeepSpeedSections):
         if self.trainer is None or fails_at is None:
             return fails_at
         return "first-step" if fails_at in ("init", "first-step") else "init"
+
+    @property
+    def loop(self) -> OwnLoop | None:
+        """The training loop of the program that makes the engine, if it was found."""
+        document = self.documents[0]
+        found: OwnLoop | None = document.loop or (self.facts.launch.loop if self.trainer is None else None)
+        return found if found is not None and found.is_found else None
 
     @property
     def optimizer(self) -> Optimizer | None:

@@ -6,6 +6,8 @@ from cfglint.batch import steps
 from cfglint.frameworks.deepspeed import schedulers
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
+from cfglint.frameworks.own_loops import add_loop, integer
+from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
 
 
@@ -16,6 +18,8 @@ def account(config: DeepSpeedConfig) -> Summary:
         rate(config, summary)
         schedule(config, summary)
         precision(config, summary)
+        if config.loop is not None:
+            of_program(config, summary, config.loop)
     if config.trainer is None:
         summary.assumed.append("N GPUs are N processes with one GPU each")
         complete = "no optimizer, scheduler or mpu is passed in code"
@@ -38,10 +42,31 @@ def rate(config: DeepSpeedConfig, summary: Summary) -> None:
     summary.add(RATE, "gradient clipping", config.setting("gradient_clipping", value=unwritten))
 
 
+def of_program(config: DeepSpeedConfig, summary: Summary, loop: OwnLoop) -> None:
+    """Add what the program passes to the engine, and how long its training loop goes on; the file's optimizer and schedule are left."""
+    passed = optimizer_is_passed(config)
+    if passed and loop.optimizer is not None:
+        summary.items = [each for each in summary.items if each.label != "optimizer"]
+    known = {each.label for each in summary.items}
+    added = Summary(summary.package)
+    accumulation = integer(config.batch.accumulation.value)
+    add_loop(added, loop, config.facts.launch, accumulation, has_optimizer=passed)
+    summary.items += [each for each in added.items if each.label not in known]
+
+
+def optimizer_is_passed(config: DeepSpeedConfig) -> bool:
+    """Whether the engine has an optimizer that is not that of the config."""
+    return config.optimizer is None and config.get("optimizer") is None
+
+
 def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
     """Add the scheduler of the file with its warmup and total steps."""
     chosen = schedulers.chosen(config)
     if chosen is None:
+        name = config.documents[0].parts.get("scheduler", {}).get("type")
+        if isinstance(name, str):  # the program computes other parts of the section
+            summary.add(RATE, "schedule", config.setting("scheduler", value=name))
+            summary.items[-1].setting.value = name
         return
     summary.add(RATE, "schedule", config.setting("scheduler", "type"))
     params = chosen.params if isinstance(chosen.params, dict) else {}

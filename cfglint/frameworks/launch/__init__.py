@@ -21,6 +21,7 @@ class LaunchFramework(LineFramework):
         "config": "launch.config.consumer_config",
         "batch": "launch.accelerator.batch",
         "account": "launch.accelerator.account",
+        "numbers": "launch.accelerator.numbers",
     }
 
     def title_of(self, document: Document) -> str:

@@ -1,25 +1,31 @@
 """The batch of a program with an `Accelerator` and a training loop of its own.
 
 Source: accelerate 1.15.0 accelerator.py:540-549 (ACCELERATE_GRADIENT_ACCUMULATION_STEPS takes precedence), 2207-2221 (DeepSpeed's value
-is used if another one is given), utils/launch.py:570 (set for DeepSpeed); data_loader.py (prepare_data_loader: `split_batches`).
+is used if another one is given), utils/launch.py:570 (set for DeepSpeed); data_loader.py (prepare_data_loader: `split_batches`);
+utils/deepspeed.py:264-281 (from 1.8.0 the engine steps when gradients are synchronized, before by its own counter).
 """
 
 from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Setting
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch import KIND
-from cfglint.frameworks.launch.config import LaunchConfig, passed
+from cfglint.frameworks.launch.config import ACCUMULATION, VARIABLE, LaunchConfig
+from cfglint.frameworks.own_loops import TURNS, add_loop, integer, number_of, setting, total_steps, warmup_steps
 from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import PRECISION, RATE, Summary, launched
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.python.call import CallDocument
 
-ACCUMULATION, MICRO = "gradient_accumulation_steps", "batch_size"
+PACKAGE = "accelerate"
+MICRO = "batch_size"
 ACCUMULATION_PLUGIN, DEEPSPEED_PLUGIN, LOADER_PLUGIN = "GradientAccumulationPlugin", "DeepSpeedPlugin", "DataLoaderConfiguration"
 DEEPSPEED = ("deepspeed_plugin", "deepspeed_plugins")
 SHARES_BATCHES = ("parallelism_config", "megatron_lm_plugin", "torch_tp_plugin")  # processes that take the same samples
-VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
+BY_SYNC_SINCE = (1, 8, 0)  # the engine steps when accelerate synchronizes gradients; before, by its own counter
+FILE_SINCE = (0, 23, 0)  # the number of the DeepSpeed file is used, and not that of the `Accelerator`
+IGNORES_SPLIT_SINCE = (1, 0, 0)  # `Accelerator(split_batches=True)` has no effect
 OWN = "the program's own"
 NAMES = {"no": "fp32"}  # precisions as `explain` names them
 
@@ -28,24 +34,23 @@ def batch(config: LaunchConfig) -> Batch:
     """The batch of a launch whose program sets the batch itself: the processes, the loader's batch size and its accumulation."""
     micro, steps, replicas = micro_batch(config), accumulation(config), data_parallel(config)
     numbers = [each.value for each in (micro, steps, replicas)]
-    loop = loop_of(config)
-    known = all(type(each) is int for each in numbers) and loop is not None and (loop.accumulates is not None or uses_deepspeed(config))
+    known = all(type(each) is int for each in numbers) and loop_of(config) is not None
     total = numbers[0] * numbers[1] * numbers[2] if known else None
-    because = " x ".join("?" if each is None else str(each) for each in numbers) if loop is not None else OWN
+    because = " x ".join("?" if each is None else str(each) for each in numbers) if loop_of(config) is not None else OWN
     return Batch(Layout(config.facts.gpus), micro, steps, replicas, Setting(("global_batch",), total, DERIVED, because=because))
 
 
 def loop_of(config: LaunchConfig) -> OwnLoop | None:
-    """The training loop of the program, if its loader is known."""
+    """The training loop of the program, if it was found."""
     found: OwnLoop | None = config.accelerator.loop if config.accelerator is not None else None
-    return found if found is not None and found.loader is not None else None
+    return found if found is not None and found.is_found else None
 
 
 def micro_batch(config: LaunchConfig) -> Setting:
     """The batch size of the data loader; of one process, where the loader's batch is split between them."""
     loop = loop_of(config)
-    if loop is None or "batch_sampler" in loop.loader.values:
-        return Setting(("batch",), None, DERIVED, because=OWN)
+    if loop is None or loop.loader is None or "batch_sampler" in loop.loader.values:
+        return Setting(("batch",), None, DERIVED, because=loop.lacks_loader if loop is not None and loop.lacks_loader else OWN)
     found = argument(config, loop.loader, MICRO) or Setting((MICRO,), 1, DEFAULT, because="default of DataLoader")
     split = splits(config, loop)
     if split is False or found.value is None:
@@ -58,6 +63,8 @@ def splits(config: LaunchConfig, loop: OwnLoop) -> bool | None:
     """Whether the loader's batch is split between the processes; None if that is unknown."""
     assert config.accelerator is not None
     plugin = loop.plugins.get(LOADER_PLUGIN)
+    if plugin is None and config.facts.version(PACKAGE, RELEASES[PACKAGE]) >= IGNORES_SPLIT_SINCE:
+        return None if config.accelerator.values.get("dataloader_config") else False
     values = plugin.values if plugin is not None else config.accelerator.values
     found = values.get("split_batches", False)
     return None if isinstance(found, Unknown) or (plugin is None and config.accelerator.values.get("dataloader_config")) else bool(found)
@@ -72,86 +79,177 @@ def data_parallel(config: LaunchConfig) -> Setting:
 
 
 def accumulation(config: LaunchConfig) -> Setting:
-    """The micro batches per optimizer step; unknown if the launcher may set another number, or the loop may accumulate by itself."""
-    unknown = Setting(("batch",), None, DERIVED, because=OWN)
-    call, line, loop = config.accelerator, config.facts.launch.line, loop_of(config)
-    if call is None or (line is not None and (VARIABLE in line.call.environment or sets_deepspeed(config))):
-        return unknown
-    plugins: dict[str, CallDocument] = call.loop.plugins
-    if uses_deepspeed(config):
-        plugin = plugins.get(DEEPSPEED_PLUGIN)
-        if plugin is None or "hf_ds_config" in plugin.values:
-            return unknown
-        found = argument(config, plugin, ACCUMULATION)
-        if found is not None and found.value is not None:
-            return found
-    elif loop is not None and loop.accumulates is False and ACCUMULATION in call.values:
-        return Setting((ACCUMULATION,), 1, DERIVED, because="the loop steps after each batch, without `accumulate()`")
+    """The micro batches per optimizer step: what the `Accelerator` accumulates, as far as the loop lets it."""
+    call, loop = config.accelerator, loop_of(config)
+    if call is None:
+        return open_accumulation(OWN)
+    if uses_deepspeed(config) is not False:
+        return with_deepspeed(config, loop)
+    if loop is None or loop.accumulates is None:
+        return open_accumulation(loop.why if loop is not None and loop.why else OWN)
+    turns = number_of(loop, TURNS, config.facts.launch)
+    if turns is not None:
+        turns.value = integer(turns.value)
+        return turns
+    if not loop.accumulates:
+        because = (
+            "the loop steps after each batch, without `accumulate()`" if ACCUMULATION in call.values else "the loop steps after each batch"
+        )
+        return Setting((ACCUMULATION,), 1, DERIVED, because=because)
+    return of_accelerator(config)
+
+
+def open_accumulation(because: str) -> Setting:
+    """An accumulation that is not known, with the reason."""
+    return Setting((ACCUMULATION,), None, DERIVED, because=because)
+
+
+def of_accelerator(config: LaunchConfig) -> Setting:
+    """The accumulation of the `Accelerator`: of its plugin, else of the environment, else its own argument."""
+    call, line = config.accelerator, config.facts.launch.line
+    assert call is not None
     if call.values.get("gradient_accumulation_plugin") is not None:
-        made = plugins.get(ACCUMULATION_PLUGIN)
-        return (argument(config, made, "num_steps") if made is not None else None) or unknown
-    default = Setting((ACCUMULATION,), 1, DEFAULT, because="default of Accelerator")
-    return argument(config, call, ACCUMULATION) or (default if loop is not None and loop.accumulates is not None else unknown)
+        made = call.loop.plugins.get(ACCUMULATION_PLUGIN)
+        return (argument(config, made, "num_steps") if made is not None else None) or open_accumulation("its plugin is not known")
+    if line is not None and VARIABLE in line.call.environment:
+        text = line.call.environment[VARIABLE].value
+        value = int(text) if text is not None and text.isdigit() else None
+        return Setting((ACCUMULATION,), value, DERIVED, because=f"{VARIABLE} of the line")
+    launcher = config.launcher
+    if launcher is not None and launcher.uses_deepspeed and launcher.get("deepspeed_config", ACCUMULATION) is not None:
+        found: Setting = launcher.setting("deepspeed_config", ACCUMULATION)
+        found.value = integer(found.value)
+        return found
+    if ACCUMULATION not in call.values and not call.loop.is_whole:
+        return open_accumulation("the arguments of `Accelerator` are not all known")
+    return argument(config, call, ACCUMULATION) or Setting((ACCUMULATION,), 1, DEFAULT, because="default of Accelerator")
 
 
-def uses_deepspeed(config: LaunchConfig) -> bool:
-    """Whether the program passes a DeepSpeed plugin."""
-    return config.accelerator is not None and any(config.accelerator.values.get(each) is not None for each in DEEPSPEED)
+def uses_deepspeed(config: LaunchConfig) -> bool | None:
+    """Whether the run uses DeepSpeed, by its launcher or by a plugin of the program; None if the launcher's config is not known."""
+    call, line = config.accelerator, config.facts.launch.line
+    if call is not None and any(call.values.get(each) is not None for each in DEEPSPEED):
+        return True
+    if line is None or (line.values is None and not any(each.kind == "accelerate" for each in line.files)):
+        return False  # another launcher
+    if line.values is not None and line.values["type"]:
+        return bool(line.values["type"] == "use_deepspeed")
+    return None if any(each.kind == "accelerate" and each.path is None for each in line.files) else False
 
 
-def sets_deepspeed(config: LaunchConfig) -> bool:
-    """Whether the launcher may start DeepSpeed, by a flag or by its file."""
-    line = config.facts.launch.line
-    if line is None or line.values is None:  # another launcher
-        return False
-    return line.values["type"] == "use_deepspeed" or any(each.kind == "accelerate" and each.path is None for each in line.files)
+def with_deepspeed(config: LaunchConfig, loop: OwnLoop | None) -> Setting:
+    """The accumulation under DeepSpeed: of its file, else of the `Accelerator`; from 1.8.0 as far as the loop lets it."""
+    found = of_engine(config)
+    if config.facts.version(PACKAGE, RELEASES[PACKAGE]) < BY_SYNC_SINCE or found.value in (None, 1) or loop is None:
+        return found
+    if loop.accumulates is None:
+        return open_accumulation(loop.why or OWN)
+    if loop.accumulates:
+        return found
+    return Setting((ACCUMULATION,), 1, DERIVED, because="from accelerate 1.8 on the engine steps after each batch without `accumulate()`")
+
+
+def of_engine(config: LaunchConfig) -> Setting:
+    """The accumulation of DeepSpeed's config, as accelerate fills it in."""
+    call, engine = config.accelerator, config.engine
+    assert call is not None
+    plugin = call.loop.plugins.get(DEEPSPEED_PLUGIN)
+    if any(call.values.get(each) is not None for each in DEEPSPEED):
+        if plugin is None or "hf_ds_config" in plugin.values:
+            return open_accumulation("the config of DeepSpeed's plugin is not read")
+        found = argument(config, plugin, ACCUMULATION)
+        return found if found is not None and found.value is not None else of_accelerator(config)
+    if uses_deepspeed(config) is None:
+        return open_accumulation("the accelerate config is not in the project")
+    launcher = config.launcher
+    if launcher is None or not launcher.get("deepspeed_config", "deepspeed_config_file"):
+        return of_accelerator(config)
+    if engine is None:
+        return open_accumulation("the DeepSpeed config is not in the project")
+    written = engine.get(ACCUMULATION)
+    if written == "auto" or (config.facts.version(PACKAGE, RELEASES[PACKAGE]) < FILE_SINCE and ACCUMULATION in call.values):
+        return of_accelerator(config)
+    return engine.setting(ACCUMULATION, value=1, because="1 if the DeepSpeed config does not set it")
 
 
 def argument(config: LaunchConfig, call: CallDocument, key: str) -> Setting | None:
     """An integer argument of a call, at the place where it is written; without a value if it is unknown."""
-    name, node = call.find((key,))
-    if node is None:
-        return None
-    found = Setting((key,), integer(call.values.get(key)), WRITTEN, call, node, name)
-    borrowed = call.borrowed.get(key)
-    line = config.facts.launch.line
-    value, place, _ = passed(config.facts.launch, borrowed) if borrowed is not None and line is not None else (None, None, None)
-    if place is not None and config.command is not None:
-        return Setting((key,), integer(value), WRITTEN, config.command, place[1], None)
-    return Setting((key,), None, WRITTEN, call, node, name) if isinstance(value, Unknown) else found
+    found = setting(call, key, config.facts.launch)
+    if found is not None:
+        found.value = integer(found.value)
+    return found
 
 
-def integer(value: object) -> int | None:
-    """The value, if it is an integer."""
-    return value if type(value) is int else None
+def numbers(config: LaunchConfig) -> dict[str, int | None]:
+    """The steps of the optimizer and of the warm-up, where the program says them."""
+    loop = loop_of(config)
+    if loop is None:
+        return {}
+    total = total_steps(loop, config.facts.launch, integer(accumulation(config).value))
+    return {"total_steps": total, "warmup_steps": warmup_steps(loop, config.facts.launch)}
 
 
 def account(config: LaunchConfig) -> Summary:
     """The summary of a line without a known consumer, and of a program with a training loop of its own."""
-    summary, call = launched(config.facts.launch), config.accelerator
-    name, node = call.find(("mixed_precision",)) if call is not None else (None, None)
-    value = call.values.get("mixed_precision") if call is not None else None
-    if call is not None and node is not None and isinstance(value, str):
-        summary.add(PRECISION, "precision", Setting(("precision",), NAMES.get(value, value), WRITTEN, call, node, name))
-    found = call.loop.optimizer if call is not None and call.loop is not None and not uses_deepspeed(config) else None
-    if found is not None:
-        add_optimizer(config, summary, found)
-    if config.facts.launch.consumer in ("", KIND) and loop_of(config) is None:
+    summary, loop = launched(config.facts.launch), loop_of(config)
+    precision(config, summary)
+    if loop is not None:
+        steps = integer(accumulation(config).value)
+        add_loop(summary, loop, config.facts.launch, steps, has_optimizer=not has_dummy(loop))
+        if has_dummy(loop):
+            add_engine(config, summary, loop)
+    if config.facts.launch.consumer in ("", KIND) and (loop is None or loop.loader is None):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary
 
 
-def add_optimizer(config: LaunchConfig, summary: Summary, made: CallDocument) -> None:
-    """The only optimizer that the program makes, with its learning rate."""
-    place = Setting(("optimizer",), made.name, WRITTEN, made, made.roots[0], None)
-    summary.add(RATE, "optimizer", place)
-    name, node = made.find(("lr",))
-    value = made.values.get("lr")
-    if node is None or type(value) not in (int, float):
+def has_dummy(loop: OwnLoop) -> bool:
+    """Whether the optimizer of a loop stands for that of the DeepSpeed config."""
+    return loop.optimizer is not None and loop.optimizer.name == "DummyOptim"
+
+
+def add_engine(config: LaunchConfig, summary: Summary, loop: OwnLoop) -> None:
+    """Add the optimizer of the DeepSpeed config, whose "auto" is that of the program's `DummyOptim`."""
+    engine = config.engine
+    if engine is None:
         return
-    borrowed, line = made.borrowed.get("lr"), config.facts.launch.line
-    given, at, _ = passed(config.facts.launch, borrowed) if borrowed is not None and line is not None else (None, None, None)
-    if at is not None and config.command is not None:
-        summary.add(RATE, "learning rate", Setting(("learning_rate",), given, WRITTEN, config.command, at[1], None))
-    else:
-        summary.add(RATE, "learning rate", Setting(("learning_rate",), value, WRITTEN, made, node, name))
+    summary.add(RATE, "optimizer", engine.setting("optimizer", "type"))
+    rate = engine.setting("optimizer", "params", "lr")
+    if rate.value == "auto":
+        rate = setting(loop.optimizer, "lr", config.facts.launch, "learning_rate") or rate
+    if type(rate.value) in (int, float):
+        summary.add(RATE, "learning rate", Setting(("learning_rate",), rate.value, rate.origin, rate.document, rate.node, rate.key_node))
+    if engine.get("scheduler", "type") is not None:
+        summary.items = [each for each in summary.items if each.label != "schedule"]
+        summary.add(RATE, "schedule", engine.setting("scheduler", "type"))
+
+
+def precision(config: LaunchConfig, summary: Summary) -> None:
+    """Add the precision: of the DeepSpeed config, else of the `Accelerator`, else of its launcher."""
+    call, engine = config.accelerator, config.engine
+    if call is None:
+        return
+    found = setting(call, "mixed_precision", config.facts.launch, "precision")
+    if engine is not None:
+        enabled = [name for name in ("bf16", "fp16") if engine.get(name, "enabled") is True]
+        if enabled:
+            found = engine.setting(enabled[0], "enabled")
+            found = Setting(("precision",), enabled[0], WRITTEN, found.document, found.node, found.key_node)
+    if found is None or (found.value is None and "mixed_precision" not in call.unknown):
+        found = of_launcher(config)
+    if found is not None and isinstance(found.value, str):
+        found.value = NAMES.get(found.value.lower(), found.value.lower())
+        summary.add(PRECISION, "precision", found)
+
+
+def of_launcher(config: LaunchConfig) -> Setting | None:
+    """The precision that the launcher passes on; None if its config is not known."""
+    launcher, line = config.launcher, config.facts.launch.line
+    if launcher is not None and launcher.precision is not None and launcher.precision_named:
+        found = launcher.setting("mixed_precision")
+        return Setting(("precision",), launcher.precision, found.origin, found.document, found.node, found.key_node, found.because)
+    if launcher is not None and not launcher.documents[0].is_command:
+        return Setting(("precision",), launcher.precision, DEFAULT, because="default of accelerate")
+    if line is not None and line.values is None and line.launcher != "accelerate":
+        return Setting(("precision",), "no", DEFAULT, because="default of Accelerator")
+    return None

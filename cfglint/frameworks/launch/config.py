@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
@@ -9,7 +11,7 @@ from cfglint.frameworks.launch import FRAMEWORK, KIND
 from cfglint.frameworks.launch_facts import Launch, LaunchFacts
 from cfglint.frameworks.overrides import Override
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any, ConfigValue, Sequence
 from cfglint.source.document import Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
@@ -26,8 +28,8 @@ class LaunchConfig(Config):
 
     framework = FRAMEWORK
 
-    def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
-        super().__init__(documents, facts)
+    def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
+        super().__init__(documents, facts, kinds)
         command = documents[0]
         calls = (each for each in documents if isinstance(each, CallDocument))
         self.accelerator = next((each for each in calls if each.name == ACCELERATOR), None)  # the call that sets up the program
@@ -51,9 +53,29 @@ class LaunchConfig(Config):
         known = field is not None and isinstance(field.default, (int, float, str)) and not isinstance(field.default, bool)
         return str(field.default) if field is not None and known else missing
 
+    @cached_property
+    def launcher(self) -> Any:
+        """The config of `accelerate launch`, whose flags alone may be one; None for another launcher, or if it is not known."""
+        pairs = [*zip(self.documents, self.kinds, strict=False)]
+        found = next((place for place, (_, kind) in enumerate(pairs) if kind == "accelerate"), None)
+        if found is not None:
+            others = [pair for pair in pairs if pair[1] == "deepspeed"]
+            documents = [self.documents[found], *(document for document, _ in others)]
+            return framework("accelerate").config(documents, ["accelerate", *(kind for _, kind in others)], self.facts)
+        if fed_by(self.facts.launch) != "accelerate":
+            return None
+        return framework("accelerate").config([self.documents[0]], ["accelerate"], self.facts)
+
+    @cached_property
+    def engine(self) -> Config | None:
+        """The DeepSpeed config that the launcher passes on, if its file was found."""
+        return next(iter(self.launcher.nested_configs()), None) if self.launcher is not None and self.launcher.uses_deepspeed else None
+
     def nested_configs(self) -> list[Config]:
         """The config of a framework that the arguments feed without a file, next to the file that another one loads."""
         launch = self.facts.launch
+        if launch.consumer == KIND and "accelerate" in self.kinds and self.accelerator is not None:
+            return [self.launcher, *self.launcher.nested_configs()]
         kind = fed_by(launch)
         return [framework(kind).config(self.documents, [kind], self.facts)] if kind not in ("", launch.consumer) else []
 
@@ -63,7 +85,7 @@ def consumer_config(documents: list[Document], facts: LaunchFacts, kinds: list[s
     launch = facts.launch
     consumer = launch.consumer
     if not consumer or consumer == KIND:
-        return LaunchConfig(documents, facts)
+        return LaunchConfig(documents, facts, kinds)
     program = launch.entry["program"] if launch.entry is not None else None
     facts = framework(consumer).started_by(program or "", facts)
     if launch.is_main:

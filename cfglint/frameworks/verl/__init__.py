@@ -30,7 +30,7 @@ class Verl(Framework):
     source_paths = ("/verl/",)
     telling_keys = frozenset(SECTIONS[:1])
     rule_families = {"VRL": "verl"}
-    rules = "checks composition no_effect"
+    rules = "composition checks no_effect"
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
     takes_overrides = True
     history_tables = ("verl.files.HISTORY",)

@@ -9,15 +9,16 @@ import ast
 import contextlib
 
 from cfglint.frameworks import kind_of_class
-from cfglint.launch.programs import accelerators, library, line_parsers, object_methods
+from cfglint.launch.programs import library, line_parsers, loop_objects, object_methods
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.interpreter import STARRED, Interpreter
+from cfglint.launch.programs.interpreter import STARRED
 from cfglint.launch.programs.modules import External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
+    ACCELERATOR,
+    ENGINE,
     OPEN,
     Built,
     Class,
-    DataLoader,
     Frame,
     Function,
     Instance,
@@ -29,15 +30,13 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.launch.programs.training_loops import TrainingLoops
 from cfglint.source.annotations import Any
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
 
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
-ENGINE = "deepspeed.initialize"
-OPTIMIZERS = "torch.optim."
-ACCELERATOR = "accelerate.Accelerator"
 MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
 SEVERAL = "the call is made several times, with different values"
 FIRST = "output_dir"  # the first parameter of the classes of arguments
@@ -49,7 +48,7 @@ class MadeCall(Record):
     """A recorded call: what it calls, its arguments with the nodes that name them, and the conditions that it depends on.
 
     `every`: it has no other arguments. `results` are the objects of arguments, or the trainers, that it makes each time.
-    `origin` is the dotted name of the class of a trainer, empty if it is uncertain.
+    `origin` is the dotted name of the class of a trainer, empty if it is uncertain, `kind` that of an object of a training loop.
     """
 
     name: str
@@ -62,6 +61,7 @@ class MadeCall(Record):
     results: list[Built | Opaque] = []
     made_of: Class | None = None
     origin: str = ""
+    kind: str = ""
 
     def add(self, other: MadeCall) -> None:
         """Join the arguments of another evaluation of the same call: what differs is unknown."""
@@ -75,7 +75,7 @@ class MadeCall(Record):
         self.results.extend(other.results)
 
 
-class ProgramEvaluation(Interpreter):
+class ProgramEvaluation(TrainingLoops):
     """The evaluation of a program under a context: the words of its launch line, its environment, its GPUs."""
 
     def __init__(self, modules: Modules, budget: Any, context: Context) -> None:
@@ -84,9 +84,8 @@ class ProgramEvaluation(Interpreter):
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
-        self.optimizers: dict[ast.Call, MadeCall] = {}  # of torch
-        self.loaders: dict[ast.Call, MadeCall] = {}  # data loaders, and plugins of accelerate
-        self.trained: list[DataLoader] = []  # the loaders that training loops go through
+        self.is_complete = False
+        self.others: dict[ast.Call, MadeCall] = {}  # of further objects of training loops
 
     def alone(self, call: ast.Call, name: str, scope: Scope, budget: Budget) -> MadeCall:
         """A call that the program does not reach, as its function makes it by itself: with unknown parameters, and whatever it raises."""
@@ -94,7 +93,7 @@ class ProgramEvaluation(Interpreter):
         self.made, self.trainers, self.engines, self.accelerators, self.stores = {}, {}, {}, {}, set()
         self.budget, self.conditions, self.active, self.trial = budget, [], [], 0
         self.goes_on = True
-        among = self.engines if name == ENGINE else self.accelerators if name == "Accelerator" else self.made
+        among = self.engines if name == loop_objects.ENGINE_CALL else self.accelerators if name == "Accelerator" else self.made
         try:
             self._attempt(lambda: self._enter(scope))
             if call not in among:
@@ -140,14 +139,6 @@ class ProgramEvaluation(Interpreter):
         """The value of a variable of the environment."""
         return library.variable(self, [name])
 
-    def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
-        if not self.trial and accelerators.is_training_loop(node):
-            values = (self.evaluate(each, frame).data for each in accelerators.names_in(node.iter))
-            self.trained += [each for each in values if isinstance(each, DataLoader)]
-        super()._do_for(node, frame)
-
-    _do_asyncfor = _do_for
-
     def _call(self, node: ast.Call, frame: Frame) -> Value:
         inherited = self._super_call(node, frame)
         if inherited is not None:
@@ -156,6 +147,7 @@ class ProgramEvaluation(Interpreter):
         given, named = self.given(node, frame)
         before, self.site = self.site, (node, frame)
         try:
+            self.note(node, function, given, named, frame)
             return self.called(function, given, named, node)
         finally:
             self.site = before
@@ -207,8 +199,12 @@ class ProgramEvaluation(Interpreter):
                 return self.run_function(function.of(value, each), given, named) if isinstance(function, Function) else unknown()
             if isinstance(each, External) and path.attr == "__init__":
                 before, self.site = self.site, (node, frame)
+                kind = loop_objects.kind_of(each.name)
                 try:
-                    self._framework_object(each.name, given, named, node, None)
+                    if kind:
+                        self._record_object(each.name, kind, given, named, node)
+                    else:
+                        self._framework_object(each.name, given, named, node, None)
                 finally:
                     self.site = before
                 return unknown()
@@ -221,6 +217,8 @@ class ProgramEvaluation(Interpreter):
         line = made_of.line()
         base = next((each.name for each in line if isinstance(each, External)), "")
         own = self.of_class(made_of, "__init__", unknown())
+        if base in loop_objects.LOADERS and own is None:
+            return self.external(base, given, named, node)
         if is_framework(base) and kind_of_class(base.rpartition(".")[2]) and own is None:
             return self._framework_object(base, given, named, node, made_of)
         data = Instance(made_of)
@@ -272,24 +270,21 @@ class ProgramEvaluation(Interpreter):
         last = name.rpartition(".")[2]
         if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
             return self._framework_object(name, given, named, node, None)
-        if name == ENGINE:
-            self.record(self.engines, name, given, named, node)
-            return Value(Opaque(name))
-        if name == ACCELERATOR:
-            self.record(self.accelerators, name, given, named, node)
-            return accelerators.accelerator(named, self.context.gpus)
-        if name.startswith(OPTIMIZERS) and last[:1].isupper() and last != "Optimizer":
-            self.record(self.optimizers, last, given, named, node)
-            return Value(Opaque(name))
-        if name in accelerators.LOADERS or (name.startswith("accelerate.") and last in accelerators.PLUGINS):
-            return Value(DataLoader(name, self._record_loader(last, given, named, node)))
+        kind = loop_objects.kind_of(name)
+        if kind:
+            return loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
         return library.external(self, name, given, named, node)
 
-    def _record_loader(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:
-        """Record a call that makes a data loader, whose second parameter is the batch size, or a plugin of accelerate."""
-        found = self.record(self.loaders, name, given, named, node)
-        if found is not None and name == "DataLoader" and len(given) > 1 and self.site is not None and len(self.site[0].args) > 1:
-            found.arguments.setdefault("batch_size", (self.site[0].args[1], given[1]))
+    def _record_object(self, name: str, kind: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:
+        """Record a call that makes an object of a training loop, with the names of the arguments that it gives by position."""
+        among = self.engines if kind == ENGINE else self.accelerators if kind == ACCELERATOR else self.others
+        found = self.record(among, name if kind == ENGINE else name.rpartition(".")[2], given, named, node)
+        if found is not None:
+            found.kind = kind
+        nodes = self.site[0].args if found is not None and self.site is not None else []
+        if found is not None and len(nodes) == len(given):
+            for parameter, key, value in zip(loop_objects.parameters_of(name, kind), nodes, given, strict=False):
+                found.arguments.setdefault(parameter, (key, value))
         return found
 
     def _framework_object(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, made_of: Class | None) -> Value:

@@ -227,5 +227,7 @@ def document_of_engine(call: MadeCall, expression: ast.expr) -> CallDocument:
     for name, value in config.data.items.items():
         key, part = written.get(name, (expression, expression))
         key_node = Node(SCALAR, *offsets.span(key), str(name), '"')
+        if isinstance(value.data, Mapping):
+            document.parts[name] = {inner: each.data for inner, each in value.data.items.items() if each.is_plain}
         put(document, key_node, value, part if part is not expression else None, offsets.span(part), offsets)
     return document

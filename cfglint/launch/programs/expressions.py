@@ -275,7 +275,7 @@ class Expressions:
         one, other = left.data, right.data
         unclear = next((each for each in (left, right) if not each.known), None)
         if unclear is not None:
-            return unknown(unclear.reason)
+            return with_unknown(operation, left, right, unclear)
         if isinstance(one, FilePath) and isinstance(operation, ast.Div):
             text = other.text if isinstance(other, FilePath) else other
             return short(joined_path(one.text, text), FilePath) if isinstance(text, str) else unknown()
@@ -651,6 +651,16 @@ def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
     except (ArithmeticError, ValueError, TypeError):
         return unknown()
     return Value(result) if isinstance(result, PLAIN) and len(str(result)) < LONGEST else unknown()
+
+
+def with_unknown(operation: ast.operator, left: Value, right: Value, unclear: Value) -> Value:
+    """The result of an operation with an unknown number: `epochs * steps / steps` is `epochs`, whatever the steps are."""
+    if isinstance(operation, (ast.Div, ast.FloorDiv)) and any(each is right for each in left.sources):
+        return next((each for each in left.sources if each is not right), left)
+    found = unknown(unclear.reason)
+    if isinstance(operation, ast.Mult):
+        found.sources = (left, right)
+    return found
 
 
 def short(text: str, kind: Callable[[str], Any] = str) -> Value:

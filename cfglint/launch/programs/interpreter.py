@@ -53,6 +53,7 @@ NOWHERE = ast.Pass()
 MOST_FUNCTIONS = 1024  # of which is known whether they are generators
 DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
+SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -175,7 +176,8 @@ class Interpreter(Branches):
         if name == "sys.argv":
             return self.words()
         if first in FRAMEWORKS or first == "builtins":
-            return Value(External(name))
+            owner, _, member = name.rpartition(".")
+            return Value(member.lower()) if owner.endswith(SCHEDULES) and member.isupper() else Value(External(name))
         module = self.modules.named(name)
         if module is not None:
             return Value(ModuleObject(self.module_frame(module)))
@@ -272,23 +274,36 @@ class Interpreter(Branches):
             raise End
 
     def _do_if(self, node: ast.If, frame: Frame) -> None:
-        holds = self.holds(node.test, frame)
+        value = self.evaluate(node.test, frame)
+        holds = self.truth(value)
         if holds is not None:
             self.block(node.body if holds else node.orelse, frame)
             return
+        self._undecided(node, value, frame)
         self.branch(node, [lambda: self.block(node.body, frame), lambda: self.block(node.orelse, frame)], frame)
+
+    def _undecided(self, node: ast.If, value: Value, frame: Frame) -> None:
+        """Note a condition that is unknown, before its branches are evaluated."""
+
+    def take(self, value: Value) -> None:
+        """Note that `next()` takes something of a value."""
 
     def _do_match(self, node: ast.Match, frame: Frame) -> None:
         self.branch(node, [lambda body=each.body: self.block(body, frame) for each in node.cases], frame)  # type: ignore[misc]
 
     def _do_with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
+        entered: list[Value] = []
         for item in node.items:
-            value = self.evaluate(item.context_expr, frame)
+            entered.append(self.evaluate(item.context_expr, frame))
             if item.optional_vars is not None:
-                self.assign(item.optional_vars, value, frame)
-        self.block(node.body, frame)
+                self.assign(item.optional_vars, entered[-1], frame)
+        self._within(node, entered, frame)
 
     _do_asyncwith = _do_with
+
+    def _within(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
+        """Evaluate the body of a `with` statement whose context managers are known."""
+        self.block(node.body, frame)
 
     def _do_try(self, node: ast.Try, frame: Frame) -> None:
         first = len(self.ways_out)
@@ -337,7 +352,13 @@ class Interpreter(Branches):
         self.block(node.orelse, frame)
 
     def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
-        items = self.iterated(self.evaluate(node.iter, frame))
+        self._for(node, self.evaluate(node.iter, frame), frame)
+
+    _do_asyncfor = _do_for
+
+    def _for(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> None:
+        """Evaluate a loop through a value."""
+        items = self.iterated(value)
         if items is None:
             self._unknown_loop(node, frame, node.target)
             return
@@ -349,8 +370,6 @@ class Interpreter(Branches):
             signal = self._signal(node.orelse, frame)
             goes_on = signal is None
         self._leave(signal, goes_on, ways, node, frame)
-
-    _do_asyncfor = _do_for
 
     def _through(self, node: ast.For | ast.AsyncFor, items: list[Value], frame: Frame) -> Signal | None:
         """Evaluate the turns of a loop: the signal that ended it."""

@@ -9,7 +9,7 @@ import ast
 import os
 import posixpath
 
-from cfglint.launch.programs import config_files, line_parsers
+from cfglint.launch.programs import config_files, line_parsers, loop_objects
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters, short
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
@@ -74,6 +74,12 @@ BY_ATTRIBUTE = (
 def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value:
     """The result of a call of something outside of the program."""
     package, _, last = name.rpartition(".")
+    passed = loop_objects.passed_on(name, given)
+    if passed is not None:
+        return passed
+    if name == "builtins.next" and given:
+        run.take(given[0])
+        return unknown()
     if package == "builtins":
         return builtin(run, last, given, named)
     if package == "os.path" or name in ("os.getcwd",):
@@ -174,7 +180,8 @@ def numeric(name: str, given: Given) -> Value:
     if not isinstance(number, (int, float)) or len(given) != 1:
         return unknown()
     try:
-        return Value(getattr(math, name)(number))
+        found = getattr(math, name)(number)
+        return given[0] if type(found) is type(number) and found == number else Value(found)
     except (ValueError, OverflowError):
         return unknown()
 

@@ -57,6 +57,8 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         return Value(class_parser(given, named, node, run))
     if name in SIGNATURES:
         return from_signature(run, name, given, named)
+    if last == "SchedulerType" and given:
+        return given[0]  # an Enum of strings
     if name in ("typer.Option", "typer.Argument"):
         return given[0] if given and given[0].data is not Ellipsis else named.get("default", unknown("the launch line gives it"))
     if last == "initialize" and package.endswith("hydra"):
@@ -198,7 +200,7 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
 def of_options(run: Interpreter, function: Function) -> Named:
     """The arguments that click gives a function."""
     found: Named = {}
-    parser = LineParser()
+    parser = LineParser(abbreviates=False)
     for given, named in (*function.marks.get("click.option", ()), *function.marks.get("click.argument", ())):
         names = [each.data for each in given if isinstance(each.data, str)]
         settings = dict(named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.programs import accelerators, config_files, line_parsers
+from cfglint.launch.programs import config_files, line_parsers, loop_objects
 from cfglint.launch.programs.class_parsers import ClassParser
 from cfglint.launch.programs.expressions import is_wide, short
 from cfglint.launch.programs.interpreter import Interpreter
@@ -21,6 +21,7 @@ from cfglint.launch.programs.objects import (
     Class,
     FilePath,
     Function,
+    LoopObject,
     Mapping,
     Method,
     Opaque,
@@ -74,8 +75,8 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
             return run.called(target, given, named, run.here())
     if isinstance(data, Built):
         return of_built(run, data, name)
-    if isinstance(data, Opaque) and data.name == "accelerate.Accelerator":
-        return accelerators.of_accelerator(name, given)
+    if isinstance(data, LoopObject):
+        return loop_objects.method(data, name, given)
     if isinstance(data, (LineParser, ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
     made = of_opaque(run, data, name, given, named) if isinstance(data, Opaque) else None

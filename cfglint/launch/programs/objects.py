@@ -313,13 +313,19 @@ IS_TRAINED = "trained"  # the slot of a trainer whose `train` is called
 RESUMES = "resumes from"  # the slot of a trainer with the checkpoint that `train` is given
 
 
-class DataLoader(Opaque):
-    """A data loader, or a plugin of accelerate, with the `MadeCall` that made it; None if it was only tried."""
+ACCELERATOR, ENGINE, LOADER, OPTIMIZER, PIPELINE, PLUGIN, SCHEDULE = (
+    *("accelerator", "engine", "loader", "optimizer", "pipeline", "plugin", "schedule"),
+)
 
-    __slots__ = ("made",)
 
-    def __init__(self, name: str, made: Any) -> None:
+class LoopObject(Opaque):
+    """An object of a training loop that a library makes, with the `MadeCall` that made it; None if it was only tried."""
+
+    __slots__ = ("kind", "made")
+
+    def __init__(self, name: str, kind: str, made: Any) -> None:
         super().__init__(name)
+        self.kind = kind
         self.made = made
 
 

@@ -1,4 +1,4 @@
-"""Training loops of a program's own with an `Accelerator`: the loader that they take their batches from, and how they accumulate.
+"""Training loops of a program's own: the loader that they take their batches from, when the optimizer steps, and how long they go on.
 
 Source: accelerate 1.15.0 accelerator.py (prepare, accumulate, _prepare_deepspeed), data_loader.py (prepare_data_loader).
 """
@@ -6,60 +6,300 @@ Source: accelerate 1.15.0 accelerator.py (prepare, accumulate, _prepare_deepspee
 from __future__ import annotations
 
 import ast
+import re
 
 from cfglint.frameworks.program import OwnLoop, ProgramFacts
-from cfglint.launch.programs.accelerators import is_training_loop
-from cfglint.launch.programs.calls import MadeCall
+from cfglint.launch.programs.branches import LOOP_LEFT
+from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.documents import document_of_call
-from cfglint.launch.programs.objects import DataLoader
+from cfglint.launch.programs.loop_objects import ENGINE_CALL
+from cfglint.launch.programs.objects import ENGINE, OPTIMIZER, PIPELINE, PLUGIN, SCHEDULE, LoopObject, OneOf, Opaque, Value, same, shown
 from cfglint.launch.programs.runs_of_program import Evaluated
-from cfglint.source.annotations import Iterator
+from cfglint.launch.programs.scopes import dotted
+from cfglint.launch.programs.training_loops import BACKWARD, STEP, TRAIN_BATCH, Event, OpenLoop, Place
+from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.record import Record
 
-STEP = "step"
+SYNC = "sync_gradients"  # of an `Accelerator`, which `accumulate()` sets
+SEVERAL = "the program takes batches of several data loaders"
+# Conditions of a step that nothing of the number of batches depends on: a loss that is not finite, an overflow.
+RARE = re.compile(r"nan|finite|isinf|skipped|overflow|found_inf|grad_norm")
+
+Condition = tuple[ast.AST, int]
 
 
-def own_loop(made: MadeCall, evaluated: Evaluated, program: ProgramFacts) -> OwnLoop:
-    """The training loop of a program that has made an `Accelerator`."""
-    loaders = {id(each.made): each.made for each in evaluated.trained if each.made is not None}
-    [loader] = loaders.values() if len(loaders) == 1 else [None]
-    plugins = {each.name: document_of_call(each, program) for each in plugins_of(made)}
-    document = document_of_call(loader, program) if loader is not None and not loader.conditions else None
-    [made_optimizer] = evaluated.optimizers.values() if len(evaluated.optimizers) == 1 else [None]
-    known = made_optimizer is not None and not made_optimizer.conditions and evaluated.complete
-    optimizer = document_of_call(made_optimizer, program) if made_optimizer is not None and known else None
-    return OwnLoop(document, plugins, accumulates(program), optimizer)
+class Stepping(Record):
+    """The steps of the optimizer in a loop: the turns between two of them, None for every one; `why` is set if that is not known."""
+
+    turns: tuple[ast.expr, Value] | None = None
+    why: str = ""
+    is_synchronized: bool = False
+
+
+def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts) -> OwnLoop:
+    """The training loop of a program; `made` is the call of its `Accelerator`."""
+    evaluation: ProgramEvaluation = evaluated.evaluation
+    plugins = {each.name: document_of_call(each, program) for each in plugins_of(made)} if made is not None else {}
+    steps = training_steps(evaluation)
+    if not steps:
+        return OwnLoop(None, plugins, None, why="no training loop was found", lacks_loader="no training loop was found")
+    owners = [each.owner.data for each in steps if isinstance(each.owner.data, LoopObject)]
+    loops = [loop for each in steps for loop in [loop_of_batches(each.place)]]
+    loaders = {id(each): each for loop in loops if loop is not None for each in loop.loaders}
+    loader, lacks = the_loader([*loaders.values()])
+    found = OwnLoop(document_of_call(loader, program) if loader is not None else None, plugins, None, lacks_loader=lacks, is_found=True)
+    found.is_whole = made is None or made.every
+    found.trains = tuple(dict.fromkeys(each.made.node for each in owners if each.kind == ENGINE and each.made is not None))
+    stepping = how_it_steps(evaluation, steps)
+    found.why = stepping.why
+    accumulates = any(shares_loop(each, event.place) for each in evaluation.accumulated for event in steps)
+    found.accumulates = None if stepping.why else accumulates and stepping.turns is None
+    if steps[0].name == BACKWARD and not found.accumulates:
+        found.accumulates, found.why = None, "no step of the optimizer was found in the training loop"
+    found.stages = stages_of(evaluation) if any(each.name == TRAIN_BATCH for each in steps) else 1
+    add_objects(found, evaluation, program, owners)
+    numbers = numbers_of(evaluation, steps, loops, stepping, found)
+    node = steps[0].place.node
+    assert isinstance(node, ast.Call)
+    of_loop = MadeCall("loop", node, steps[0].place.module, ())
+    of_loop.arguments = {name: (key, value) for name, (key, value) in numbers.items()}
+    found.numbers = document_of_call(of_loop, program)
+    return found
+
+
+def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramFacts, owners: list[LoopObject]) -> None:
+    """Add the optimizer and the schedule of a loop: those that it steps, else the only ones that the program makes."""
+    calls = [each.made for each in owners if each.kind == OPTIMIZER and each.made is not None]
+    of_kind = {kind: [each for each in evaluation.others.values() if each.kind == kind] for kind in (OPTIMIZER, SCHEDULE)}
+    optimizer = the_same(calls or of_kind[OPTIMIZER])
+    schedule = the_same(of_kind[SCHEDULE])
+    found.optimizer = document_of_call(optimizer, program) if optimizer is not None and evaluation.is_complete else None
+    found.schedule = document_of_call(schedule, program) if schedule is not None and evaluation.is_complete else None
+
+
+def stages_of(evaluation: ProgramEvaluation) -> int | None:
+    """The processes of each replica of a pipeline: its stages, times the ranks of a layer; None if they are not known."""
+    numbers: list[object] = []
+    for each in evaluation.others.values():
+        if each.kind != PIPELINE:
+            continue
+        known = [each.arguments[name][1].data for name in ("num_pp", "num_mp", "num_stages") if name in each.arguments]
+        if known and each.name != "PipelineModule":
+            numbers.append(known[0] * known[1] if all(type(size) is int for size in known) and len(known) > 1 else known[0])
+        elif known and known[0] is not None:
+            numbers.append(known[0])
+    first = numbers[0] if numbers else None
+    return first if type(first) is int and first > 0 and all(each == first for each in numbers) else None
+
+
+def the_same(calls: list[MadeCall]) -> MadeCall | None:
+    """One of several calls that are alike in what they make, and in its learning rate; None if they differ."""
+    different = {each.node: each for each in calls}
+    first = next(iter(different.values()), None)
+    for each in [*different.values()][1:]:
+        names = ("lr", "name", "num_warmup_steps")
+        pairs = ((first.arguments.get(name), each.arguments.get(name)) for name in names) if first is not None else ()
+        if first is None or first.name != each.name or any(not alike(one, other) for one, other in pairs):
+            return None
+    return first
+
+
+def alike(one: tuple[ast.AST, Value] | None, other: tuple[ast.AST, Value] | None) -> bool:
+    """Whether two arguments have the same known value, or are both missing."""
+    return one is other if one is None or other is None else same(one[1], other[1])
+
+
+def training_steps(evaluation: ProgramEvaluation) -> list[Event]:
+    """The calls in loops by which an optimizer takes its steps; those of `backward` if none of them is found."""
+    batches = [each for each in evaluation.events if each.name == TRAIN_BATCH and each.place.loops]
+    backward = {id(loop) for each in evaluation.events if each.name == BACKWARD for loop in each.place.loops}
+    steps = [each for each in evaluation.events if each.name == STEP and is_of_optimizer(each)]
+    found = batches or [each for each in steps if any(id(loop) in backward for loop in each.place.loops)]
+    return found or [each for each in evaluation.events if each.name == BACKWARD and each.place.loops]
+
+
+def is_of_optimizer(event: Event) -> bool:
+    """Whether a `step` is that of an optimizer or an engine, and not of a schedule or a progress bar."""
+    owner, node = event.owner, event.place.node
+    if isinstance(owner.data, LoopObject):
+        return owner.data.kind in (OPTIMIZER, ENGINE)
+    if isinstance(owner, OneOf) and any(isinstance(each.data, LoopObject) for each in owner.objects):
+        return all(isinstance(each.data, LoopObject) and each.data.kind in (OPTIMIZER, ENGINE) for each in owner.objects)
+    if isinstance(owner.data, Opaque) and owner.data.name.startswith(ENGINE_CALL):
+        return owner.data.name.endswith("optimizer")
+    name = "".join(dotted(node.func.value)[-1:]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return "opt" in name.lower() or name.lower().endswith("scaler")
+
+
+def loop_of_batches(place: Place) -> OpenLoop | None:
+    """The innermost loop around a step whose turns take batches of a data loader."""
+    return next((each for each in reversed(place.loops) if each.loaders), None)
+
+
+def the_loader(loaders: list[LoopObject]) -> tuple[MadeCall | None, str]:
+    """The call that makes the data loader, and why it is not known."""
+    calls = {each.made.node: each.made for each in loaders if each.made is not None}
+    if not loaders:
+        return None, "the loop goes through something else than a data loader that is known"
+    if len(calls) == 1:
+        return next(iter(calls.values())), ""
+    sizes = [each.arguments.get("batch_size") for each in calls.values()]
+    known = bool(sizes) and all(each is not None and each[1].is_plain for each in sizes)
+    if known and len({each[1].data for each in sizes if each is not None}) == 1 and len(loaders) == 1:
+        return next(iter(calls.values())), ""
+    return None, SEVERAL if calls else "DeepSpeed makes the data loader"
+
+
+def how_it_steps(evaluation: ProgramEvaluation, steps: list[Event]) -> Stepping:
+    """The turns of the loop between two steps of the optimizer."""
+    found: Stepping | None = None
+    for event in last_of_each(steps):
+        each = stepping_of(event, evaluation)
+        if found is None:
+            found = each
+        elif (found.turns is None) != (each.turns is None) or found.why or each.why:
+            found = Stepping(None, found.why or each.why or "the optimizers step at different times")
+    return found or Stepping()
+
+
+def last_of_each(events: Iterable[Event]) -> list[Event]:
+    """The last evaluation of each call."""
+    return [*{each.place.node: each for each in events}.values()]
+
+
+def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
+    """When one call of `step` is made, among the turns of the loop through the batches."""
+    place = event.place
+    backward = [each for each in evaluation.events if each.name == BACKWARD and shares_loop(each.place, place)]
+    if event.name == TRAIN_BATCH or not backward:
+        return Stepping()
+    computed = backward[-1].place
+    loop = loop_of_batches(computed) or loop_of_batches(place)
+    if loop is None:
+        return with_guards(place, computed, place.loops[-1], evaluation)
+    if loop not in place.loops:  # batches are taken in a loop of its own before each step
+        inner = [each for each in computed.loops if each not in place.loops]
+        [only] = inner if len(inner) == 1 else [None]
+        if only is not None and only.turns is not None and isinstance(only.node, ast.For):
+            return Stepping(only.turns)
+        return Stepping(None, "the number of batches before a step of the optimizer is computed by a loop")
+    if place.loops[-1] is not loop:
+        return Stepping(None, "the optimizer steps several times for each batch of the data loader")
+    return with_guards(place, computed, loop, evaluation)
+
+
+def shares_loop(one: Place, other: Place) -> bool:
+    """Whether two places are in one loop."""
+    return any(each in other.loops for each in one.loops)
+
+
+def guards_between(place: Place, other: Place | None, loop: OpenLoop) -> list[Condition]:
+    """The conditions in a loop that something is done under, without those that something else is done under, too."""
+    shared = set(other.conditions[loop.depth :]) if other is not None else set()
+    found = (each for each in place.conditions[loop.depth :] if isinstance(each[0], (ast.If, ast.Match)) and each not in shared)
+    return [*dict.fromkeys(found)]
+
+
+def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: ProgramEvaluation) -> Stepping:
+    """The turns between two steps by the conditions that the step is made under, and the gradients are not."""
+    found = Stepping()
+    for node, side in guards_between(place, computed, loop):
+        guard = evaluation.guards_of.get(node)
+        text = ast.unparse(guard.source) if guard is not None else ""
+        if SYNC in text and (guard is None or guard.turns is None):
+            found.is_synchronized = True
+        elif guard is not None and guard.turns is not None and (side == 0) is not guard.on_rest and side in (0, 1, LOOP_LEFT):
+            found.turns = guard.turns
+        elif not RARE.search(text) and not is_both_sides(place, node, evaluation):
+            source = guard.source if guard is not None else node
+            return Stepping(None, f"the optimizer steps only if `{shown(source)}`" if isinstance(source, ast.expr) else "it is a case")
+    return found
+
+
+def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) -> bool:
+    """Whether an optimizer steps in both branches of a condition."""
+    events = (each.place for each in evaluation.events if each.name == STEP and is_of_optimizer(each) and each.place.loops == place.loops)
+    return {side for each in events for where, side in each.conditions if where is node} >= {0, 1}
+
+
+def numbers_of(
+    evaluation: ProgramEvaluation, steps: list[Event], loops: list[OpenLoop | None], stepping: Stepping, found: OwnLoop
+) -> dict[str, tuple[ast.expr, Value]]:
+    """The turns between two steps of the optimizer, the epochs, and the number that ends the loop."""
+    numbers: dict[str, tuple[ast.expr, Value]] = {}
+    if stepping.turns is not None:
+        numbers["turns"] = stepping.turns
+    event, loop = steps[-1], loops[-1]
+    loop = loop or event.place.loops[-1]
+    outside = event.place.loops[: event.place.loops.index(loop)] if loop in event.place.loops else ()
+    ranges = [each for each in outside if isinstance(each.node, ast.For)]
+    if len(ranges) == 1 and ranges[0].turns is not None:
+        numbers["epochs"] = ranges[0].turns
+    if not outside and loop.turns is not None and isinstance(loop.node, ast.For):
+        numbers["max_steps"] = loop.turns
+        found.counts_batches = event.name != TRAIN_BATCH and not any(each not in event.place.loops for each in loops if each is not None)
+        return numbers
+    limit = limit_of(evaluation, event, loop, outside, found)
+    if limit is not None:
+        numbers["max_steps"] = limit
+    return numbers
+
+
+def limit_of(
+    evaluation: ProgramEvaluation, event: Event, loop: OpenLoop, outside: tuple[OpenLoop, ...], found: OwnLoop
+) -> tuple[ast.expr, Value] | None:
+    """The number of steps that ends the training, at the comparison that does: `if step >= max_steps: break`."""
+    backward = next((each.place for each in reversed(evaluation.events) if each.name == BACKWARD and loop in each.place.loops), None)
+    own = {node for node, _ in guards_between(event.place, backward, loop)}
+    asked = [
+        (each.counter, each.limit, isinstance(each.operation, ast.Gt))
+        for each in evaluation.guards_of.values()
+        if each.limit is not None and each.place is not None and each.place.loops[-1] is loop
+    ]
+    if isinstance(loop.node, ast.While) and loop.turns is not None and isinstance(loop.node.test, ast.Compare):
+        asked.append((ast.unparse(loop.node.test.left), loop.turns, False))
+    for counter, (expression, value), is_above in asked:
+        places = [place for name, place in evaluation.counted if name == counter and loop in place.loops]
+        counts = {counts_steps(each, backward, loop, own, evaluation) for each in places}
+        if type(value.data) is not int or len(counts) > 1 or None in counts:
+            continue
+        if counts:
+            found.counts_batches = False in counts
+            return expression, value if not is_above else Value(value.data + 1)
+        first = first_number(loop, counter) if not outside else None
+        if first is not None:
+            before = expression.lineno < event.place.node.lineno  # type: ignore[attr-defined]
+            found.counts_batches = True
+            steps = value.data - first + (0 if before else 1) + is_above
+            return expression, value if steps == value.data else Value(steps)
+    return None
+
+
+def counts_steps(place: Place, backward: Place | None, loop: OpenLoop, own: set[ast.AST], evaluation: ProgramEvaluation) -> bool | None:
+    """Whether a counter counts the steps of the optimizer, not the batches; None if it counts something else."""
+    guards = {node for node, _ in guards_between(place, backward, loop)}
+    texts = [ast.unparse(evaluation.guards_of[each].source) for each in guards - own if each in evaluation.guards_of]
+    if len(texts) < len(guards - own) or not all(SYNC in each or RARE.search(each) for each in texts):
+        return None
+    return bool(guards & own) or any(SYNC in each for each in texts)
+
+
+def first_number(loop: OpenLoop, counter: str) -> int | None:
+    """The first number of `for counter, batch in enumerate(loader, start)`; None if the loop does not count by itself."""
+    node = loop.node
+    if isinstance(node, ast.While) or not isinstance(node.target, ast.Tuple) or ast.unparse(node.target.elts[0]) != counter:
+        return None
+    call = next((each for each in ast.walk(node.iter) if isinstance(each, ast.Call) and dotted(each.func) == ["enumerate"]), None)
+    if call is None:
+        return None
+    start = next((word.value for word in call.keywords if word.arg == "start"), call.args[1] if len(call.args) > 1 else None)
+    if start is None:
+        return 0
+    return start.value if isinstance(start, ast.Constant) and type(start.value) is int else None
 
 
 def plugins_of(made: MadeCall) -> Iterator[MadeCall]:
     """The calls that make the plugins that an `Accelerator` is given."""
     for _, value in made.arguments.values():
-        if isinstance(value.data, DataLoader) and value.data.made is not None:
+        if isinstance(value.data, LoopObject) and value.data.kind == PLUGIN and value.data.made is not None:
             yield value.data.made
-
-
-def accumulates(program: ProgramFacts) -> bool | None:
-    """Whether a loop accumulates gradients by `accumulate()`; None if it may do so by itself."""
-    modules = list(program.evaluations.modules.known())
-    if any(".accumulate(" in each.text for each in modules):
-        return True
-    loops = [node for each in modules for node in ast.walk(each.tree) if isinstance(node, ast.For) and is_training_loop(node)]
-    if not loops:
-        return None if any("accum" in each.text.lower() for each in modules) else False
-    return None if any(map(may_accumulate, loops)) else False
-
-
-def may_accumulate(loop: ast.For) -> bool:
-    """Whether an optimizer steps in some turns of a loop only, or the loop counts micro batches."""
-    for node in ast.walk(loop):
-        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        if is_skipped_step(node) or "accum" in name.lower() or name == "no_sync":
-            return True
-    return False
-
-
-def is_skipped_step(node: ast.AST) -> bool:
-    """Whether an optimizer steps in some turns of a loop only: `if step % 4 == 0: optimizer.step()`."""
-    if not isinstance(node, ast.If) or not any(isinstance(each, ast.Mod) for each in ast.walk(node.test)):
-        return False
-    calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
-    return any(isinstance(each, ast.Attribute) and each.attr == STEP for each in calls)

@@ -45,10 +45,11 @@ class ParserArgument:
 
 
 class LineParser(Record):
-    """An `argparse.ArgumentParser`."""
+    """An `argparse.ArgumentParser`, or a command of click, which accepts no abbreviations."""
 
     arguments: list[ParserArgument] = []
     defaults: dict[str, Value] = {}
     commands: dict[str, LineParser] = {}
     command_name: str = ""
     is_open: bool = False  # further arguments are unknown
+    abbreviates: bool = True

@@ -64,8 +64,7 @@ class Evaluated:
         self.trainers = evaluation.trainers
         self.engines = evaluation.engines
         self.accelerators = evaluation.accelerators
-        self.trained = evaluation.trained
-        self.optimizers = evaluation.optimizers
+        self.evaluation = evaluation
         self.stores = evaluation.stores
         self.imports = evaluation.imports
         self.files = (*(module.path for module in modules.known()), *context.files)
@@ -103,6 +102,7 @@ def ran(evaluation: ProgramEvaluation, main: ProgramModule) -> bool:
     """Evaluate a program; whether that came to the end."""
     try:
         evaluation.run_main(main)
+        evaluation.is_complete = True
     except (Exhausted, RecursionError):
         return False
     return True

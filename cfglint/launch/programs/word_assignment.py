@@ -41,7 +41,8 @@ def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[st
     An option that the parser does not have takes the next word with it.
     """
     try:
-        found, rest = filled(WordParser(**PLAIN), parser).parse_known_args([UNKNOWN if each is None else each for each in words])
+        real = filled(WordParser(**PLAIN, allow_abbrev=parser.abbreviates), parser)
+        found, rest = real.parse_known_args([UNKNOWN if each is None else each for each in words])
     except (LineRefused, argparse.ArgumentError, IndexError, ValueError):  # the last two for options that argparse cannot have
         return {}, None, True, []
     command = vars(found).pop(COMMAND, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, Callable, Collection, ConfigMapping, ConfigTable, ConfigValue, Mapping
+from cfglint.source.annotations import Callable, Collection, ConfigMapping, ConfigTable, ConfigValue, Mapping
 from cfglint.source.document import MAPPING, SCALAR, Document, Node, Path, Problem, Written
 from cfglint.source.loaders import Loader
 from cfglint.source.python import SYNTAX
@@ -20,7 +20,8 @@ class CallDocument(Document):
     of the program that build arguments. `others` are the other ones; those of `partners` may change with it. `files` are the paths of
     all files that the values come from; `again_with` finds the call in other versions of them, with the facts about that version of the
     `program`. `trace` gives the source of what an unknown value is computed from, which begins with the expression in `traced`. `loop` is
-    the training loop of the program, for its `Accelerator`. `on_gpus` is the call on another number of GPUs.
+    the training loop of the program, for its `Accelerator` or its engine. `on_gpus` is the call on another number of GPUs.
+    `parts` has the known values of mappings, of which others may be unknown.
     """
 
     def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
@@ -34,7 +35,8 @@ class CallDocument(Document):
         self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
         self.roots = [Node(MAPPING, start, end, style="block")]
         self.number = 0
-        self.loop: Any = None
+        self.loop: ConfigValue = None
+        self.parts: dict[str, ConfigTable] = {}
         self.set_later: Collection[str] = ()
         self.traced: ConfigTable = {}
         self.trace: Callable[[str], tuple[str, ...]] = lambda key: ()

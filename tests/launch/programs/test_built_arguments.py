@@ -374,19 +374,31 @@ def test_fix_edits_the_keyword(fixed, before, after, options):
     assert fixed(before, *options) == after
 
 
+LOOP = """for batch in batches:
+    with accelerator.accumulate(model):
+        accelerator.backward(model(batch))
+        optimizer.step()
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "steps"),
-    [("gradient_accumulation_steps=4", 4), ("gradient_accumulation_steps=x", None), ("**x", None), ("'cpu'", None), ("", None)],
+    [("gradient_accumulation_steps=4", 4), ("gradient_accumulation_steps=x", None), ("**x", None), ("'cpu'", None), ("", 1)],
 )
 def test_the_accelerator_of_a_program_gives_its_accumulation(check, arguments, steps):
-    found = check(f"from accelerate import Accelerator\naccelerator = Accelerator({arguments})")
+    found = check(f"from accelerate import Accelerator\naccelerator = Accelerator({arguments})\n{LOOP}")
     assert (found["runs"][0]["resolved"]["accumulation"], found["diagnostics"]) == (steps, [])
+
+
+def test_an_accelerator_without_a_training_loop_accumulates_nothing_that_is_known(check):
+    found = check("from accelerate import Accelerator\naccelerator = Accelerator(gradient_accumulation_steps=4)")
+    assert found["runs"][0]["resolved"]["accumulation"] is None
 
 
 def test_an_abbreviated_argument_reaches_the_accelerator(check):
     code = "import argparse\nfrom accelerate import Accelerator\nparser = argparse.ArgumentParser()\n"
     code += "parser.add_argument('--accumulation_steps', type=int, default=1)\nown = parser.parse_args()\n"
-    code += "accelerator = Accelerator(gradient_accumulation_steps=own.accumulation_steps)"
+    code += f"accelerator = Accelerator(gradient_accumulation_steps=own.accumulation_steps)\n{LOOP}"
     found = check(code, line="torchrun --nproc_per_node 4 train.py --accumulation_step=8")
     assert found["runs"][0]["resolved"]["accumulation"] == 8
 

@@ -20,6 +20,7 @@ for epoch in range(epochs):
     for step, batch in enumerate(loader):
         with accelerator.accumulate(model):
             accelerator.backward(model(batch))
+            optimizer.step()
 """
 PROGRAM = IMPORTS + MADE + LOOP
 
@@ -60,7 +61,7 @@ def test_a_program_that_no_line_starts_is_a_run(run, path):
         ("", "batch_size=size()", [None, 1, None]),
         ("", "batch_sampler=sampler", [None, 1, None]),
         ("gradient_accumulation_steps=steps()", "8", [8, None, None]),
-        ("split_batches=True", "8", [2, 1, 8]),
+        ("split_batches=True", "8", [8, 1, 32]),
         ("dataloader_config=DataLoaderConfiguration(split_batches=True)", "8", [2, 1, 8]),
         ("gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=4)", "8", [8, 4, 128]),
         ("gradient_accumulation_steps=2, deepspeed_plugin=DeepSpeedPlugin(gradient_accumulation_steps=4)", "8", [8, 4, 128]),
@@ -73,13 +74,40 @@ def test_what_the_arguments_make_of_the_batch(run, arguments, loader, sizes):
     assert run(PROGRAM.format(arguments, loader))["sizes"] == [sizes]
 
 
-def test_a_loop_that_accumulates_by_itself(run):
-    code = PROGRAM.format("", "8").replace(", GradientAccumulationPlugin", "").replace("with accelerator.accumulate(model)", "if {}")
-    assert run(code.format("batch"))["sizes"] == [[8, 1, 32]]
-    stepped = code.format("step % 2 == 0").replace("accelerator.backward(", "optimizer.step(), accelerator.backward(")
-    assert run(stepped)["sizes"] == [[8, None, None]]
-    assert run(stepped.replace("step % 2 == 0", "batch"))["sizes"] == [[8, 1, 32]]
-    assert run(code.format("step % 2 == 0"))["sizes"] == [[8, 1, 32]], "no step of the optimizer is skipped"
+def test_an_accelerator_splits_batches_before_its_first_release(run):
+    assert run(PROGRAM.format("split_batches=True", "8"), "--target", "accelerate==0.34.2")["sizes"] == [[2, 1, 8]]
+
+
+OWN_STEPS = """for step, batch in enumerate(loader):
+    {}
+    accelerator.backward(model(batch))
+    {}
+    optimizer.step()
+"""
+
+
+@each_case(
+    ("before", "behind", "accumulation"),
+    [
+        ("pass", "if batch: print(batch)", 1),
+        ("pass", "if (step + 1) % 2 == 0:\n        optimizer.step()\n    continue", 2),
+        ("pass", "if (step + 1) % 2 == 0 or step == len(loader) - 1:\n        optimizer.step()\n    continue", 2),
+        ("pass", "if (step + 1) % 2: continue", 2),
+        ("pass", "if (step + 1) % 2 != 0: continue", 2),
+        ("is_last = step % 4 == 3", "if (step + 1) % n() != 0: continue", None),
+        ("is_last = (step + 1) % 4 == 0", "if not is_last: continue", 4),
+        ("is_last = (step + 1) % 4 == 0", "if is_last:\n        optimizer.step()\n    continue", 4),
+        ("if step % 2 == 0: continue", "pass", 1),
+        ("pass", "if torch.isfinite(loss):\n        optimizer.step()\n    continue", 1),
+        ("pass", "if wanted():\n        optimizer.step()\n    continue", None),
+        ("pass", "for part in parts(): optimizer.step()", None),
+        ("with accelerator.accumulate(model): pass", "if accelerator.sync_gradients: clip()", 8),
+    ],
+)
+def test_when_the_optimizer_steps_in_a_loop_of_the_program(run, before, behind, accumulation):
+    made = MADE.format("gradient_accumulation_steps=8", "batch_size=8")
+    [sizes] = run(IMPORTS + made + OWN_STEPS.format(before, behind))["sizes"]
+    assert sizes == [8, accumulation, accumulation and 32 * accumulation]
 
 
 def test_a_loader_by_the_launch_line(run):
@@ -99,6 +127,7 @@ class Trains:
         for step, batch in enumerate(bar):
             with self.accelerator.accumulate(self.model):
                 self.accelerator.backward(self.model(batch))
+                self.optimizer.step()
 Trains().train()
 """
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import LAUNCHER_CONFIG, Finding, config_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
-from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS
 from cfglint.frameworks.remedies import remove
 from cfglint.source.annotations import Iterator
 
@@ -19,20 +18,8 @@ DEEPSPEED_FILE_KEYS = tuple(
 )
 
 
-@config_error(
-    "ACC012",
-    source="accelerate 1.15.0 utils/dataclasses.py:1507-1532, commands/launch.py:1392-1396",
-    about=LAUNCHER_CONFIG,
-    bad=DEEPSPEED + "mixed_precision: bf16\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n",
-    good=DEEPSPEED + "deepspeed_config:\n  deepspeed_config_file: ds.json\n",
-    example={"at": "/mixed_precision"},
-    old_names=("left-to-deepspeed-file",),
-)
+@rule("ACC012")
 def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Finding]:
-    """With a DeepSpeed file, the accelerate config must not set what that file sets, `mixed_precision` included.
-
-    The same applies when the Trainer config names the DeepSpeed file and the launch is of type DEEPSPEED.
-    """
     if not config.uses_deepspeed or not config.local or not named_file(config):
         return
     text = "ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be ignored: "
@@ -57,21 +44,8 @@ def named_file(config: AccelerateConfig) -> Setting | None:
     return None
 
 
-@config_error(
-    "ACC013",
-    about=LAUNCHER_CONFIG,
-    raises="ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`",
-    source="accelerate 1.15.0 utils/launch.py:309, commands/launch.py:584-597",
-    bad=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: false\n",
-    good=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true\n",
-    example={"at": "/fsdp_config/fsdp_sync_module_states"},
-)
+@rule("ACC013")
 def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding]:
-    """`fsdp_sync_module_states: false` with `fsdp_cpu_ram_efficient_loading`, which requires it.
-
-    Only the first rank loads the weights, the others receive them from it. That is the default, so
-    `fsdp_sync_module_states: false` alone is an error too.
-    """
     if config.distributed != "FSDP" or not config.local:
         return
     section = config.section("fsdp_config")
@@ -83,27 +57,8 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
         yield Finding(config.setting("fsdp_config", found[1]), message, related=related, help=f"set `fsdp_config.{found[1]}: true`")
 
 
-@warning(
-    "ACC017",
-    source="transformers 5.23.0 training_args.py:1612-1618",
-    about=LAUNCHER_CONFIG,
-    bad={
-        "train.yaml": "output_dir: out\nbf16: true\nper_device_train_batch_size: 4\n",
-        "accelerate.yaml": GPUS + "mixed_precision: fp16\n",
-    },
-    good={
-        "train.yaml": "output_dir: out\nbf16: true\nper_device_train_batch_size: 4\n",
-        "accelerate.yaml": GPUS + "mixed_precision: bf16\n",
-    },
-    example={"kind": "huggingface", "at": "/mixed_precision"},
-    old_names=("precision-overruled",),
-)
+@rule("ACC017")
 def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
-    """The Trainer's `bf16` or `fp16` silently overrides the launcher's `mixed_precision`.
-
-    The launcher passes its choice on as `ACCELERATE_MIXED_PRECISION`; the Trainer replaces it if one of its own
-    keys is true.
-    """
     trainer = config.trainer
     if trainer is None or not config.precision_named or config.uses_deepspeed:
         return

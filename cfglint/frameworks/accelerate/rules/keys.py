@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Reason, unpinned
-from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, load_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks import is_added
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
-from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED
+from cfglint.frameworks.accelerate.rules import KEYS_COMPARED
 from cfglint.frameworks.remedies import move, rename
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
@@ -29,41 +29,16 @@ def schema() -> Schema:
     return load("accelerate")
 
 
-@load_error(
-    "ACC001",
-    source="accelerate 1.15.0 commands/config/config_args.py:66",
-    about=LAUNCHER_CONFIG,
-    bad="- distributed_type: MULTI_GPU\n",
-    good=GPUS,
-    old_names=("launch-file-not-keys",),
-)
+@rule("ACC001")
 def launch_file_not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
-    """The accelerate config is a list, a single value or empty, not a mapping.
-
-    Fix: write the keys at top level.
-    """
     if not config.load_problems and not isinstance(config.root, dict):
         kind = type(config.root).__name__
         text = "the file is empty" if config.root is None else f"the file is {spelled(config.root)}, not a mapping"
         yield Finding(config.setting(), text, exception=f"AttributeError: '{kind}' object has no attribute 'get'")
 
 
-@load_error(
-    "ACC002",
-    source="accelerate 1.15.0 commands/config/config_args.py:131-137, 154-160",
-    about=LAUNCHER_CONFIG,
-    bad=(
-        GPUS + "mixed_precison: bf16\n",
-        Example(GPUS + "fp8_config: {}\n", facts={"target": {"accelerate": "0.32.1"}, "at": "/fp8_config"}),
-    ),
-    fixed=GPUS + "mixed_precision: bf16\n",
-    example={"at": "/mixed_precison"},
-)
+@rule("ACC002")
 def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
-    """Unknown key; the launcher rejects it.
-
-    Fix: correct the key or remove it; settings of DeepSpeed and FSDP belong in `deepspeed_config` and `fsdp_config`.
-    """
     if not config.values or "distributed_type" not in config.values:
         return
     known = known_keys(config)
@@ -121,20 +96,8 @@ def release_of(config: AccelerateConfig, key: object) -> tuple[Reason, ...]:
     return (unpinned("accelerate"),) if other_releases(config, key) and not config.facts.is_known("accelerate") and config.local else ()
 
 
-@warning(
-    "ACC010",
-    source="accelerate 1.15.0 commands/launch.py:1391-1401",
-    about=LAUNCHER_CONFIG,
-    bad=GPUS + "deepspeed_config:\n  zero_stage: 2\n",
-    good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 2\n",
-    example={"at": "/deepspeed_config"},
-    old_names=("block-unused",),
-)
+@rule("ACC010")
 def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
-    """A block of another distributed type is ignored.
-
-    With `distributed_type: MULTI_GPU` a `deepspeed_config` block has no effect: the run has no ZeRO.
-    """
     for name, types in BLOCKS.items():
         if config.section(name) and isinstance(config.distributed, str) and config.distributed not in types and config.local:
             message = f"`{name}` is ignored with `distributed_type: {config.distributed}`; it requires {listed(types)}"
@@ -147,23 +110,8 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "ACC011",
-    source="accelerate 1.15.0 commands/launch.py:1264-1281",
-    about=LAUNCHER_CONFIG,
-    bad=(
-        DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
-        Example(FSDP + "  fsdp_version: 2\n", facts={"target": {"accelerate": "1.5.0"}, "at": "/fsdp_config/fsdp_version"}),
-    ),
-    fixed=DEEPSPEED + "deepspeed_config:\n  zero_stage: 3\n",
-    example={"at": "/deepspeed_config/zero_stge"},
-)
+@rule("ACC011")
 def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
-    """Unknown key in a block; the launcher ignores it.
-
-    An unknown key at top level is an error; inside `deepspeed_config`, `fsdp_config` and `parallelism_config` it
-    is ignored, and the default applies.
-    """
     for name in filter(config.release_has, ("deepspeed_config", "fsdp_config", "parallelism_config")):
         for key in config.section(name):
             if isinstance(key, str) and not any(config.release_has(each, name) for each in (key, PREFIXES.get(name, "") + key)):

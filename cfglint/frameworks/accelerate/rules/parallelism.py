@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import LAUNCHER_CONFIG, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AXES, AccelerateConfig
-from cfglint.frameworks.accelerate.rules import FSDP
 from cfglint.source.annotations import Iterator
 
 CHECKS_BOTH = Releases((1, 13, 0))  # context and sequence parallelism together are refused
 CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is refused
 
 
-@init_error(
-    "ACC016",
-    source="accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011; 1.14.0 utils/fsdp_utils.py (fsdp2_prepare_model)",
-    about=LAUNCHER_CONFIG,
-    releases=(Releases((1, 10, 0)),),
-    bad=(
-        FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_dp_shard_size: 4\n  parallelism_config_cp_size: 4\n",
-        FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_tp_size: 0\n",
-    ),
-    good=FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_dp_shard_size: 2\n  parallelism_config_cp_size: 4\n",
-    example={"at": "/parallelism_config"},
-    old_names=("parallelism-sizes",),
-)
+@rule("ACC016")
 def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
-    """The sizes of `parallelism_config` do not match the number of processes, or are incompatible.
-
-    Run-time errors: `ValueError: ParallelismConfig total_size (16) does not match num_processes (8). Please adjust
-    dp_replicate_size/ dp_shard_size/tp_size/cp_size/sp_size.`; `ValueError: Context Parallelism (CP) and Sequence
-    Parallelism (SP) are mutually exclusive.`; `ValueError: Tensor/Context parallelism (tp/cp_size > 1) cannot be used
-    with pure data parallelism`; `ValueError: tp_size must be at least 1, but got 0`; ``ValueError: `cp_size > 1` specified
-    in the `parallelism_config`, but no `fsdp_plugin` was provided``; `RuntimeError: Mesh should not be bigger than default
-    world size 4, but found 8 ranks!`.
-    """
     sizes = {name: config.axis(name) for name in AXES}
     if not config.section("parallelism_config") or not config.spawns or not config.local or not config.release_has("parallelism_config"):
         return

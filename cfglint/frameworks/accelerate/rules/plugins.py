@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING, Reason
-from cfglint.findings.releases import Releases
-from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AccelerateConfig
-from cfglint.frameworks.accelerate.rules import DEEPSPEED, FSDP
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
@@ -23,27 +21,8 @@ STAGES = ("0", "1", "2", "3")
 Problem = tuple[str, str, str]  # what is wrong with the value, the exception, the remedy
 
 
-@init_error(
-    "ACC028",
-    source="accelerate 1.15.0 utils/launch.py:304-333, 567-580, utils/dataclasses.py (FullyShardedDataParallelPlugin, DeepSpeedPlugin)",
-    about=LAUNCHER_CONFIG,
-    bad=(
-        FSDP + "  fsdp_version: 2\n  fsdp_reshard_after_forward: FULL_SHARD\n",
-        Example(FSDP + "  fsdp_version: 2\n  fsdp_state_dict_type: LOCAL_STATE_DICT\n", "/fsdp_config/fsdp_state_dict_type"),
-        Example(FSDP + "  fsdp_sharding_strategy: foo\n", "/fsdp_config/fsdp_sharding_strategy"),
-        Example(DEEPSPEED + "deepspeed_config:\n  zero_stage: 4\n", "/deepspeed_config/zero_stage"),
-        Example(DEEPSPEED + "deepspeed_config:\n  gradient_clipping: none\n", "/deepspeed_config/gradient_clipping"),
-    ),
-    good=FSDP + "  fsdp_version: 2\n  fsdp_reshard_after_forward: true\n",
-    example={"at": "/fsdp_config/fsdp_reshard_after_forward"},
-    releases=Releases((1, 5)),
-)
+@rule("ACC028")
 def refused_plugin_value(config: AccelerateConfig) -> Iterator[Finding]:
-    """A value of `fsdp_config` or `deepspeed_config` is refused by the program, not by the launcher.
-
-    The launcher passes the values on as environment variables, of which the `Accelerator` of the program makes its FSDP or DeepSpeed
-    plugin, as every Trainer does. It is an error where a Trainer that has no such section of its own is in the run, else a warning.
-    """
     if not config.local:
         return
     if config.distributed == "FSDP":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import LAUNCHER_CONFIG, Example, Finding, config_error, load_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import backends, types
-from cfglint.frameworks.accelerate.rules import DEEPSPEED, GPUS, KEYS_COMPARED, SAGEMAKER
+from cfglint.frameworks.accelerate.rules import KEYS_COMPARED, SAGEMAKER
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 from cfglint.source.annotations import Iterator
 
@@ -17,23 +17,8 @@ BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped;
 INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
 
 
-@load_error(
-    "ACC003",
-    source="accelerate 1.15.0 commands/config/config_args.py:109-110, 169-175; 0.33.0 config_args.py:98-110",
-    about=LAUNCHER_CONFIG,
-    bad=(
-        "distributed_type: multi_gpu\nnum_processes: 8\n",
-        "num_processes: 8\n",
-    ),
-    fixed=GPUS,
-    example={"at": "/distributed_type"},
-    old_names=("distributed-type",),
-)
+@rule("ACC003")
 def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
-    """`distributed_type` is missing or not a valid choice; it is case-sensitive.
-
-    Fix: use one of NO, MULTI_GPU, DEEPSPEED, FSDP, MEGATRON_LM (or another device type).
-    """
     if not config.values:
         return
     if "distributed_type" not in config.values:
@@ -56,17 +41,8 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, fix=fix, help=choices)
 
 
-@load_error(
-    "ACC004",
-    source="accelerate 1.15.0 commands/config/config_args.py:52-72",
-    about=LAUNCHER_CONFIG,
-    bad="compute_environment: local_machine\n" + GPUS,
-    good="compute_environment: LOCAL_MACHINE\n" + GPUS,
-    example={"at": "/compute_environment"},
-    old_names=("compute-environment",),
-)
+@rule("ACC004")
 def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
-    """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys."""
     if not config.local and config.get("compute_environment") != SAGEMAKER:
         setting = config.setting("compute_environment")
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
@@ -76,24 +52,8 @@ def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
 
 
-@config_error(
-    "ACC006",
-    source="accelerate 1.15.0 utils/launch.py:140, 274, 518",
-    about=LAUNCHER_CONFIG,
-    bad=(
-        GPUS + "mixed_precision: no\n",
-        GPUS + "mixed_precision: half\n",
-    ),
-    good=GPUS + "mixed_precision: 'no'\n",
-    fixed=GPUS + 'mixed_precision: "no"\n',
-    example={"at": "/mixed_precision"},
-    old_names=("launch-precision",),
-)
+@rule("ACC006")
 def invalid_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
-    """`mixed_precision` is not one of the strings no, fp16, bf16 and fp8.
-
-    An unquoted `no` is the boolean false in YAML, and the launcher calls a string method on it.
-    """
     value = config.get("mixed_precision")
     if value is None or config.precision is not None or not config.local:
         return
@@ -117,33 +77,8 @@ def invalid_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     yield Finding(setting, message, exception=text, fix=replace(setting, "no", "quote it", safe=True) if bare else None)
 
 
-@config_error(
-    "ACC018",
-    source="accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024",
-    about=LAUNCHER_CONFIG,
-    bad=(
-        "distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: '2'\n",
-        "distributed_type: MULTI_GPU\nnum_processes: '8'\nnum_machines: 2\n",
-        "distributed_type: 'NO'\nnum_processes: '2'\n",
-        GPUS + "parallelism_config:\n  parallelism_config_cp_size: '2'\n",
-        DEEPSPEED + "deepspeed_config: ds\n",
-        Example(
-            GPUS + "fsdp_config: full_shard\n",
-            exception="TypeError: string",
-            facts={"target": {"accelerate": "1.4.0"}, "at": "/fsdp_config"},
-        ),
-        Example(GPUS + "fsdp_config: 1\n", "/fsdp_config", exception="TypeError: 'int'", facts={"target": {"accelerate": "1.4.0"}}),
-    ),
-    good="distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 2\n",
-    example={"at": "/num_machines"},
-    old_names=("launch-value-type",),
-)
+@rule("ACC018")
 def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
-    """Unsupported value type.
-
-    `num_machines` is compared with 1 and divides `num_processes`; the sizes of context and sequence parallelism are
-    compared with 1; `deepspeed_config` has to be a mapping, before accelerate 1.5 `fsdp_config` and the other blocks too.
-    """
     if not config.local or not config.values or config.is_on_tpu:
         return
     machines, processes = config.machines, config.processes
@@ -204,20 +139,8 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
     return isinstance(value, dict) and config.version >= UNSET_IS_ONE
 
 
-@config_error(
-    "ACC019",
-    source="accelerate 1.15.0 utils/launch.py:151, 288; commands/config/config_args.py:106-108",
-    about=LAUNCHER_CONFIG,
-    bad=(
-        GPUS + "dynamo_config:\n  dynamo_backend: NO\n",
-        GPUS + "dynamo_config:\n  dynamo_backend: foo\n",
-    ),
-    good=GPUS + "dynamo_config:\n  dynamo_backend: 'NO'\n",
-    example={"at": "/dynamo_config/dynamo_backend"},
-    old_names=("dynamo-backend",),
-)
+@rule("ACC019")
 def invalid_dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
-    """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML."""
     if not config.local or config.uses_deepspeed or config.is_on_tpu:
         return
     block = config.section("dynamo_config")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import WARN, Example, Finding, config_error, load_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
-from cfglint.frameworks.axolotl.rules import BASE
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.pydantic import MISSING
 from cfglint.frameworks.similar_keys import Spelling, spelled
@@ -37,18 +35,8 @@ OTHERS = {
 READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
 
 
-@load_error(
-    "AXL001",
-    source="axolotl 0.21.0 cli/config.py:240",
-    bad="- base_model\n- learning_rate\n",
-    good=BASE,
-    example={"kind": KIND},
-)
+@rule("AXL001")
 def axolotl_not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
-    """The content of the file is not a mapping of keys to values.
-
-    Fix: write `key: value` lines.
-    """
     if config.readable and not isinstance(config.root, dict | None):
         yield Finding(
             config.place(()),
@@ -57,21 +45,8 @@ def axolotl_not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "AXL002",
-    source="axolotl 0.21.0 utils/schemas/config.py and its base classes; pydantic 2.13",
-    bad=BASE + "warmup_steps: 0.1\n",
-    good=BASE + "warmup_ratio: 0.1\n",
-    example={"kind": KIND, "at": "/warmup_steps"},
-)
+@rule("AXL002")
 def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
-    """pydantic cannot read the value as the type of its field.
-
-    Strings are converted (`"4"`, `1e-5`), fractions are not integers, an unquoted `no` is a boolean and not the string that
-    `save_strategy` and `eval_strategy` need, and fields with choices take these only.
-
-    Fix: write a value of the type that the message names.
-    """
     for fault in config.validation.faults:
         if fault.kind == MISSING:
             continue
@@ -90,20 +65,8 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "AXL003",
-    source="axolotl 0.21.0 utils/schemas/training.py:167, model.py:17",
-    when_partial=WARN,
-    bad=BASE + "lr_groups:\n  - {name: a, modules: [b]}\n",
-    good=BASE,
-    example={"kind": KIND, "at": "/lr_groups/0/lr"},
-)
+@rule("AXL003")
 def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
-    """A key that has no default is not given.
-
-    `base_model` and `learning_rate` have none, nor have some keys of nested mappings. In a file that is not the whole run this is a
-    warning: the launch line may give it.
-    """
     for fault in config.validation.faults:
         if fault.kind == MISSING:
             name = ".".join(map(str, fault.path))
@@ -115,20 +78,8 @@ def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@load_error(
-    "AXL004",
-    source="axolotl 0.21.0 integrations/base.py:374-414, 460-496",
-    bad=BASE + "plugins:\n  - axolotl.integrations.lyger.LigerPlugin\n",
-    good=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n",
-    example={"kind": KIND, "at": "/plugins/0"},
-    predicts=(r"ModuleNotFoundError: No module named 'axolotl\.integrations\.",),
-)
+@rule("AXL004")
 def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
-    """This release does not have the plugin.
-
-    A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are unknown,
-    so nothing is reported about them.
-    """
     for plugin in config.validation.plugins:
         if plugin.problem:
             listed = isinstance(config.get("plugins"), list)
@@ -147,27 +98,8 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "AXL005",
-    source="axolotl 0.21.0 utils/schemas/config.py (no `extra` setting: pydantic's default, ignore)",
-    bad=(
-        BASE + "gradient_accumulation_step: 4\n",
-        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", "/my_key", facts={"complete": False, "kind_given": False}),
-    ),
-    good=BASE + "gradient_accumulation_steps: 4\n",
-    example={"kind": KIND, "at": "/gradient_accumulation_step"},
-)
+@rule("AXL005")
 def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
-    """A key that no model of axolotl has: it is dropped silently.
-
-    pydantic ignores unknown keys, at the top and in nested mappings; `strict: true` does not change that. A plugin that is not
-    bundled with axolotl may read it: then nothing is reported.
-
-    An undeclared file with three or more such keys, none of them a typo, is taken to be written for a fork or another release,
-    and reported once.
-
-    Fix: correct the name, add the plugin that the key belongs to, or remove the key.
-    """
     unknown = unknown_keys(config)
     unexplained = [setting for setting, help_text in unknown if help_text is None and len(setting.path) == 1]
     if not (config.facts.kind_given or config.facts.complete) and len(unexplained) >= FORK_KEYS:
@@ -237,7 +169,7 @@ def plugin_of(key: str, config: AxolotlConfig) -> str:
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     """The known key that resembles a dropped one."""
-    from cfglint.frameworks.axolotl.pages import REMOVED_KEYS
+    from cfglint.frameworks.axolotl.places import REMOVED_KEYS
     from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
 
     key = str(path[-1])

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, Fix
-from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, info, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.normalization import evaluates
-from cfglint.frameworks.axolotl.rules import BASE
 from cfglint.frameworks.remedies import either
 from cfglint.source.annotations import Iterator
 
@@ -26,20 +23,8 @@ RENAMED = {
 }
 
 
-@warning(
-    "AXL060",
-    source="axolotl 0.21.0 utils/config/__init__.py:253-260, utils/schemas/training.py:120",
-    bad=BASE + "micro_batch_size: 2\nbatch_size: 10\n",
-    fixed=BASE + "micro_batch_size: 2\ngradient_accumulation_steps: 5\n",
-    example={"kind": KIND, "at": "/batch_size", "gpus": 1},
-)
+@rule("AXL060")
 def axolotl_batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
-    """`batch_size` only affects the number of steps, not the training batch size.
-
-    `gradient_accumulation_steps` has the default 1, which is filled in before `batch_size` is divided: the Trainer takes
-    `micro_batch_size` samples per GPU and step, while the number of steps is computed with `batch_size`. The run stops after a part
-    of the data.
-    """
     model = config.model
     if not config.parsed or model is None or not model.batch_size or config.get("batch_size") is None:
         return
@@ -68,18 +53,8 @@ def divided(setting: Setting, micro: int, size: int) -> Fix | None:
     return several(parts, f"replace it with `gradient_accumulation_steps: {accumulation}`", safe=False)
 
 
-@warning(
-    "AXL061",
-    source="axolotl 0.21.0 utils/config/__init__.py:273-281",
-    bad=BASE + "ddp: false\n",
-    good=BASE + "ddp: true\n",
-    example={"kind": KIND, "at": "/ddp", "gpus": 8},
-)
+@rule("AXL061")
 def axolotl_steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
-    """`ddp: false` leaves the processes out of the count of steps, and not out of the run.
-
-    The Trainer still runs data-parallel and consumes that many times more samples, so the run goes over the data that many times.
-    """
     model, world = config.model, config.facts.gpus
     if config.parsed and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
         yield Finding(
@@ -90,24 +65,8 @@ def axolotl_steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "AXL062",
-    source="axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553",
-    bad=(
-        BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n",
-        BASE + "evals_per_epoch: 4\n",
-        BASE + "evals_per_epoch: 4\nval_set_size: 0\n",
-    ),
-    good=BASE + "val_set_size: 0.05\nevals_per_epoch: 4\nnum_epochs: 1\n",
-    example={"kind": KIND, "at": "/evals_per_epoch"},
-)
+@rule("AXL062")
 def axolotl_never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
-    """Evaluations are configured, but none takes place.
-
-    `evals_per_epoch` becomes a fraction of the run only where that is below 1: one evaluation in one epoch is dropped silently.
-    Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either; an info where the file says
-    `val_set_size: 0`, as the number of evaluations is then unused by design.
-    """
     model = config.model
     if not config.parsed or model is None or model.rl or model.eval_strategy == "no":
         return
@@ -133,18 +92,8 @@ def shown(number: float) -> str:
     return str(int(number)) if float(number).is_integer() else str(number)
 
 
-@warning(
-    "AXL063",
-    source="axolotl 0.21.0 utils/schemas/deprecated.py, validation.py:603-630, 2276",
-    bad=BASE + "evaluation_strategy: epoch\nval_set_size: 0.1\n",
-    good=BASE + "eval_strategy: epoch\nval_set_size: 0.1\n",
-    example={"kind": KIND, "at": "/evaluation_strategy"},
-)
+@rule("AXL063")
 def axolotl_deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
-    """The key has a new name.
-
-    axolotl copies the value to the new name and warns; a later release drops it.
-    """
     if not config.validation.accepted:
         return
     for old, new in RENAMED.items():
@@ -158,18 +107,8 @@ def axolotl_deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "AXL064",
-    source="axolotl 0.21.0 core/builders/base.py:757",
-    bad=BASE + "num_epochs: 2\nmax_steps: 5000\nmicro_batch_size: 8\n",
-    good=BASE + "num_epochs: 2\nmax_steps: 100\nmicro_batch_size: 8\n",
-    example={"kind": KIND, "at": "/max_steps", "gpus": 1, "num_examples": 1000},
-)
+@rule("AXL064")
 def axolotl_max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
-    """`max_steps` exceeds the steps of the epochs and takes precedence.
-
-    The run goes over the data again until `max_steps` is reached; only warm-up and logging intervals follow from the smaller number.
-    """
     model, total = config.model, beyond_data(config)
     if model is not None and total is not None:
         yield Finding(
@@ -192,16 +131,8 @@ def beyond_data(config: AxolotlConfig) -> int | None:
     return total if total is not None and model.max_steps > total else None
 
 
-@info(
-    "AXL065",
-    source="axolotl 0.21.0 core/builders/base.py:757; before 0.9.1 a written `max_steps` ends the run no later than the epochs do",
-    bad=BASE + "num_epochs: 3\nmax_steps: 20\n",
-    good=BASE + "num_epochs: 3\n",
-    example={"kind": KIND, "at": "/num_epochs"},
-    releases=Releases((0, 9, 1)),
-)
+@rule("AXL065")
 def axolotl_epochs_overridden(config: AxolotlConfig) -> Iterator[Finding]:
-    """`num_epochs` is overridden by `max_steps`."""
     from cfglint.frameworks.axolotl.batch import streams
 
     model = config.model

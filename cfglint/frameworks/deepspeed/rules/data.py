@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import VALUE, Finding, config_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.remedies import mistyped, not_attribute
@@ -19,20 +19,8 @@ LTD_KEYS = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
 LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type")
 
 
-@config_error(
-    "TYP113",
-    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": null}}\n',
-    good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {}}}\n',
-    example={"gpus": 8, "at": "/data_efficiency/data_sampling"},
-    old_names=("data-efficiency-section",),
-)
+@rule("TYP113")
 def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A section of `data_efficiency` is not an object.
-
-    Fix: write an object, or remove the key.
-    """
     if "data_efficiency" not in config.values:
         return
     for path in SECTIONS:
@@ -41,18 +29,8 @@ def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield mistyped(config.setting(*path), "an object", not_attribute(value, "get"), f"remove `{'.'.join(path)}`")
 
 
-@config_error(
-    "DSP060",
-    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93",
-    bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": true}}}}\n',
-    good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": false}}}}\n',
-    example={"gpus": 8, "at": "/data_efficiency/data_sampling/curriculum_learning"},
-)
+@rule("DSP060")
 def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Curriculum learning is on without `curriculum_metrics`.
-
-    The `enabled` keys of the sections around it have no effect: the innermost one decides.
-    """
     path = ("data_efficiency", "data_sampling", "curriculum_learning")
     section = config.get(*path) if "data_efficiency" in config.values else None
     if isinstance(section, dict) and section.get("enabled") and "curriculum_metrics" not in section:
@@ -65,22 +43,8 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "DSP061",
-    source="deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113",
-    bad=(
-        '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true}}}}\n',
-        '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"min_batch_size": "auto"}}}}\n',
-    ),
-    good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true, "max_tokens": 512}}}}\n',
-    example={"gpus": 8, "at": "/data_efficiency/data_sampling/dynamic_batching"},
-    old_names=("dynamic-batching-values",),
-)
+@rule("DSP061")
 def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Dynamic batching has no `max_tokens`, or a size that is not an integer.
-
-    The sizes are converted even where the feature is off.
-    """
     path = ("data_efficiency", "data_sampling", "dynamic_batching")
     section = config.get(*path) if "data_efficiency" in config.values else None
     if not isinstance(section, dict) or not config.looks_up(*path):
@@ -114,23 +78,8 @@ def not_integer(value: ConfigValue) -> str:
     return ""
 
 
-@init_error(
-    "DSP062",
-    source="deepspeed 0.19.8 runtime/data_pipeline/data_routing/scheduler.py:37-78",
-    bad=(
-        '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true}}}}\n',
-        '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true, "random_ltd_schedule": {}}}}}\n',
-        (
-            '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true,'
-            ' "layer_token_lr_schedule": {"enabled": true}}}}}\n'
-        ),
-    ),
-    good='{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": false}}}}\n',
-    example={"gpus": 8, "at": "/data_efficiency/data_routing/random_ltd"},
-    old_names=("random-ltd-incomplete",),
-)
+@rule("DSP062")
 def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Random layer token dropping is on without its required keys, or with its learning-rate schedule."""
     path = ("data_efficiency", "data_routing", "random_ltd")
     section = config.get(*path) if "data_efficiency" in config.values else None
     if not isinstance(section, dict) or not section.get("enabled"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
-from cfglint.findings.rule import WARN, Finding, first_step_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
@@ -13,21 +13,8 @@ from cfglint.source.annotations import Iterator
 NUMBERS = ("lr", "eps", "weight_decay")
 
 
-@first_step_error(
-    "DSP080",
-    source="deepspeed 0.19.8 runtime/engine.py:3506",
-    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": "1.0"}\n',
-    fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
-    example={"gpus": 8, "at": "/gradient_clipping"},
-)
+@rule("DSP080")
 def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`gradient_clipping` is a string or null.
-
-    DeepSpeed compares it with zero at the first optimizer step, not earlier. An `"auto"` that no Hugging Face
-    Trainer resolves is such a string.
-
-    Fix: write a number; 0 turns clipping off.
-    """
     value = config.values.get("gradient_clipping", 1.0)
     if isinstance(value, (int, float)) or (value == "auto" and config.open) or not config.has_optimizer:
         return
@@ -50,22 +37,8 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     return replace(setting, int(number) if integer else number, "remove the quotes", safe=True)
 
 
-@first_step_error(
-    "DSP081",
-    source="deepspeed 0.19.8 runtime/engine.py:3554",
-    bad=(
-        '{"train_batch_size": 8, "steps_per_print": 0}\n',
-        '{"train_batch_size": 8, "steps_per_print": "10"}\n',
-    ),
-    good='{"train_batch_size": 8, "steps_per_print": 1}\n',
-    example={"gpus": 8, "at": "/steps_per_print"},
-    old_names=("steps-per-print",),
-)
+@rule("DSP081")
 def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`steps_per_print` is 0 or not a number.
-
-    DeepSpeed divides the step count by it after the first step. Null turns printing off; 0 does not.
-    """
     value = config.values.get("steps_per_print")
     if value is None or (value == "auto" and config.open):
         return
@@ -81,21 +54,8 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@first_step_error(
-    "DSP082",
-    source="deepspeed 0.19.8 runtime/zenflow/engine.py:69-96",
-    when_partial=WARN,
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
-    ),
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/zenflow"},
-)
+@rule("DSP082")
 def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """ZenFlow at stage 0.
-
-    The engine calls methods that only a ZeRO optimizer has.
-    """
     if config.stage == 0 and config.zero["zenflow"] is not None:
         raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
         yield Finding(
@@ -106,23 +66,8 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "DSP083",
-    source="deepspeed 0.19.8 ops/adam/fused_adam.py:150-195, ops/adam/cpu_adam.py:118",
-    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}\n',
-    good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
-    example={"gpus": 8, "at": "/optimizer/params/lr"},
-    old_names=("optimizer-number-is-text",),
-)
+@rule("DSP083")
 def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A numeric parameter of one of DeepSpeed's own optimizers is a string, null or a list.
-
-    These classes do not check their arguments; the compiled kernel of the first step does. This is a warning,
-    not an error, because the kernel's source was read but not run.
-
-    Run-time error: `TypeError: multi_tensor_adam(): incompatible function arguments.` (fused), or
-    `TypeError: create_adam(): incompatible function arguments.` when a CPU optimizer is built.
-    """
     optimizer = config.optimizer
     if optimizer is None or optimizer.class_name not in NATIVE:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.diagnostic import INFO, WARNING, Fix
-from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.batch import MESH_SINCE
@@ -34,23 +34,8 @@ COMMON_WORDS = frozenset(  # keys of some section that scripts and other section
 JSON_TYPES = {"list": "a list", "str": "a string", "int": "an integer", "float": "a number", "bool": "a boolean", "NoneType": "null"}
 
 
-@config_error(
-    "DSP001",
-    source="deepspeed 0.19.8 __init__.py:543-550",
-    bad='["train_batch_size", 8]\n',
-    good='{"train_batch_size": 8}\n',
-    example={"gpus": 8, "at": ""},
-)
+@rule("DSP001")
 def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The file is a list or a single value, not an object.
-
-    The parser accepts it; the first lookup of a key fails.
-
-    Run-time error: `AttributeError: 'list' object has no attribute 'get'`, or for a single value
-    `TypeError: argument of type 'int' is not iterable`.
-
-    Fix: write the settings as one JSON object.
-    """
     if isinstance(config.root, dict) or config.load_problems:
         return
     name = type(config.root).__name__
@@ -59,27 +44,8 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(config.setting(), f"the config is {JSON_TYPES.get(name, name)}; it must be an object", exception=raised)
 
 
-@config_error(
-    "KEY100",
-    source="deepspeed 0.19.8 runtime/config.py:83-141; 0.19.7 has the first five of them",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
-    fixed='{"train_batch_size": 8}\n',
-    example={"gpus": 8, "at": "/sparse_gradients"},
-    by_version=True,
-)
+@rule("KEY100")
 def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The key belongs to a removed feature; DeepSpeed rejects it whatever its value.
-
-    DeepSpeed raises so that a leftover block is not silently ignored, even for `"amp": {"enabled": false}`.
-
-    Run-time error: `DeepSpeedConfigError: Elastic training has been removed; the 'elasticity'
-    configuration block is no longer supported.` and the like.
-
-    Fix: remove the key. That is safe where the feature was off; where it was on, use its replacement: `bf16`
-    for `amp`, fixed batch sizes for `elasticity`, `data_efficiency.data_sampling.curriculum_learning` for
-    `curriculum_learning`.
-    """
     for path, (since, exception) in REMOVED.items():
         if config.version >= since and config.has(*path):
             yield removed(config.setting(*path), since, exception)
@@ -96,22 +62,8 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
     )
 
 
-@info(
-    "KEY101",
-    source="deepspeed 0.19.8 runtime/config.py:83-141",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
-    good='{"train_batch_size": 8}\n',
-    example={"gpus": 8, "target": {"deepspeed": "0.19.0"}, "at": "/sparse_gradients"},
-    by_version=True,
-    old_names=("key-will-be-refused",),
-)
+@rule("KEY101")
 def key_removed_later(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A later release of DeepSpeed removed the key.
-
-    The target version still accepts it. From 0.19.7 or 0.19.8 on, DeepSpeed raises `DeepSpeedConfigError` for
-    the key, whatever its value.
-    """
     for path, (since, _) in REMOVED.items():
         if len(path) == 1 and config.version < since and config.has(*path):
             removal = dotted(since)
@@ -123,20 +75,8 @@ def key_removed_later(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "KEY106",
-    source="deepspeed 0.19.8 runtime/config.py:482-591, and the same function in the releases before it",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 2}}\n',
-    good='{"train_batch_size": 8}\n',
-    example={"gpus": 8, "target": {"deepspeed": "0.15.4"}, "at": "/tensor_parallel"},
-    by_version=True,
-)
+@rule("KEY106")
 def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The release does not read the key: DeepSpeed has it from a later release on.
-
-    At top level DeepSpeed looks up the keys that it knows and silently ignores the others.
-    """
     for key in config.values:
         since = comes_later((), str(key), config.version)
         if since:
@@ -156,33 +96,8 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
     return next((row[SINCE] for row in rows if row[SINCE] > version), ())
 
 
-@config_error(
-    "KEY102",
-    source="deepspeed 0.19.8 runtime/config_utils.py:105-113",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_com": true}}\n',
-        Example(
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "compute_grad_norm": true}}\n',
-            at="/zero_optimization/compute_grad_norm",
-            facts={"target": {"deepspeed": "0.18.0"}},
-        ),
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_prefetch_bucket_size": 1, "prefetch_bucket_size": 1}}\n',
-    ),
-    fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/overlap_com"},
-    by_version=True,
-)
+@rule("KEY102")
 def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Unknown key in a strict section.
-
-    `zero_optimization`, `fp16`, `bf16`, the monitors and some others are pydantic models that forbid unknown
-    keys: a typo, a key of another section, or a key of a later release. A key whose value is `"auto"` is
-    dropped before validation. Where a key has two names, the second one is an unknown key if both are set.
-
-    Run-time error: `pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig ... Extra
-    inputs are not permitted [type=extra_forbidden]`.
-    """
     for name in given_sections(config):
         for fault in config.section(name).faults:
             if fault.kind in (UNKNOWN, EARLY, TWICE):
@@ -283,21 +198,8 @@ def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
     return f"; move it into `{home}`" if home else "; move it to the top level"
 
 
-@config_error(
-    "KEY103",
-    source="deepspeed 0.19.8 runtime/config_utils.py:86-88, runtime/zero/config.py:183-215",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "cpu_offload": false, "offload_optimizer": {"device": "cpu"}}}\n',
-    fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/cpu_offload"},
-    by_version=True,
-)
+@rule("KEY103")
 def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A deprecated key is set together with its replacement.
-
-    DeepSpeed converts the old key to the new one while parsing the section, and raises when the new one is
-    set already, even to an equivalent value.
-    """
     for old, new in deprecated(config):
         if new and new in config.zero.given:
             setting = config.at("zero_optimization", old)
@@ -306,24 +208,8 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, text, exception=raised, fix=remove(setting, f"remove `{old}`", safe=True), on_key=True)
 
 
-@info(
-    "KEY104",
-    source="deepspeed 0.19.8 runtime/zero/config.py:183-215, 275",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_fp16_weights_on_model_save": true}}\n',
-    fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/stage3_gather_fp16_weights_on_model_save"},
-    by_version=True,
-)
+@rule("KEY104")
 def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Deprecated key in `zero_optimization`.
-
-    DeepSpeed still accepts it and warns: `Config parameter cpu_offload is deprecated use offload_optimizer
-    instead`. `cpu_offload_use_pin_memory` is accepted and has no effect.
-
-    Fix: write the new key: `"offload_optimizer": {"device": "cpu"}` for `cpu_offload`,
-    `"offload_param": {"device": "cpu"}` for `cpu_offload_param`, `pin_memory` inside those two.
-    """
     for old, new in deprecated(config):
         if not new or new not in config.zero.given:
             setting = config.at("zero_optimization", old)
@@ -353,31 +239,8 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix |
     return remove(setting, "remove it, nothing is offloaded by default", safe=True) if config.zero[old] in (False, None) else None
 
 
-@warning(
-    "KEY105",
-    source="deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys)",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "gradient_clip": 1.0}\n',
-        Example('{"train_batch_size": 8, "pipeline": {"chunks_of_rows": 4}}\n', "/pipeline/chunks_of_rows"),
-        Example('{"train_batch_size": 8, "chunks_of_rows": 4}\n', "/chunks_of_rows"),
-        Example('{"train_batch_size": 8, "data_parallel_size": 4}\n', "/data_parallel_size"),
-    ),
-    good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
-    example={"gpus": 8, "at": "/gradient_clip"},
-    old_names=("unread-key",),
-)
+@rule("KEY105")
 def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """DeepSpeed ignores the key.
-
-    At the top level and in many sections (`optimizer`, `activation_checkpointing`, `flops_profiler`, `aio`,
-    ...) DeepSpeed looks up the keys that it knows and silently ignores the others, so a key with a typo has no
-    effect; before 0.17.1 in `fp16` and `bf16` as well. `data_parallel_size` is looked up together with `sequence_parallel_size` only.
-    A key of the top level that is not similar to a known one, and belongs to no section, may be used by the training script: it is for
-    information.
-
-    Fix: use the suggested name, or move the key into the suggested section.
-    """
     others = 0
     if "data_parallel_size" in config.values and "sequence_parallel_size" not in config.values and config.version >= MESH_SINCE:
         setting, message = config.setting("data_parallel_size"), "`data_parallel_size` is ignored without `sequence_parallel_size`"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.releases import Releases
-from cfglint.findings.rule import WARN, Finding, init_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
@@ -12,29 +11,14 @@ from cfglint.source.annotations import ConfigValue, Iterator
 
 # The first parameter of SuperOffload that an optimizer does not have.
 LACKING = {"FusedAdam": "amsgrad", "FusedLamb": "amsgrad", "FusedLion": "eps", "DeepSpeedCPULion": "eps"}
-OFFLOADED = '"offload_optimizer": {"device": "cpu"}'
-ADAM = '"optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}'
 OVERWRITTEN = (
     "Warning: If use auto select strategy, select_interval will be set to 1 and select_strategy will be set to epoch,"
     " thus select_interval would be overwritten."
 )
 
 
-@init_error(
-    "DSP030",
-    source="deepspeed 0.19.8 runtime/zero/stage3.py:840, runtime/zero/partition_parameters.py:1229",
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme", "nvme_path": "/local_nvme"}}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/offload_param"},
-)
+@rule("DSP030")
 def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Offload to NVMe at stage 3 without `nvme_path`.
-
-    Below stage 3 the path is ignored: an offloaded optimizer goes to the CPU, and parameters are not offloaded.
-
-    Run-time errors: `TypeError: expected str, bytes or os.PathLike object, not NoneType` (optimizer),
-    `AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme` (parameters).
-    """
     if config.stage != 3:
         return
     for key, exception in (
@@ -53,25 +37,8 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@init_error(
-    "DSP031",
-    source="deepspeed 0.19.8 runtime/zero/stage3.py:312-316",
-    when_partial=WARN,
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}},'
-        ' "optimizer": {"type": "Lion", "params": {"lr": 1e-4}}}\n'
-    ),
-    good=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}},'
-        ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
-    ),
-    example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/ratio"},
-)
+@rule("DSP031")
 def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """An offload ratio below 1 with an optimizer other than DeepSpeedCPUAdam.
-
-    Fix: use `Adam` or `AdamW` without `torch_adam`, or remove `ratio`.
-    """
     section, optimizer = config.zero["offload_optimizer"], config.optimizer
     if config.stage != 3 or section is None or optimizer is None or section["device"] == "none" or section["ratio"] == 1.0:
         return
@@ -82,27 +49,8 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
         yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`")
 
 
-@warning(
-    "DSP116",
-    source="deepspeed 0.19.8 runtime/zero/stage3.py:1100-1108, 1235-1258, 1330-1345",
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer":'
-        ' {"device": "nvme", "nvme_path": "/local_nvme", "ratio": 0.5}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
-    ),
-    good=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}},'
-        ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
-    ),
-    example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/ratio"},
-)
+@rule("DSP116")
 def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """An offload ratio below 1 with an optimizer that is offloaded to NVMe.
-
-    DeepSpeed updates the part of the parameter groups that it does not offload with an optimizer on the GPU, but a group that was
-    swapped to NVMe comes back to the memory of the CPU. A model of one group (`sub_group_size`) has no such part.
-
-    Run-time error: of torch, in the first step, if the model has several groups.
-    """
     section = config.zero["offload_optimizer"]
     if config.stage == 3 and section is not None and section["device"] == "nvme" and section["ratio"] < 1.0:
         yield Finding(
@@ -113,26 +61,8 @@ def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "DSP032",
-    source="deepspeed 0.19.8 runtime/superoffload/superoffload_stage3.py:47-56",
-    when_partial=WARN,
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "none", "super_offload": true}},'
-        ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
-    ),
-    good=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "super_offload": true}},'
-        ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
-    ),
-    example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/super_offload"},
-)
+@rule("DSP032")
 def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """SuperOffload with an optimizer that does not have the parameters of DeepSpeedCPUAdam.
-
-    It copies learning rate, betas, eps, weight decay and amsgrad from the optimizer; the fused and the other
-    optimizers do not have all of them.
-    """
     section, optimizer = config.zero["offload_optimizer"], config.optimizer
     if config.stage != 3 or section is None or optimizer is None or not section["super_offload"]:
         return
@@ -150,32 +80,8 @@ def zenflow(config: DeepSpeedConfig) -> ConfigValue:
     return config.zero["zenflow"]
 
 
-@init_error(
-    "DSP050",
-    source="deepspeed 0.19.8 runtime/zenflow/engine.py:34-64",
-    releases=(Releases((0, 17, 5)),),
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
-        (
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"},'
-            ' "zenflow": {"select_strategy": "step"}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
-        ),
-        (
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"},'
-            ' "zenflow": {"select_strategy": "step", "select_interval": 1, "update_interval": 4}}, "optimizer": {"type": "Adam",'
-            ' "params": {"lr": 1e-4}}}\n'
-        ),
-    ),
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
-    example={"gpus": 8, "at": "/zero_optimization/zenflow/select_interval"},
-    old_names=("zenflow-intervals",),
-)
+@rule("DSP050")
 def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """ZenFlow's intervals are incompatible with its strategy.
-
-    With the strategy "auto", `select_interval` has to be "auto"; with "step" or "epoch" a number. With "step"
-    it must not be smaller than `update_interval`.
-    """
     section = zenflow(config)
     if section is None:
         return
@@ -199,22 +105,8 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "DSP051",
-    source="deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:75, 116, runtime/zenflow/engine_stage3.py:104",
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "zenflow": {}}, ' + ADAM + "}\n",
-        (
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "overlap_comm": false,'
-            ' "offload_optimizer": {"device": "cpu"}, "zenflow": {"offload": true}}, "optimizer": {"type": "Adam",'
-            ' "params": {"lr": 1e-4}}}\n'
-        ),
-    ),
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
-    example={"gpus": 8, "at": "/zero_optimization/zenflow"},
-)
+@rule("DSP051")
 def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """ZenFlow at stage 1 or 2 without an offloaded optimizer, or its own offload without overlapped communication."""
     section = zenflow(config)
     if section is None or not (builds_stage_1_or_2(config) or (config.stage == 3 and config.has_optimizer)):
         return
@@ -236,30 +128,8 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "DSP052",
-    source="deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:81",
-    when_partial=WARN,
-    bad=(
-        (
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}},'
-            ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "bias_correction": true}}}\n'
-        ),
-        (
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}, "zenflow": {}},'
-            ' "optimizer": {"type": "AdamW"}}\n'
-        ),
-    ),
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
-    example={"gpus": 8, "at": "/optimizer/params/bias_correction"},
-    old_names=("zenflow-optimizer-parameters",),
-)
+@rule("DSP052")
 def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """An optimizer parameter that ZenFlow's second optimizer does not have.
-
-    At stage 1 and 2 ZenFlow passes `optimizer.params` unchanged to torch's AdamW, which has no parameters
-    `torch_adam`, `adam_w_mode` or `bias_correction`. Without `params` it fails too.
-    """
     optimizer = config.optimizer
     if zenflow(config) is None or optimizer is None or not builds_stage_1_or_2(config) or config.offload == "none":
         return

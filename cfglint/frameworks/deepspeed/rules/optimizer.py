@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
-from cfglint.findings.rule import WARN, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -17,24 +17,8 @@ SHARED_WITH_ADAMW = ("lr", "betas", "eps", "weight_decay", "bias_correction", "a
 OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafactor", "ASGD", "LBFGS", "Rprop", "SparseAdam")
 
 
-@init_error(
-    "DSP040",
-    source="deepspeed 0.19.8 runtime/engine.py:1987, 2016-2018",
-    when_partial=WARN,
-    bad=(
-        '{"train_batch_size": 8, "optimizer": {"type": "sgd", "params": {"lr": 0.1}}}\n',
-        '{"train_batch_size": 8, "optimizer": {"type": "lr_scheduler"}}\n',
-        '{"train_batch_size": 8, "optimizer": {"type": "OneBitAdam"}}\n',
-    ),
-    fixed='{"train_batch_size": 8, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
-    example={"gpus": 8, "at": "/optimizer/type"},
-)
+@rule("DSP040")
 def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Unknown optimizer.
-
-    DeepSpeed's own names (Adam, AdamW, Adagrad, Lamb, Lion, Muon, MuAdam, MuAdamW, MuSGD) are not
-    case-sensitive; those of `torch.optim` are. OneBitAdam, OneBitLamb and ZeroOneAdam were removed in 0.19.7.
-    """
     optimizer = config.optimizer
     if optimizer is None or optimizer.class_name:
         return
@@ -68,23 +52,8 @@ def adamw_instead(optimizer: Optimizer) -> str:
     return f'set `optimizer.type` to "AdamW"{removals}'
 
 
-@init_error(
-    "DSP041",
-    source="deepspeed 0.19.8 runtime/engine.py:2481",
-    when_partial=WARN,
-    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "max_grad_norm": 1.0}}}\n',
-    fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
-    example={"gpus": 8, "at": "/optimizer/params/max_grad_norm"},
-)
+@rule("DSP041")
 def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`max_grad_norm` is set in the optimizer's parameters.
-
-    DeepSpeed clips gradients itself, by `gradient_clipping` at top level. Parsing the config only logs a
-    warning; the engine then raises, whatever the value.
-
-    Fix: move the value to `gradient_clipping` (without that key, the clipping norm is 1.0 from 0.19.3
-    on).
-    """
     optimizer = config.optimizer
     if optimizer is None or "max_grad_norm" not in optimizer.arguments:
         return
@@ -101,20 +70,8 @@ def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
     return move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
 
 
-@init_error(
-    "DSP042",
-    source="deepspeed 0.19.8 runtime/engine.py:2377-2549",
-    when_partial=WARN,
-    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "beta1": 0.9}}}\n',
-    good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "betas": [0.9, 0.99]}}}\n',
-    example={"gpus": 8, "at": "/optimizer/params/beta1"},
-)
+@rule("DSP042")
 def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Unknown optimizer parameter.
-
-    The class depends on the rest of the config: Adam is FusedAdam on the GPU, DeepSpeedCPUAdam with an
-    offloaded optimizer, torch's own with `torch_adam`, and each has different parameters.
-    """
     optimizer = config.optimizer
     accepted = optimizer.accepted() if optimizer is not None else None
     if optimizer is None or accepted is None or "max_grad_norm" in optimizer.arguments:
@@ -139,27 +96,8 @@ def unexpected(optimizer: Optimizer, key: object) -> str:
     return f"TypeError: {name}.__init__() got an unexpected keyword argument '{key}'"
 
 
-@init_error(
-    "DSP043",
-    source="deepspeed 0.19.8 ops/adam/fused_adam.py:74, ops/adam/cpu_adam.py:95; torch 2.13 optim",
-    when_partial=WARN,
-    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "amsgrad": true}}}\n',
-    good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "torch_adam": true, "amsgrad": true}}}\n',
-    example={"gpus": 8, "at": "/optimizer/params/amsgrad"},
-    old_names=("optimizer-argument-value",),
-)
+@rule("DSP043")
 def invalid_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Invalid value of an optimizer parameter.
-
-    The fused optimizers do not support AMSGrad. torch's optimizers compare their numbers with zero and raise
-    for a negative number or a string. `betas` are two numbers. Muon supports the Newton-Schulz methods "gram"
-    and "standard".
-
-    Run-time errors: `RuntimeError: FusedAdam does not support the AMSGrad variant.`, `ValueError: Invalid
-    learning rate: -0.1`, `TypeError: '<=' not supported between instances of 'float' and 'str'`.
-
-    Fix: write a value in the range that the message names, and numbers without quotes.
-    """
     optimizer = config.optimizer
     if optimizer is None or not optimizer.class_name or "max_grad_norm" in optimizer.arguments:
         return
@@ -228,16 +166,8 @@ def two_betas(value: object, compared: bool, floats: bool) -> str:
     return ""
 
 
-@init_error(
-    "DSP044",
-    source="deepspeed 0.19.8 runtime/engine.py:2020",
-    when_partial=WARN,
-    bad='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 128}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
-    good='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 0}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
-    example={"gpus": 8, "at": "/fp16/loss_scale"},
-)
+@rule("DSP044")
 def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Lamb with a static loss scale; DeepSpeed checks this even where fp16 is off."""
     optimizer = config.optimizer
     scale = config.section("fp16")["loss_scale"]
     if optimizer is not None and optimizer.name == "lamb" and scale:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import WARN, Example, Finding, config_error, init_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
@@ -33,18 +33,8 @@ OLD_MASTER_WEIGHTS = (
 UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
 
 
-@config_error(
-    "PRC100",
-    source="deepspeed 0.19.8 runtime/config.py:511",
-    bad='{"train_batch_size": 8, "fp16": {"enabled": true}, "bf16": {"enabled": true}}\n',
-    good='{"train_batch_size": 8, "fp16": {"enabled": false}, "bf16": {"enabled": true}}\n',
-    example={"gpus": 8, "at": "/fp16/enabled"},
-)
+@rule("PRC100")
 def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """fp16 and bf16 are both on.
-
-    Fix: turn one of them off; on hardware that supports bf16 (Ampere and later) that is usually fp16.
-    """
     disputed = {"fp16.enabled", "bf16.enabled"}.intersection(config.mismatched_keys)  # the trainer fails earlier
     if config.section("fp16")["enabled"] and config.section("bf16")["enabled"] and not disputed:
         other = config.at("bf16", "enabled")
@@ -58,30 +48,8 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "PRC101",
-    source="deepspeed 0.19.8 runtime/config.py:702-714",
-    old_names=("master-weights-need-zero",),
-    bad=(
-        '{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n',
-        Example(
-            (
-                '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "fp16": {"enabled": true,'
-                ' "fp16_master_weights_and_grads": true}}\n'
-            ),
-            facts={"target": {"deepspeed": "0.18.2"}},
-        ),
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true, "bf16_optimizer_states": true}}\n',
-    ),
-    good='{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": false}}\n',
-    example={"gpus": 8, "at": "/bf16/bf16_master_weights_and_grads"},
-)
+@rule("PRC101")
 def master_weights_with_unsupported_zero_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Master weights or optimizer states in half precision without ZeRO.
-
-    The three keys require stage 1, 2 or 3, and are checked even where fp16 or bf16 is off.
-    `bf16_optimizer_states` requires `bf16_master_weights_and_grads`.
-    """
     if config.version < BF16_MASTER:
         yield from fp16_at_stage_2(config)
         return
@@ -119,41 +87,8 @@ def fp16_at_stage_2(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=raised, related=(config.at("zero_optimization", "stage"),), help=remedy)
 
 
-@init_error(
-    "PRC102",
-    source="deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332, runtime/zero/stage3.py:300",
-    when_partial=WARN,
-    bad=(
-        (
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
-            ' "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n'
-        ),
-        (
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
-            ' "fp16": {"enabled": true, "fp16_master_weights_and_grads": true}, "bf16": {"bf16_master_weights_and_grads": true}}\n'
-        ),
-        Example(
-            (
-                '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
-                ' "fp16": {"enabled": true, "fp16_master_weights_and_grads": true}}\n'
-            ),
-            exception="AssertionError: fp16_master_and_gradients requires optimizer to support keeping fp16 master and gradients",
-            at="/fp16/fp16_master_weights_and_grads",
-            facts={"target": {"deepspeed": "0.18.2"}},
-        ),
-    ),
-    good=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "Adam"},'
-        ' "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n'
-    ),
-    example={"gpus": 8, "at": "/bf16/bf16_master_weights_and_grads"},
-)
+@rule("PRC102")
 def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Master weights in half precision without DeepSpeed's CPU Adam.
-
-    Half-precision master weights require DeepSpeedCPUAdam, offloaded to the CPU. On the GPU only bf16 with
-    `bf16_optimizer_states` supports them. The keys of `fp16` and `bf16` are mutually exclusive.
-    """
     stage, optimizer = config.stage, config.optimizer
     fp16 = config.section("fp16")["fp16_master_weights_and_grads"]
     bf16 = config.version >= BF16_MASTER and config.section("bf16")["bf16_master_weights_and_grads"]
@@ -193,39 +128,8 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     return config.stage == 1 and config.precision == "bf16" and separate and config.offload != "cpu"
 
 
-@init_error(
-    "PRC103",
-    source="deepspeed 0.19.8 runtime/engine.py:1799-1811, 2323, runtime/bf16_optimizer.py:71",
-    when_partial=WARN,
-    bad=(
-        '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
-        '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
-        '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp16"}}\n',
-        Example(
-            (
-                '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "bf16": {"enabled": true},'
-                ' "data_types": {"grad_accum_dtype": "bf16"}}\n'
-            ),
-            exception="NotImplementedError: Bfloat16 wrapper must use a gradient accumulation type of fp32",
-            facts={"target": {"deepspeed": "0.17.5"}},
-        ),
-        '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "bf16"}}\n',
-        Example(
-            '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true},'
-            ' "data_types": {"grad_accum_dtype": "fp32"}}\n',
-            facts={"target": {"deepspeed": "0.10.0"}},
-        ),
-    ),
-    good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
-    example={"gpus": 8, "at": "/data_types/grad_accum_dtype"},
-    old_names=("gradient-accumulation-type",),
-)
+@rule("PRC103")
 def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`data_types.grad_accum_dtype` is not a data type, or not supported with this config.
-
-    Without ZeRO, gradients are accumulated in the model's own type. bf16 without an optimizer supports fp32
-    and bf16.
-    """
     value = data_type(config, "grad_accum_dtype")
     if value is None or not accumulates(config):
         return
@@ -282,22 +186,8 @@ def accumulates(config: DeepSpeedConfig) -> bool:
     return config.has_optimizer or config.stage in (1, 2, 3) or (config.stage == 0 and config.precision == "bf16")
 
 
-@init_error(
-    "PRC104",
-    source="deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on)",
-    bad=(
-        '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "fp16"}}\n',
-        '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "auto"}}\n',
-    ),
-    good='{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "bf16"}}\n',
-    example={"gpus": 8, "at": "/data_types/param_dtype"},
-    old_names=("parameter-type", "invalid-parameter-type"),
-)
+@rule("PRC104")
 def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`data_types.param_dtype` is not a data type, or not the one that `fp16` and `bf16` select.
-
-    The key does not select the type, it only has to agree: with neither section on it has to be fp32.
-    """
     for key in ("param_dtype", "buffer_dtype"):
         value = data_type(config, key)
         if value is None or not config.looks_up("data_types", key) or (key == "buffer_dtype" and config.precision == "fp32"):
@@ -319,20 +209,8 @@ def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))
 
 
-@warning(
-    "PRC105",
-    source="deepspeed 0.19.8 runtime/config_utils.py:54-57, runtime/config.py:176-181",
-    bad='{"train_batch_size": 8, "bf16": {"enabled": "auto"}}\n',
-    good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
-    example={"gpus": 8, "at": "/bf16/enabled"},
-)
+@rule("PRC105")
 def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`"enabled": "auto"` without a Hugging Face Trainer to resolve it: the precision is off, the run is in fp32.
-
-    DeepSpeed drops a key whose value is "auto" from its strict sections, so the default applies, which is
-    off. In `torch_autocast`, which is not strict, "auto" is a string that counts as true. Releases before
-    0.17.1 treated it as true in `fp16` and `bf16` too.
-    """
     if config.open or config.trainer is not None:
         return
     strict = FP16.is_in(config.version)
@@ -343,19 +221,8 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting(name, "enabled"), text, help=f"set `{name}.enabled` to true or false")
 
 
-@warning(
-    "PRC106",
-    source="deepspeed 0.19.8 runtime/engine.py:669-677 and 2004-2010 (neither looks at the other)",
-    bad='{"train_batch_size": 8, "bf16": {"enabled": true}, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
-    good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
-    example={"gpus": 8, "at": "/torch_autocast/enabled"},
-)
+@rule("PRC106")
 def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`torch_autocast` is on together with fp16 or bf16.
-
-    DeepSpeed does not check this and applies both: the model is cast to half precision, and autocast, which
-    is meant for a model in fp32, runs on top of it.
-    """
     section = config.values.get("torch_autocast")
     if isinstance(section, dict) and section.get("enabled") and config.precision != "fp32":
         setting = config.setting("torch_autocast", "enabled")
@@ -370,20 +237,8 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "PRC107",
-    source="deepspeed 0.19.8 runtime/precision_config.py:35-39",
-    bad='{"train_batch_size": 8, "bf16": {"enabled": false}, "bfloat16": {"enabled": true}}\n',
-    good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
-    example={"gpus": 8, "at": "/bfloat16"},
-    old_names=("hidden-bfloat16",),
-)
+@rule("PRC107")
 def ignored_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`bfloat16` is set together with `bf16`, and is ignored.
-
-    The old name is read only where the new one is missing or null; its content, typos included, is not
-    checked.
-    """
     if config.values.get("bf16") is not None and "bfloat16" in config.values:
         reason = "the Trainer sets `bf16`" if config.documents[0].find(("bf16",))[1] is None else "`bf16` is set"
         yield Finding(

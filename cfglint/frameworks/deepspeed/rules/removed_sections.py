@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.releases import Releases
-from cfglint.findings.rule import BATCH, VALUE, Example, Finding, config_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
@@ -15,25 +14,8 @@ READ = (*NEED_ENABLED, "nebula", "sparse_attention")
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
-@config_error(
-    "TYP114",
-    source="deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "progressive_layer_drop": {"theta": 0.5}}\n',
-        Example('{"train_batch_size": 8, "nebula": true}\n', "/nebula", "AttributeError: 'bool' object has no attribute 'get'"),
-        Example('{"train_batch_size": 8, "sparse_attention": {"mode": "x"}}\n', "/sparse_attention/mode", "NotImplementedError: "),
-    ),
-    good='{"train_batch_size": 8, "progressive_layer_drop": {"enabled": true, "theta": 0.5}}\n',
-    example={"gpus": 8, "target": {"deepspeed": "0.18.9"}, "at": "/progressive_layer_drop"},
-    by_version=True,
-)
+@rule("TYP114")
 def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A section that later releases removed has content that the targeted release does not accept.
-
-    Up to their removal, `amp`, `progressive_layer_drop` and `curriculum_learning` have to be objects with the
-    key `enabled`, `nebula` has to be an object, and `sparse_attention` needs one of five modes.
-    """
     for key in READ:
         if key in config.values and config.looks_up(key):
             yield from content(config, key, config.values[key])
@@ -82,39 +64,8 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `share
 }
 
 
-@config_error(
-    "TYP116",
-    source="deepspeed 0.18.9 compression/config.py",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "compression_training": {"row_pruning": {"shared_parameters": {"enabled": false}}}}\n',
-        (
-            '{"train_batch_size": 8, "compression_training": {"row_pruning": {"shared_parameters": {"method": "l2"},'
-            ' "different_groups": {}}}}\n'
-        ),
-        '{"train_batch_size": 8, "compression_training": {"row_pruning": true}}\n',
-        Example(
-            '{"train_batch_size": 8, "compression_training": {"head_pruning": {"shared_parameters": {"enabled": true}}}}\n',
-            exception="AssertionError: num_heads must be specified",
-        ),
-        (
-            '{"train_batch_size": 8, "compression_training": {"activation_quantization": {"different_groups": {"a":'
-            ' {"params": {"start_bits": 8}}}}}}\n'
-        ),
-    ),
-    good='{"train_batch_size": 8, "compression_training": {"row_pruning": {"different_groups": {"a": {"params": {"dense_ratio": 1}}}}}}\n',
-    example={"gpus": 8, "target": {"deepspeed": "0.18.9"}},
-    by_version=True,
-)
+@rule("TYP116")
 def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A part of `compression_training` has content that the targeted release does not accept, even where it is off.
-
-    Each part is an object with `different_groups`, whose groups have `params` with the part's own keys, and
-    `shared_parameters` with a known method. The section exists up to DeepSpeed 0.19.6.
-
-    Run-time errors: `KeyError: 'different_groups'`, `AttributeError: 'bool' object has no attribute 'keys'`,
-    `AssertionError: Invalid row pruning method. Supported types: [l1, topk]`.
-    """
     section = config.values.get("compression_training", {})
     if not config.looks_up("compression_training"):
         return
@@ -183,21 +134,8 @@ def groups(config: DeepSpeedConfig, name: str, found: object) -> Iterator[Findin
             return
 
 
-@config_error(
-    "TYP115",
-    source="deepspeed 0.16.9 runtime/config.py:204-213",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": "16"}}\n',
-    good='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": 16}}\n',
-    example={"gpus": 8, "target": {"deepspeed": "0.16.9"}, "at": "/fp16/initial_scale_power"},
-    by_version=True,
-)
+@rule("TYP115")
 def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`fp16.initial_scale_power` is not a number, in a release that computes `2**initial_scale_power` unchecked.
-
-    Up to 0.17.0 the section is not converted to its types, so that a number in quotes stays a string. From 0.17.1 on,
-    "16" is accepted.
-    """
     if FP16.is_in(config.version):
         return
     section = config.section("fp16")
@@ -219,52 +157,15 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     )
 
 
-@config_error(
-    "BAT008",
-    source="deepspeed 0.18.9 elasticity/elasticity.py, elasticity/config.py, runtime/config.py:690-750",
-    about=BATCH,
-    bad=(
-        '{"elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [6], "max_gpus": 4, "version": 0.1}}\n',
-        (
-            '{"train_batch_size": 8, "elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [2, 4],'
-            ' "version": 0.1}}\n'
-        ),
-    ),
-    good='{"elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [2, 4], "version": 0.1}}\n',
-    example={"gpus": 8, "target": {"deepspeed": "0.18.9"}},
-    by_version=True,
-)
+@rule("BAT008")
 def elasticity_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Elastic training, which chooses the batch, does not accept its section, the GPU count or written batch sizes.
-
-    With `elasticity.enabled`, DeepSpeed sets the three batch sizes itself: to the batch up to `max_train_batch_size`
-    that the most GPU counts can divide into one of `micro_batch_sizes`. Written batch sizes are refused unless
-    `ignore_non_elastic_batch_info` is true. The section exists up to DeepSpeed 0.19.7.
-
-    Fix: remove the section and set fixed batch sizes.
-    """
     problem = config.batch.problem
     if problem is not None and problem.reason == "elasticity":
         yield Finding(problem.setting, problem.message, exception=problem.exception, fails_at=problem.fails_at)
 
 
-@init_error(
-    "DSP119",
-    raises="AssertionError: MoQ (quantize in optimization step) weight quantization is only supported for FP16",
-    source="deepspeed 0.19.6 runtime/engine.py:2351 (_configure_quantization)",
-    bad=(
-        '{"train_batch_size": 8, "compression_training": {"weight_quantization": {"shared_parameters": {"enabled": true},'
-        ' "different_groups": {}}}}\n'
-    ),
-    good=(
-        '{"train_batch_size": 8, "fp16": {"enabled": true}, "compression_training": {"weight_quantization": {"shared_parameters":'
-        ' {"enabled": true}, "different_groups": {}}}}\n'
-    ),
-    example={"gpus": 8, "target": {"deepspeed": "0.19.6"}, "at": "/compression_training/weight_quantization"},
-    releases=Releases((), (0, 19, 7)),
-)
+@rule("DSP119")
 def weight_quantization_without_fp16(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Weights are quantized in the optimizer step (MoQ), which requires fp16, unless `quantize_weight_in_forward` is true."""
     section = config.values.get("compression_training")
     part = section.get("weight_quantization") if isinstance(section, dict) else None
     shared = part.get("shared_parameters") if isinstance(part, dict) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import SKIP, WARN, Finding, init_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, Scheduler, chosen, has_own
@@ -12,7 +12,6 @@ from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 STEPS_CHECKED_SINCE = (0, 19, 3)
 CYCLE_CHECKED_SINCE = (0, 19, 4)
-ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'
 
 
 def at(config: DeepSpeedConfig, key: str) -> ConfigValue:
@@ -20,23 +19,8 @@ def at(config: DeepSpeedConfig, key: str) -> ConfigValue:
     return config.setting("scheduler", "params", key)
 
 
-@init_error(
-    "STP100",
-    source="deepspeed 0.19.8 runtime/engine.py:1922-1932",
-    bad=(
-        '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "warmuplr", "params": {}}}\n',
-        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": 1, "params": {}}}\n',
-        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": "Cosine", "params": {}}}\n',
-    ),
-    fixed='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
-    example={"gpus": 8, "at": "/scheduler/type"},
-)
+@rule("STP100")
 def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Unknown scheduler; names are case-sensitive.
-
-    DeepSpeed has WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle and LRRangeTest; any other name is
-    looked up in `torch.optim.lr_scheduler`. Without an optimizer the section is ignored.
-    """
     section = config.values.get("scheduler")
     if not isinstance(section, dict) or section.get("type") is None or not config.has_optimizer:
         return
@@ -59,24 +43,8 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(setting, f"`scheduler.type` is {spelled(name)}, which is unknown: names are case-sensitive", exception=raised, fix=fix)
 
 
-@init_error(
-    "STP101",
-    source="deepspeed 0.19.8 runtime/engine.py:1934; torch 2.13 optim/lr_scheduler.py (LRScheduler.__init__)",
-    when_partial=WARN,
-    bad=(
-        '{"train_batch_size": 8, ' + ADAM + ', "zero_optimization": {"stage": 2},'
-        ' "scheduler": {"type": "CosineAnnealingLR", "params": {"T_max": 100}}}\n'
-    ),
-    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "CosineAnnealingLR", "params": {"T_max": 100}}}\n',
-    example={"gpus": 8, "at": "/scheduler/type"},
-    old_names=("torch-scheduler-on-wrapper",),
-)
+@rule("STP101")
 def torch_scheduler_with_wrapped_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A torch scheduler with an optimizer that DeepSpeed wraps.
-
-    ZeRO, fp16 and bf16 wrap the optimizer, and torch's schedulers require a `torch.optim.Optimizer`. They work
-    only in fp32 without ZeRO.
-    """
     scheduler = chosen(config)
     if scheduler is None or scheduler.own or not scheduler.known or scheduler.name == "ChainedScheduler":
         return
@@ -102,30 +70,8 @@ def wrapper(config: DeepSpeedConfig) -> str:
     return "FP16_Optimizer" if config.stage == 0 and config.precision != "fp32" else ""
 
 
-@init_error(
-    "STP102",
-    source="deepspeed 0.19.8 runtime/engine.py:1933-1935, runtime/lr_schedules.py",
-    bad=(
-        '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}}}\n',
-        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": "WarmupLR"}}\n',
-        (
-            '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": "WarmupLR",'
-            ' "params": {"warmup_ratio": 0.1}}}\n'
-        ),
-    ),
-    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 1000}}}\n',
-    example={"gpus": 8, "at": "/scheduler/params"},
-    old_names=("scheduler-parameters",),
-)
+@rule("STP102")
 def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The parameters of a scheduler are missing, incomplete, or unknown to its class.
-
-    `params` has to be an object, which may be empty. WarmupDecayLR and WarmupCosineLR require
-    `total_num_steps`, OneCycle requires `cycle_min_lr` and `cycle_max_lr`. WarmupCosineLR scales the
-    optimizer's learning rate by ratios, it has no parameters for learning rates.
-
-    Fix: use the parameters of the scheduler: `warmup_min_ratio` and `cos_min_ratio` for WarmupCosineLR.
-    """
     scheduler = chosen(config)
     if scheduler is None or not scheduler.known:
         return
@@ -168,27 +114,8 @@ def missing(scheduler: Scheduler) -> list[str]:
     return [key for key in scheduler.needs if key not in (scheduler.params or ())]
 
 
-@init_error(
-    "STP103",
-    source="deepspeed 0.19.8 runtime/lr_schedules.py:371, 520-560, 734-745, 826, 875-893",
-    bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 0}}}\n',
-    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}}\n',
-    example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
-    old_names=("scheduler-value",),
-)
+@rule("STP103")
 def invalid_scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Invalid value of a parameter of one of DeepSpeed's schedulers.
-
-    Steps are positive integers: not 0, not 0.1 for a tenth of the run, not an unresolved "auto". Building the
-    scheduler computes with the learning rates, so it fails for a string.
-
-    Run-time errors: `ValueError: warmup_num_steps must be a positive integer, got 0`, `ValueError:
-    lr_range_test_step_size must be a positive integer, got 0`, `ValueError: cycle_first_step_size must be
-    positive, got 0.0`, `TypeError: unsupported operand type(s) for -: 'str' and 'float'`, `TypeError: '<'
-    not supported between instances of 'str' and 'int'`.
-
-    Fix: write a positive number of steps, not a fraction of the run, and learning rates without quotes.
-    """
     scheduler = chosen(config)
     if scheduler is None or not scheduler.own or not isinstance(scheduler.params, dict) or missing(scheduler) or extra(scheduler):
         return
@@ -287,46 +214,16 @@ def has_betas(config: DeepSpeedConfig) -> bool:
     return optimizer is not None and "betas" in (optimizer.accepted() or ())
 
 
-@warning(
-    "STP104",
-    source="deepspeed 0.19.8 runtime/engine.py:681-690",
-    when_partial=SKIP,
-    bad='{"train_batch_size": 8, "scheduler": {"type": "WarmupLR", "params": {}}}\n',
-    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
-    example={"gpus": 8, "at": "/scheduler"},
-)
+@rule("STP104")
 def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A `scheduler` section without an optimizer is ignored."""
     section = config.values.get("scheduler")
     if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer and config.facts.complete:
         text = "`scheduler` is ignored, because there is no optimizer"
         yield Finding(config.setting("scheduler"), text, on_key=True, help="add an `optimizer` section")
 
 
-@warning(
-    "STP105",
-    source="deepspeed 0.19.8 runtime/lr_schedules.py:826, 893",
-    bad=(
-        '{"train_batch_size": 8, ' + ADAM + ","
-        ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 100, "warmup_num_steps": 1000}}}\n'
-    ),
-    good=(
-        '{"train_batch_size": 8, ' + ADAM + ","
-        ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 1000, "warmup_num_steps": 100}}}\n'
-    ),
-    example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
-    old_names=("warmup-beyond-total",),
-)
+@rule("STP105")
 def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The warmup is longer than `total_num_steps`.
-
-    The learning rate never reaches its maximum, or drops to its minimum at once. The default is 1000 warmup
-    steps.
-
-    DeepSpeed logs: `total_num_steps 100 is less than warmup_num_steps 1000`.
-
-    Fix: set `total_num_steps` to the length of the run, or use a shorter warmup.
-    """
     scheduler = chosen(config)
     if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
         return
@@ -343,18 +240,8 @@ def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]
         )
 
 
-@warning(
-    "STP106",
-    source="deepspeed 0.19.8 runtime/lr_schedules.py:747, 885",
-    bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "cosine"}}}\n',
-    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "linear"}}}\n',
-    example={"gpus": 8, "at": "/scheduler/params/warmup_type"},
-)
+@rule("STP106")
 def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`warmup_type` is neither log nor linear: the warmup is logarithmic.
-
-    DeepSpeed logs: `Using unknown warmup_type: cosine. The increasing function is set to default (log)`.
-    """
     scheduler = chosen(config)
     if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import VALUE, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -72,118 +72,28 @@ def is_tuning_list(config: DeepSpeedConfig, value: object) -> bool:
     return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
 
-@config_error(
-    "TYP100",
-    source="deepspeed 0.19.8 runtime/config_utils.py:57; pydantic 2.14 conversion table",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": "5e8"}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 5e8}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
-)
+@rule("TYP100")
 def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A value of a strict section has a type that its field does not accept.
-
-    Fields are parsed leniently: an integer may be written 5e8, "5_000" or true, a boolean as "yes" or 1.
-    But "5e8" in quotes is not an integer, nor is 1.5, and few fields accept null.
-
-    Before transformers 4.45.0, `stage3_prefetch_bucket_size: "auto"` is filled with 0.9 times the square of the model's hidden size,
-    unrounded. That is an integer only if the hidden size is a multiple of 10, as 2560 and 5120 are; for 1024, 2048 or 4096 the run is
-    refused. If the hidden size is not known, this is a warning, and `--model` decides it.
-
-    Fix: write numbers without quotes, booleans as true or false.
-    """
     yield from faults(config, TYPE)
 
 
-@config_error(
-    "TYP101",
-    source="deepspeed 0.19.8 runtime/zero/config.py:90-380, runtime/zero/offload_config.py:21-120",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 0}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 1}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
-)
+@rule("TYP101")
 def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A number in a strict section is out of range.
-
-    Run-time error: `ValidationError: ... Input should be greater than 0`, `... Input should be less than or
-    equal to 1`.
-
-    Fix: write a number within the bounds of the message, or remove the key to get its default.
-    """
     yield from faults(config, RANGE)
 
 
-@config_error(
-    "TYP102",
-    source="deepspeed 0.19.8 runtime/zero/config.py:82-88, runtime/zero/offload_config.py:13-18",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 4}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/stage"},
-)
+@rule("TYP102")
 def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A value in a strict section is not a valid choice.
-
-    Choices are case-sensitive: the devices of the offload sections are `cpu`, `nvme` and `none`.
-
-    Run-time error: `ValidationError: ... Input should be 0, 1, 2, 3 or 3` (the stage), `... Input should be
-    'none', 'cpu' or 'nvme'`.
-
-    Fix: use one of the values that the message lists.
-    """
     yield from faults(config, CHOICE)
 
 
-@config_error(
-    "DSP002",
-    source="deepspeed 0.19.8 runtime/zero/config.py:388-399, runtime/precision_config.py:182-197, runtime/zenflow/zenflow_config.py:53-70",
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 1.0}}}\n',
-    example={"gpus": 8, "at": "/zero_optimization"},
-    old_names=("section-contradicts-itself",),
-)
+@rule("DSP002")
 def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Keys of a section are incompatible with each other.
-
-    `offload_optimizer.ratio` below 1 requires stage 3; `compute_grad_norm: false` requires stage 1 or 2; with
-    dynamic loss scaling, fp16's `loss_scale_window` and `min_loss_scale` have to be positive; ZenFlow's
-    intervals are numbers or "auto".
-
-    Run-time errors: `ValidationError: ... Partial offloading only supported for ZeRO Stage 3.`,
-    `... compute_grad_norm=false is supported only with ZeRO Stage 1 or 2`, `... fp16.loss_scale_window must
-    be > 0 when dynamic loss scaling is enabled (loss_scale=0)`, `... select_strategy must be one of "auto",
-    "step", or "epoch"`.
-
-    Fix: use stage 3 for a `ratio` below 1, stage 1 or 2 for `compute_grad_norm: false`, a window and a
-    minimum above 0; or remove the second key to get its default.
-    """
     yield from faults(config, RULE)
 
 
-@config_error(
-    "TYP103",
-    source="deepspeed 0.19.8 runtime/config.py:482-591 and the functions that parse each section",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "fp16": true}\n',
-        '{"train_batch_size": 8, "timers": {"throughput": 1}}\n',
-    ),
-    good='{"train_batch_size": 8, "fp16": {"enabled": true}}\n',
-    example={"gpus": 8, "at": "/fp16"},
-)
+@rule("TYP103")
 def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A section is a single value or null, not an object.
-
-    An empty object is accepted everywhere. Null is accepted for `bf16`, `aio`, `expert_parallel`,
-    `datastates_ckpt` and inside `zero_optimization`; `true` for `zero_optimization`, where it is deprecated
-    and means stage 1. `"auto"` is accepted by the monitors and inside strict sections.
-
-    Run-time errors: `TypeError: ... argument after ** must be a mapping, not bool`, `AttributeError:
-    'NoneType' object has no attribute 'get'`, `ValidationError: ... Input should be a valid dictionary`.
-
-    Fix: write an object, usually with `"enabled": true`, or remove the key.
-    """
     yield from not_mappings(config)
     yield from faults(config, ESCAPED)
 

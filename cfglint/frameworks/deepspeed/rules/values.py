@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import VALUE, Example, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -36,27 +36,8 @@ def dtype(value: object) -> str | None:
     return DTYPES.get(value) if isinstance(value, str) else None
 
 
-@config_error(
-    "TYP104",
-    source="deepspeed 0.19.8 runtime/config.py:217-230, 0.14.0 runtime/config.py:250-264",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "communication_data_type": "float16"}\n',
-        '{"train_batch_size": 8, "communication_data_type": 16}\n',
-        Example('{"train_batch_size": 8, "communication_data_type": "bf16"}\n', facts={"target": {"deepspeed": "0.14.0"}}),
-    ),
-    good='{"train_batch_size": 8, "communication_data_type": "fp16"}\n',
-    example={"gpus": 8, "at": "/communication_data_type"},
-    old_names=("communication-type-unknown",),
-)
+@rule("TYP104")
 def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The communication data type is not fp16, bf16 or fp32.
-
-    Case does not matter; null leaves the choice to DeepSpeed. `"auto"` is not accepted here and is not
-    resolved by the Hugging Face Trainer either.
-
-    Before 0.14.1 the name is bfp16, not bf16.
-    """
     allowed = COMMUNICATION if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
     named = ("fp16", "bf16", "fp32") if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
     for key in COMMUNICATION_KEYS:
@@ -75,17 +56,8 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             )
 
 
-@config_error(
-    "TYP105",
-    source="deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on)",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "gradient_allreduce_op": "avg"}\n',
-    good='{"train_batch_size": 8, "gradient_allreduce_op": "mean"}\n',
-    example={"gpus": 8, "at": "/gradient_allreduce_op"},
-    old_names=("gradient-allreduce-op",),
-)
+@rule("TYP105")
 def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`gradient_allreduce_op` is neither mean nor sum."""
     if "gradient_allreduce_op" not in config.values:
         return
     value = config.values["gradient_allreduce_op"]
@@ -101,30 +73,8 @@ def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "TYP106",
-    source="deepspeed 0.19.8 runtime/config.py:387-406, runtime/model_checkpointing/config.py:23-65",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "checkpoint": {"tag_validation": "error"}}\n',
-        '{"train_batch_size": 8, "checkpoint": {"writer": 1}}\n',
-        '{"train_batch_size": 8, "checkpoint": {"tag_validation": 1}}\n',
-        '{"train_batch_size": 8, "checkpoint": {"parallel_write": 1}}\n',
-        '{"train_batch_size": 8, "checkpoint": {"parallel_write": {"pipeline_stage": "yes"}}}\n',
-        '{"train_batch_size": 8, "checkpoint": {"writer": {"type": 1}}}\n',
-        '{"train_batch_size": 8, "checkpoint": {"writer": {"type": "disk"}}}\n',
-    ),
-    good='{"train_batch_size": 8, "checkpoint": {"tag_validation": "Fail"}}\n',
-    example={"gpus": 8, "at": "/checkpoint/tag_validation"},
-    old_names=("checkpoint-value",),
-)
+@rule("TYP106")
 def invalid_checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Invalid value in the `checkpoint` section.
-
-    `tag_validation` is warn, ignore or fail; `parallel_write.pipeline_stage` is true or false;
-    `writer.type` is mock, python or fast; `writer.data_parallel` is replica, socket or machine. Case does not
-    matter.
-    """
     section = config.values.get("checkpoint")
     if not isinstance(section, dict):
         return
@@ -184,17 +134,8 @@ def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> It
         yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices], quoted=True))
 
 
-@config_error(
-    "TYP107",
-    source="deepspeed 0.19.8 runtime/config.py:563-568",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": "rope"}}\n',
-    good='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": ["rope"]}}\n',
-    example={"gpus": 8, "at": "/data_types/keep_in_fp32_modules"},
-    old_names=("keep-in-fp32-modules",),
-)
+@rule("TYP107")
 def invalid_keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`data_types.keep_in_fp32_modules` is neither "auto" nor a list of names."""
     section = config.values.get("data_types")
     if not isinstance(section, dict) or "keep_in_fp32_modules" not in section or not config.looks_up("data_types", "keep_in_fp32_modules"):
         return
@@ -212,25 +153,8 @@ def invalid_keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "TYP108",
-    source="deepspeed 0.19.8 runtime/config.py:184-206",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat"}}\n',
-        '{"train_batch_size": 8, "torch_autocast": {"lower_precision_safe_modules": null}}\n',
-        '{"train_batch_size": 8, "torch_autocast": {"lower_precision_safe_modules": [1]}}\n',
-    ),
-    good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
-    example={"gpus": 8, "at": "/torch_autocast/dtype"},
-    old_names=("torch-autocast-value",),
-)
+@rule("TYP108")
 def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Invalid data type or list of modules in `torch_autocast`.
-
-    The data type is checked even where autocast is off. Modules are full names, such as
-    `torch.nn.Linear`.
-    """
     section = config.values.get("torch_autocast")
     if not isinstance(section, dict) or not config.looks_up("torch_autocast"):
         return
@@ -256,22 +180,8 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "a list of strings", raised, f"remove `{setting.name}`, or write a list of strings")
 
 
-@config_error(
-    "TYP109",
-    source="deepspeed 0.19.8 runtime/config.py:533",
-    about=VALUE,
-    bad='{"train_batch_size": 8, "wall_clock_breakdown": "false"}\n',
-    fixed='{"train_batch_size": 8, "wall_clock_breakdown": false}\n',
-    example={"gpus": 8, "at": "/wall_clock_breakdown"},
-)
+@rule("TYP109")
 def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`wall_clock_breakdown` or `flops_profiler.enabled` is not a boolean.
-
-    DeepSpeed combines the two with `|`, which accepts only booleans and integers: not a string, null or
-    "auto".
-
-    Fix: write true or false.
-    """
     profiler = config.values.get("flops_profiler", {})
     enabled = profiler.get("enabled", False) if isinstance(profiler, dict) else False
     breakdown = config.values.get("wall_clock_breakdown", False)
@@ -292,23 +202,8 @@ def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, e
     return Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=exception, fix=fix)
 
 
-@config_error(
-    "TYP110",
-    source="deepspeed 0.19.8 autotuning/config.py:37-42, 86-92",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "autotuning": {"enabled": false, "results_dir": ""}}\n',
-        '{"train_batch_size": 8, "autotuning": {"enabled": false, "model_info": "7b"}}\n',
-    ),
-    good='{"train_batch_size": 8, "autotuning": {"enabled": false, "results_dir": "autotuning_results"}}\n',
-    example={"gpus": 8, "at": "/autotuning/results_dir"},
-    old_names=("autotuning-value",),
-)
+@rule("TYP110")
 def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A folder name of `autotuning` is empty, or its `model_info` is not an object.
-
-    Both are checked even where autotuning is off.
-    """
     section = config.values.get("autotuning")
     if not isinstance(section, dict):
         return
@@ -327,20 +222,8 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "an object", not_attribute(info, "get"), "remove `autotuning.model_info`")
 
 
-@config_error(
-    "TYP111",
-    source="deepspeed 0.19.8 runtime/config.py:519, 723",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "optimizer": {"type": ["Adam"]}}\n',
-        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": ["lr"]}}\n',
-    ),
-    good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}}\n',
-    example={"gpus": 8, "at": "/optimizer/type"},
-    old_names=("optimizer-type-not-text",),
-)
+@rule("TYP111")
 def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`optimizer.type` is not a string, or `optimizer.params` is not an object."""
     section = config.values.get("optimizer")
     if not isinstance(section, dict) or section.get("type") is None:
         return
@@ -353,24 +236,8 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "an object", not_attribute(params, "keys"), 'write an object, such as {"lr": 1e-4}')
 
 
-@config_error(
-    "TYP112",
-    source="deepspeed 0.19.8 runtime/config.py:716-733",
-    about=VALUE,
-    bad=(
-        '{"train_batch_size": 8, "vocabulary_size": "50257"}\n',
-        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"max_grad_norm": "1.0"}}}\n',
-    ),
-    good='{"train_batch_size": 8, "vocabulary_size": 50264}\n',
-    example={"gpus": 8, "at": "/vocabulary_size"},
-    old_names=("number-only-for-a-warning",),
-)
+@rule("TYP112")
 def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A value that DeepSpeed compares with a number is not a number.
-
-    DeepSpeed uses these values only to decide on a warning: whether `vocabulary_size` is a multiple of 8,
-    and whether `optimizer.params.max_grad_norm` is positive. A string makes that comparison fail.
-    """
     size = config.values.get("vocabulary_size")
     if size and not isinstance(size, (int, float)):
         remedy = "remove the quotes, or remove `vocabulary_size`" if isinstance(size, str) else "remove `vocabulary_size`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import SKIP, WARN, Example, Finding, config_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
@@ -32,21 +32,8 @@ def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
 MUON_AT_STAGE_3 = (0, 18, 9)
 
 
-@config_error(
-    "DSP010",
-    source="deepspeed 0.19.8 runtime/config.py:693-700",
-    bad='{"train_batch_size": 8, "gradient_allreduce_op": "sum", "zero_optimization": {"stage": 3}}\n',
-    good='{"train_batch_size": 8, "gradient_allreduce_op": "mean", "zero_optimization": {"stage": 3}}\n',
-    example={"gpus": 8, "at": "/gradient_allreduce_op"},
-    old_names=("sum-of-gradients",),
-)
+@rule("DSP010")
 def unsupported_gradient_sum(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`gradient_allreduce_op: sum` with a feature that always averages gradients.
-
-    Stage 3, ZenFlow and DeepCompile do not support summing gradients.
-
-    Fix: remove `gradient_allreduce_op`, or use stage 2 or lower without ZenFlow and DeepCompile.
-    """
     if averages(config) or not config.looks_up("gradient_allreduce_op"):
         return
     for there, name in (
@@ -60,22 +47,8 @@ def unsupported_gradient_sum(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help='set `gradient_allreduce_op` to "mean"')
 
 
-@init_error(
-    "DSP011",
-    source="deepspeed 0.19.8 runtime/engine.py:2659",
-    when_partial=SKIP,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/stage"},
-)
+@rule("DSP011")
 def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """ZeRO stage 1 or 2 without an optimizer.
-
-    These stages partition the optimizer's states, so an optimizer is required: in the config, or passed to
-    `deepspeed.initialize`. A misspelt `optimizer` section, or one without `type`, does not count.
-
-    Fix: add an `optimizer` section, or pass an optimizer to `deepspeed.initialize`.
-    """
     if config.stage in (1, 2) and not config.has_optimizer and readable_optimizer(config):
         raised = f"AssertionError: zero stage {config.stage} requires an optimizer"
         text = f"`zero_optimization.stage` is {config.stage}, which requires an `optimizer` section, and there is none"
@@ -88,25 +61,8 @@ def readable_optimizer(config: DeepSpeedConfig) -> bool:
     return isinstance(section, dict) and isinstance(section.get("type", ""), (str, type(None)))
 
 
-@init_error(
-    "DSP012",
-    source="deepspeed 0.19.8 runtime/engine.py:2298-2305, runtime/zero/utils.py:45",
-    when_partial=WARN,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
-    good=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}},'
-        ' "zero_allow_untested_optimizer": true}\n'
-    ),
-    example={"gpus": 8, "at": "/optimizer/type"},
-)
+@rule("DSP012")
 def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """ZeRO with an optimizer that DeepSpeed has not tested with it.
-
-    Adam, AdamW, Adagrad, Lion and Muon are tested. Any other, such as Lamb or SGD, requires
-    `"zero_allow_untested_optimizer": true`.
-
-    Fix: set `"zero_allow_untested_optimizer": true`, or use one of the optimizers above.
-    """
     from cfglint.frameworks.deepspeed.optimizers import TESTED_WITH_ZERO
 
     optimizer = config.optimizer
@@ -119,17 +75,8 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("optimizer", "type"), text, exception=raised, fix=fix)
 
 
-@init_error(
-    "DSP013",
-    source="deepspeed 0.19.8 runtime/engine.py:2650",
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": true}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": false}}\n',
-    fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 3}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/legacy_stage1"},
-    old_names=("legacy-stage1",),
-)
+@rule("DSP013")
 def removed_legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`legacy_stage1` is on: that implementation was removed in 0.5.9."""
     if config.zero["legacy_stage1"] and config.stage in (1, 2, 3) and not uses_bf16_optimizer(config):
         setting = config.at("zero_optimization", "legacy_stage1")
         raised = "Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >= 0.5.9."
@@ -137,28 +84,8 @@ def removed_legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `legacy_stage1`", safe=True))
 
 
-@init_error(
-    "DSP014",
-    source="deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:213-219, runtime/engine.py:2308",
-    when_partial=WARN,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"}}\n',
-    good=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"},'
-        ' "gradient_clipping": 0}\n'
-    ),
-    example={"gpus": 8, "at": "/zero_optimization/compute_grad_norm"},
-    old_names=("no-gradient-norm",),
-)
+@rule("DSP014")
 def gradient_norm_required(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`compute_grad_norm: false` with a feature that requires the gradient norm.
-
-    Clipping requires it and is on by default (1.0), so `gradient_clipping` has to be 0. ZenFlow, an offloaded
-    optimizer, and stage 1 in bf16 with gradients accumulated in fp32 require it too.
-
-    Run-time errors: `ValueError: zero_optimization.compute_grad_norm=false requires gradient_clipping=0`,
-    `... does not support ZenFlow`, `... does not support optimizer offload`, `... does not support ZeRO
-    Stage 1 with BF16 parameters and FP32 gradient accumulation`.
-    """
     if config.zero["compute_grad_norm"] is not False or config.stage not in (1, 2) or not config.has_optimizer:
         return
     norm, bf16 = clipping(config), "does not support ZeRO Stage 1 with BF16 parameters and FP32 gradient accumulation"
@@ -185,31 +112,8 @@ def norm_required(config: DeepSpeedConfig, norm: object) -> str:
     return f"requires a `gradient_clipping` of 0, but it is {norm}{default}"
 
 
-@init_error(
-    "DSP015",
-    source="deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396; before 0.13.0 also with stage 1",
-    bad=(
-        ('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "gradient_predivide_factor": 2.0}\n',
-        Example(
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 1}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n',
-            facts={"target": {"deepspeed": "0.12.6"}},
-        ),
-    ),
-    good=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "reduce_scatter": false}, "optimizer": {"type": "Adam"},'
-        ' "prescale_gradients": true}\n'
-    ),
-    example={"gpus": 8, "at": "/prescale_gradients"},
-    old_names=("scaled-before-reduce-scatter",),
-)
+@rule("DSP015")
 def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`prescale_gradients` or `gradient_predivide_factor` with stage 2 or 3 and reduce-scatter.
-
-    Reduce-scatter is on by default and scales gradients itself. With stage 2 and
-    `gradient_allreduce_op: sum` the check does not apply. `prescale_gradients` is not converted to a boolean: a
-    string such as "false" counts as true.
-    """
     stage = config.stage
     scattering = (2, 3) if config.version >= STAGE_1_EXEMPT else (1, 2, 3)
     if stage not in scattering or not config.has_optimizer or config.zero["reduce_scatter"] is not True:
@@ -237,19 +141,8 @@ def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "DSP016",
-    source="deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:389",
-    when_partial=WARN,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 5}, "optimizer": {"type": "Adam"}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 6}, "optimizer": {"type": "Adam"}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/allgather_bucket_size"},
-)
+@rule("DSP016")
 def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """An odd `allgather_bucket_size` with stage 1 or 2.
-
-    Fix: write an even number; 500000000 is the default.
-    """
     size = config.zero["allgather_bucket_size"]
     if isinstance(size, int) and size % 2 and builds_stage_1_or_2(config):
         raised = "AssertionError: allgather_bucket_size must be a multiple of nccl_start_alignment_factor, 2"
@@ -261,36 +154,8 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "DSP017",
-    source="deepspeed 0.19.8 runtime/zero/stage3.py:360-363, 390",
-    when_partial=WARN,
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
-        (
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false,'
-            ' "zero_quantized_gradients": true}, "optimizer": {"type": "Adam"}}\n'
-        ),
-        Example(
-            '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
-            exception="AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3",
-            at="/zero_optimization/stage",
-            facts={"target": {"deepspeed": "0.18.8"}},
-        ),
-    ),
-    good=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false},'
-        ' "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n'
-    ),
-    example={"gpus": 8, "at": "/zero_optimization/reduce_scatter"},
-)
+@rule("DSP017")
 def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Muon at stage 3 with reduce-scatter, or quantized gradients without it.
-
-    Reduce-scatter is on by default; Muon requires complete gradients, so it has to be turned off. Before 0.18.9 Muon does not support
-    stage 3 at all.
-    `zero_quantized_gradients` requires reduce-scatter and is incompatible with Muon.
-    """
     optimizer = config.optimizer
     if config.stage != 3 or not config.has_optimizer:
         return
@@ -321,22 +186,8 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "DSP018",
-    source="deepspeed 0.19.8 utils/groups.py:71, 943",
-    bad='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}, "optimizer": {"type": "Adam"}}\n',
-    good='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
-    example={"gpus": 12, "at": "/zero_optimization/zero_hpz_partition_size"},
-    old_names=("secondary-partition-does-not-divide",),
-)
+@rule("DSP018")
 def indivisible_secondary_partition(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`zero_hpz_partition_size` does not divide the GPUs.
-
-    The secondary partition of the parameters is over groups of that many GPUs; a number larger than the GPU
-    count means all GPUs.
-
-    Fix: write the number of GPUs of one node, or another divisor of the GPU count.
-    """
     size, world = config.zero["zero_hpz_partition_size"], config.world_size
     if config.stage == 3 and isinstance(size, int) and size > 1 and world is not None and world % min(size, world) and config.has_optimizer:
         raised = f"AssertionError: {world} is not divisible by {size}"
@@ -349,19 +200,8 @@ def indivisible_secondary_partition(config: DeepSpeedConfig) -> Iterator[Finding
         )
 
 
-@init_error(
-    "DSP019",
-    source="deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on)",
-    bad=(
-        '{"train_batch_size": 8, "managed_gradient_accumulation": false, "zero_optimization": {"stage": 1, "overlap_comm": true}}\n',
-        '{"train_batch_size": 8, "managed_gradient_accumulation": false, "compile": {"deepcompile": true}}\n',
-    ),
-    good='{"train_batch_size": 8, "managed_gradient_accumulation": true, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
-    example={"gpus": 8, "at": "/managed_gradient_accumulation"},
-    old_names=("unmanaged-accumulation",),
-)
+@rule("DSP019")
 def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`managed_gradient_accumulation: false` with overlapped communication below stage 2, or with DeepCompile."""
     if config.values.get("managed_gradient_accumulation", True) or not config.looks_up("managed_gradient_accumulation"):
         return
     setting = config.setting("managed_gradient_accumulation")
@@ -384,18 +224,8 @@ def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Find
         )
 
 
-@init_error(
-    "DSP020",
-    source="deepspeed 0.19.8 runtime/torch_autocast.py:32",
-    bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3, "zero_quantized_weights": true}}\n',
-    good='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/zero_quantized_weights"},
-)
+@rule("DSP020")
 def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`zero_quantized_weights` together with `torch_autocast`.
-
-    Fix: keep one of the two; `bf16` instead of `torch_autocast` is compatible with quantized weights.
-    """
     section = config.values.get("torch_autocast")
     if isinstance(section, dict) and section.get("enabled") and config.zero["zero_quantized_weights"]:
         raised = "AssertionError: Cannot enable both torch autocast and zero quantized weights"
@@ -404,20 +234,8 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
         yield Finding(setting, text, exception=raised, help="use `bf16` instead of `torch_autocast`")
 
 
-@init_error(
-    "DSP021",
-    source="deepspeed 0.19.8 runtime/engine.py:2717-2720",
-    when_partial=SKIP,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}}\n',
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
-    example={"gpus": 8, "at": "/zero_optimization/zero_hpz_partition_size"},
-)
+@rule("DSP021")
 def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`zero_hpz_partition_size` at stage 3 without an optimizer.
-
-    The engine calls a method on itself that only the optimizer of stage 3 has. A model built under
-    `deepspeed.zero.Init` has its groups already and is not affected.
-    """
     size = config.zero["zero_hpz_partition_size"]
     if config.stage == 3 and isinstance(size, int) and size > 1 and not config.has_optimizer and readable_optimizer(config):
         raised = "AttributeError: 'DeepSpeedEngine' object has no attribute '_set_zero_group_parallelism'"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import ExampleFacts
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
 
-OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has
-
-__all__ = ["OLD", "article", "lost_strategy", "of", "shown", "strategy"]
+__all__ = ["article", "lost_strategy", "of", "shown", "strategy"]
 
 
 def strategy(config: TrainerConfig) -> Setting:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import inf
 
-from cfglint.findings.rule import SKIP, Example, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
-from cfglint.frameworks.huggingface.rules import OLD, article, lost_strategy, of, shown, strategy
+from cfglint.frameworks.huggingface.rules import article, lost_strategy, of, shown, strategy
 from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
@@ -21,60 +21,24 @@ MILLION = 1_000_000  # ratios are compared in millionths
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 
 
-@config_error("HFT001", source="transformers 5.23.0 hf_argparser.py:372", bad="- output_dir: out\n", good="output_dir: out\n")
+@rule("HFT001")
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
-    """The content of the file is not a mapping of keys to values.
-
-    The parser asks the loaded value for its keys, and an empty file or a list has none.
-
-    Fix: write `key: value` lines, or `{}` for a file without settings.
-    """
     if config.readable and not config.parsed:
         what = type(config.root).__name__
         message = "the file is empty" if config.root is None else f"the file contains {article(config.root)}, not a mapping"
         yield Finding(config.setting(), message, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
 
 
-@config_error(
-    "HFT002",
-    old_names=("output-dir-missing",),
-    raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
-    source="transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517",
-    when_partial=SKIP,
-    bad="seed: 1\n",
-    good="output_dir: out\nseed: 1\n",
-    example=OLD,
-)
+@rule("HFT002")
 def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
-    """`output_dir` is required before transformers 4.49.
-
-    Fix: set it to a folder. From 4.49.0 on it is optional and defaults to `trainer_output`.
-    """
     if config.parsed and config.arguments.lacks("output_dir"):
         yield Finding(
             config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
         )
 
 
-@config_error(
-    "HFT003",
-    source="transformers 5.23.0 training_args.py:1558-1567, utils/generic.py:578",
-    bad="output_dir: out\nlr_scheduler_type: Cosine\n",
-    fixed="output_dir: out\nlr_scheduler_type: cosine\n",
-    example={"at": "/lr_scheduler_type"},
-    predicts=(r"ValueError: \S+ is not a valid (?:OptimizerNames|SchedulerType|IntervalStrategy|SaveStrategy|HubStrategy)\b",),
-)
+@rule("HFT003")
 def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
-    """A value is not a valid choice for the field in this release.
-
-    `eval_strategy`, `logging_strategy`, `save_strategy`, `hub_strategy`, `lr_scheduler_type`, `optim` and
-    `debug` are converted to enums, whose values are case-sensitive: `Cosine` and `EPOCH` are rejected. In YAML
-    an unquoted `no` is the boolean false, which is rejected too: write `"no"`. Other fields with a list of
-    choices are not checked when they come from a file.
-
-    Fix: use one of the values in the message. Some exist only in some releases: `save_strategy: best`
-    from 4.47, `optim: adamw_hf` up to 4.49.
-    """
     for name in CHOICES:
         if name in config.arguments.given and has_field(name, config.version):
             yield from _choice(config, name)
@@ -119,23 +83,8 @@ def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> Co
     return None
 
 
-@config_error(
-    "HFT004",
-    source="transformers 5.23.0 training_args.py:1576-1583, 1732",
-    old_names=("steps-needed",),
-    bad=(
-        "output_dir: out\nlogging_steps: 0\n",
-        "output_dir: out\neval_strategy: steps\nlogging_steps: 0\n",
-    ),
-    good="output_dir: out\nlogging_steps: 10\n",
-    example={"at": "/logging_steps"},
-)
+@rule("HFT004")
 def missing_step_interval(config: TrainerConfig) -> Iterator[Finding]:
-    """A strategy is `steps`, but its number of steps is zero.
-
-    `logging_strategy: steps` (the default) requires `logging_steps` other than 0. With `eval_strategy: steps`,
-    an `eval_steps` that is unset or 0 defaults to `logging_steps`, which must then be positive.
-    """
     args = config.arguments
     every, strategy_ = args["logging_steps"], args.eval_strategy
     if strategy_ == "steps" and not args["eval_steps"] and is_number(args["eval_steps"] or 0) and is_number(every) and every <= 0:
@@ -154,21 +103,8 @@ def missing_step_interval(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "HFT005",
-    source="transformers 5.23.0 training_args.py:1735-1746",
-    old_names=("fractional-steps",),
-    bad="output_dir: out\nsave_steps: 12.5\n",
-    good="output_dir: out\nsave_steps: 0.125\n",
-    example={"at": "/save_steps"},
-)
+@rule("HFT005")
 def non_integer_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """A number of steps above 1 is not an integer.
-
-    `logging_steps`, `eval_steps` and `save_steps` below 1 are a ratio of the total steps; above 1 they count steps.
-
-    Fix: use an integer, or a ratio below 1.
-    """
     args = config.arguments
     units = {"logging_steps": args["logging_strategy"], "eval_steps": args.eval_strategy, "save_steps": args["save_strategy"]}
     for name, unit in units.items():
@@ -183,25 +119,8 @@ def non_integer_steps(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@config_error(
-    "HFT006",
-    source="transformers 5.23.0 training_args.py:1750-1755, 4.42.4 training_args.py:1554",
-    old_names=("best-model-strategies",),
-    bad=(
-        "output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
-        Example(
-            "output_dir: out\nload_best_model_at_end: true\nevaluation_strategy: steps\nsave_strategy: steps\n", "/evaluation_strategy"
-        ),
-    ),
-    good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
-    example={"at": "/load_best_model_at_end"},
-)
+@rule("HFT006")
 def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
-    """`load_best_model_at_end` requires matching save and evaluation strategies.
-
-    Every evaluation needs a checkpoint, so `save_strategy` and `eval_strategy` must be equal; from 4.47.0 on
-    `save_strategy: best` is accepted too. The defaults are "steps" for `save_strategy` and "no" for `eval_strategy`.
-    """
     args = config.arguments
     when, save = args.eval_strategy, args["save_strategy"]
     if not args["load_best_model_at_end"] or when == save or (save == "best" and has_choice("save_strategy", save, config.version)):
@@ -240,22 +159,8 @@ def is_joined(config: TrainerConfig) -> bool:
     return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 
-@config_error(
-    "HFT007",
-    source="transformers 5.23.0 training_args.py:1756-1773, 4.42.4 training_args.py:1559-1577",
-    old_names=("best-model-steps",),
-    bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 300\n",
-    good="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 400\n",
-    example={"at": "/save_steps"},
-)
+@rule("HFT007")
 def mismatched_best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """`load_best_model_at_end` requires `save_steps` to be a multiple of `eval_steps`.
-
-    Otherwise there would be checkpoints without an evaluation. Ratios (below 1) and numbers of steps cannot be combined.
-    Up to 4.52 a ratio such as 0.3 is rejected for 0.1 although it is a multiple, because of floating-point rounding.
-
-    Fix: use a multiple; `eval_steps` defaults to `logging_steps`.
-    """
     args = config.arguments
     save, every = args["save_steps"], args.eval_steps
     if not args["load_best_model_at_end"] or args.eval_strategy != "steps" or args["save_strategy"] != "steps":
@@ -301,30 +206,8 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     return "" if version >= RATIOS_COMPARED else absolute
 
 
-@config_error(
-    "HFT008",
-    source="transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.49.0 training_args.py:1609 lets every integer pass, and "
-    "0 ends the first step (`global_step % 0`); 4.50.0 is as strict as 5.23.0",
-    old_names=("empty-cache-steps",),
-    bad=(
-        "output_dir: out\ntorch_empty_cache_steps: 0\n",
-        Example(
-            "output_dir: out\ntorch_empty_cache_steps: 0\n",
-            exception="ZeroDivisionError: ",
-            facts={"target": {"transformers": "4.49.0"}},
-        ),
-        Example(
-            'output_dir: out\ntorch_empty_cache_steps: "x"\n',
-            exception="TypeError: '>' not supported",
-            facts={"target": {"transformers": "4.49.0"}},
-        ),
-        Example("output_dir: out\ntorch_empty_cache_steps: 2.5\n", exception="ValueError: `torch_empty_cache_steps` must be"),
-    ),
-    good="output_dir: out\ntorch_empty_cache_steps: 4\n",
-    example={"at": "/torch_empty_cache_steps"},
-)
+@rule("HFT008")
 def invalid_empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """`torch_empty_cache_steps` is not a positive integer."""
     value = config.arguments["torch_empty_cache_steps"]
     if value is None:
         return
@@ -347,16 +230,8 @@ def invalid_empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text, help=NO_EMPTYING)
 
 
-@config_error(
-    "HFT009",
-    source="transformers 5.23.0 training_args.py:1790-1798 (`greedy` from 5.4.0)",
-    old_names=("scheduler-needs-evaluation",),
-    bad="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\n",
-    good="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\neval_strategy: epoch\n",
-    example={"at": "/lr_scheduler_type"},
-)
+@rule("HFT009")
 def scheduler_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
-    """`reduce_lr_on_plateau` and `greedy` require evaluations, and `eval_strategy` is "no"."""
     kind = config.arguments["lr_scheduler_type"]
     known = choices("lr_scheduler_type", config.version)[1]
     if kind in ("reduce_lr_on_plateau", "greedy") and kind in known and config.arguments.eval_strategy == "no":
@@ -370,15 +245,8 @@ def scheduler_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "HFT010",
-    source="transformers 5.23.0 training_args.py:1804 (from 4.38.0)",
-    bad="output_dir: out\ndataloader_prefetch_factor: 2\n",
-    good="output_dir: out\ndataloader_prefetch_factor: 2\ndataloader_num_workers: 4\n",
-    example={"at": "/dataloader_prefetch_factor"},
-)
+@rule("HFT010")
 def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
-    """`dataloader_prefetch_factor` is set without data loader workers."""
     args = config.arguments
     workers = args["dataloader_num_workers"]
     if args["dataloader_prefetch_factor"] is not None and is_number(workers) and workers == 0:
@@ -392,21 +260,8 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "HFT011",
-    old_names=("configured-state", "missing-configured-state"),
-    raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
-    source="transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0)",
-    when_partial="warn",
-    bad="output_dir: out\naccelerator_config: {use_configured_state: true}\n",
-    good="output_dir: out\naccelerator_config: {use_configured_state: false}\n",
-    example={"at": "/accelerator_config/use_configured_state"},
-)
+@rule("HFT011")
 def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Finding]:
-    """`accelerator_config.use_configured_state` requires an `Accelerator` that the script built earlier.
-
-    Fix: remove it, unless the script builds an `Accelerator` first.
-    """
     if config.accelerator.get("use_configured_state"):
         setting = config.setting("accelerator_config", "use_configured_state")
         yield Finding(
@@ -416,19 +271,8 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
         )
 
 
-@config_error(
-    "HFT012",
-    raises="ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
-    source="accelerate 1.15.0 state.py:304, transformers 5.23.0 training_args.py:1890",
-    bad="output_dir: out\nddp_backend: nccl\n",
-    good="output_dir: out\n",
-    example={"gpus": 1, "at": "/ddp_backend"},
-)
+@rule("HFT012")
 def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
-    """`ddp_backend` is set for a single process without a launcher.
-
-    With a single GPU the run is a plain `python train.py`; a backend makes accelerate look for a process group.
-    """
     if config.arguments["ddp_backend"] is not None and config.launched is False:
         yield Finding(
             of(config, "ddp_backend"),
@@ -437,19 +281,8 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "HFT013",
-    source="transformers 5.23.0 training_args.py:1525-1531",
-    old_names=("inline-json",),
-    bad="output_dir: out\nlr_scheduler_kwargs: \"{'num_cycles': 2}\"\nlr_scheduler_type: cosine\n",
-    good="output_dir: out\nlr_scheduler_kwargs: {num_cycles: 2}\nlr_scheduler_type: cosine\n",
-    example={"at": "/lr_scheduler_kwargs"},
-)
+@rule("HFT013")
 def invalid_inline_json(config: TrainerConfig) -> Iterator[Finding]:
-    """A string that begins with `{` is parsed as JSON, and it is not valid JSON.
-
-    The mapping fields accept JSON strings too, for use on the command line.
-    """
     for name, error in config.arguments.unparsed.items():
         text = f"{type(error).__name__}: {error}"
         yield Finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.steps import ZERO_IS_A_LIMIT
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of, shown
@@ -12,30 +12,8 @@ from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
 
-@init_error(
-    "HFT047",
-    source="transformers 5.23.0 trainer.py:2541, torch 2.13 utils/data/sampler.py, 4.42.4 trainer.py:3254",
-    old_names=("no-batches",),
-    bad=(
-        "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
-        Example("output_dir: out\nper_device_train_batch_size: 8\n", facts={"num_examples": 0}),
-        Example(
-            "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n", facts={"target": {"transformers": "4.42.4"}}
-        ),
-    ),
-    good="output_dir: out\nper_device_train_batch_size: 8\ndataloader_drop_last: true\n",
-    example={"gpus": 1, "num_examples": 10, "at": "/dataloader_drop_last"},
-)
+@rule("HFT047")
 def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
-    """There are fewer training samples than one batch, or none.
-
-    With `dataloader_drop_last`, a data set that does not fill one batch on each process leaves nothing to train on. With
-    `max_steps` the run then starts, but does not train.
-
-    Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a
-    length, was -1`, `ValueError: num_samples should be a positive integer value, but got num_samples=0`; up to 4.48
-    on one GPU: `TypeError: unsupported operand type(s) for -=: 'NoneType' and 'int'` or the like, after no step.
-    """
     examples = config.facts.num_examples
     if examples is None or not config.parsed or config.batch.problem is not None:
         return
@@ -62,27 +40,8 @@ def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step", help=remedy)
 
 
-@init_error(
-    "HFT048",
-    source="torch 2.13 utils/data/dataloader.py, transformers 5.23.0 trainer.py:1018-1051",
-    old_names=("workers-needed",),
-    bad=(
-        "output_dir: out\ndataloader_persistent_workers: true\n",
-        "output_dir: out\ndataloader_num_workers: -1\n",
-        "output_dir: out\ndataloader_num_workers: 2\ndataloader_multiprocessing_context: thread\n",
-    ),
-    good="output_dir: out\ndataloader_persistent_workers: true\ndataloader_num_workers: 2\n",
-    example={"at": "/dataloader_persistent_workers"},
-)
+@rule("HFT048")
 def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
-    """An option requires data loader workers, and `dataloader_num_workers` is 0 or negative.
-
-    `dataloader_persistent_workers` and `dataloader_multiprocessing_context` require workers.
-
-    Run-time error: `ValueError: persistent_workers option needs num_workers > 0`, `ValueError:
-    multiprocessing_context can only be used with multi-process loading (num_workers > 0)`, `ValueError:
-    num_workers option should be non-negative`.
-    """
     args = config.arguments
     workers = args["dataloader_num_workers"]
     if not is_number(workers):
@@ -114,22 +73,8 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "dataloader_multiprocessing_context"), message, exception=text, help=remedy)
 
 
-@init_error(
-    "HFT049",
-    source="torch 2.13 utils/data/dataloader.py",
-    old_names=("prefetch-negative", "negative-prefetch-factor"),
-    bad=(
-        "output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
-        "output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 0\n",
-    ),
-    good="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 2\n",
-    example={"at": "/dataloader_prefetch_factor"},
-)
+@rule("HFT049")
 def invalid_prefetch_factor(config: TrainerConfig) -> Iterator[Finding]:
-    """`dataloader_prefetch_factor` is 0 or negative.
-
-    The data loader refuses a negative number, and its workers refuse 0 when they start.
-    """
     value, workers = config.arguments["dataloader_prefetch_factor"], config.arguments["dataloader_num_workers"]
     negative = is_number(value) and value < 0
     refused = negative or (is_number(value) and value == 0 and takes_steps(config))

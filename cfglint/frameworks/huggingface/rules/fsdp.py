@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import VALUE, Example, Finding, config_error, info, init_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -91,33 +91,8 @@ def words(config: TrainerConfig) -> list[ConfigValue]:
     return value.split() if isinstance(value, str) else value if isinstance(value, list) else []
 
 
-@config_error(
-    "HFT020",
-    source="transformers 5.23.0 training_args.py:2896-2938, 4.42.4 training_args.py:1776-1796",
-    old_names=("fsdp-option",),
-    bad=(
-        "output_dir: out\nfsdp: full-shard\n",
-        "output_dir: out\nfsdp: [1]\n",
-        "output_dir: out\nfsdp: hybrid_shard\n",
-        Example("output_dir: out\nfsdp: null\n", facts={"target": {"transformers": "4.42.4"}}),
-        Example("output_dir: out\nfsdp: [full_shrd]\n", facts={"target": {"transformers": "4.46.3"}}),
-        Example("output_dir: out\nfsdp: offload\n", facts={"target": {"transformers": "4.42.4"}}),
-        Example("output_dir: out\nfsdp: full_shard shard_grad_op\n", facts={"target": {"transformers": "4.42.4"}}),
-    ),
-    good="output_dir: out\nfsdp: full_shard\n",
-    example={"gpus": 8, "at": "/fsdp"},
-)
+@rule("HFT020")
 def invalid_fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp` contains an unknown option, or one that FSDP2 does not support.
-
-    Options are full_shard, shard_grad_op, offload and auto_wrap; no_shard and hybrid_shard require FSDP1, which
-    since 5.10 is selected with `fsdp_config: {version: 1}`. Up to 5.9 offload cannot be used alone, and full_shard is
-    incompatible with shard_grad_op.
-
-    Up to 5.9 the options of a list are not validated, and an unknown one is ignored.
-
-    Fix: use one of the options; from 5.10 on set `fsdp: true` and the rest in `fsdp_config`.
-    """
     value = config.arguments["fsdp"]
     if not value and "fsdp" not in config.arguments:
         return
@@ -171,48 +146,8 @@ def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
     return number and (bool(value) or config.version < ZERO_IS_OFF)
 
 
-@config_error(
-    "HFT021",
-    source="transformers 5.23.0 training_args.py:2775-2888 (from 5.10), 4.42.4 training_args.py:1798-1900, 4.40.2 "
-    "training_args.py:1816-1820, accelerate 1.15.0 utils/dataclasses.py:1846-2010",
-    old_names=("fsdp-config-value",),
-    bad=(
-        "output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
-        "output_dir: out\nfsdp: true\nfsdp_config: 3\n",
-        "output_dir: out\nfsdp: true\nfsdp_config: {version: two}\n",
-        "output_dir: out\nfsdp: true\nfsdp_config: {cpu_ram_efficient_loading: maybe}\n",
-        "output_dir: out\nfsdp: true\nfsdp_config: {state_dict_type: FULL}\n",
-        "output_dir: out\nfsdp: true\nfsdp_config: {state_dict_type: LOCAL_STATE_DICT}\n",
-        Example(
-            "output_dir: out\nfsdp: full_shard\nfsdp_config: {min_num_params: 2000, transformer_layer_cls_to_wrap: [LlamaDecoderLayer]}\n",
-            facts={"target": {"transformers": "4.42.4"}},
-        ),
-        Example(
-            "output_dir: out\nfsdp: full_shard\nfsdp_config: {sync_module_states: false, cpu_ram_efficient_loading: true}\n",
-            facts={"target": {"transformers": "4.42.4"}},
-        ),
-        Example(
-            "output_dir: out\nfsdp: full_shard\nfsdp_config: {backward_prefetch: sometimes}\n", facts={"target": {"transformers": "4.42.4"}}
-        ),
-        Example(
-            "output_dir: out\nfsdp: full_shard\nfsdp_config: {forward_prefetch: maybe}\n", facts={"target": {"transformers": "4.42.4"}}
-        ),
-        Example(
-            "output_dir: out\nfsdp: full_shard\nfsdp_config: {use_orig_params: true}\n",
-            "/fsdp_config/use_orig_params",
-            "TypeError: str expected, not bool",
-            facts={"target": {"transformers": "4.40.2"}},
-        ),
-    ),
-    good="output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: TRANSFORMER_BASED_WRAP}\n",
-    example={"gpus": 8, "at": "/fsdp_config/auto_wrap_policy"},
-)
+@rule("HFT021")
 def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
-    """A value of `fsdp_config` is not valid.
-
-    `auto_wrap_policy` is case-sensitive. Accepted booleans are true, false, yes, no, on, off, 1 and 0, also as
-    strings. With FSDP2 `reshard_after_forward` is a boolean; with FSDP1 it is the name of a sharding strategy.
-    """
     value = config.arguments["fsdp_config"]
     on = config.uses_fsdp
     if value is not None and not isinstance(value, (dict, str)) and (on or config.version < SECTION_RULES):
@@ -338,17 +273,8 @@ def _booleans(section: FsdpSection, version: Version) -> Iterator[Finding]:
             yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")
 
 
-@init_error(
-    "HFT022",
-    old_names=("fsdp-alone",),
-    raises="ValueError: Using fsdp only works in distributed training.",
-    source="transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494",
-    bad="output_dir: out\nfsdp: full_shard\n",
-    good="output_dir: out\n",
-    example={"gpus": 1, "at": "/fsdp"},
-)
+@rule("HFT022")
 def fsdp_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp` is set, and a single GPU runs without a launcher."""
     if config.uses_fsdp and config.launched is False and not FsdpSection(config).values.get("xla"):
         yield Finding(
             of(config, "fsdp"),
@@ -357,31 +283,14 @@ def fsdp_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "HFT023",
-    old_names=("fsdp-and-deepspeed",),
-    raises="ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of those flags.",
-    source="transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490",
-    bad="output_dir: out\nfsdp: full_shard\ndeepspeed: ds.json\n",
-    good="output_dir: out\nfsdp: full_shard\n",
-    example={"gpus": 8, "at": "/fsdp"},
-)
+@rule("HFT023")
 def fsdp_with_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp` and `deepspeed` are both enabled, and they are incompatible."""
     if config.uses_fsdp and config.uses_deepspeed:
         yield excludes(of(config, "fsdp"), of(config, "deepspeed"))
 
 
-@init_error(
-    "HFT024",
-    source="transformers 5.23.0 trainer.py:878-884, 4.42.4 trainer.py:4622",
-    old_names=("checkpointing-twice",),
-    bad="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\nactivation_checkpointing: true\n",
-    good="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\n",
-    example={"gpus": 8, "at": "/fsdp_config/activation_checkpointing"},
-)
+@rule("HFT024")
 def duplicate_activation_checkpointing(config: TrainerConfig) -> Iterator[Finding]:
-    """Activation checkpointing is enabled both in `fsdp_config` and in the training arguments."""
     if not config.uses_fsdp or not config.arguments.checkpointing or config.launched is not True:
         return
     section = FsdpSection(config)
@@ -400,22 +309,8 @@ def duplicate_activation_checkpointing(config: TrainerConfig) -> Iterator[Findin
         )
 
 
-@info(
-    "HFT069",
-    source="transformers 4.43.0 training_args.py:1829, 5.23.0 training_args.py:692-695",
-    bad=(
-        "output_dir: out\nfsdp: full_shard auto_wrap\nactivation_checkpointing: true\n",
-        Example("output_dir: out\nfsdp: full_shard\ngradient_checkpointing: true\n", facts={"target": {"transformers": "4.57.1"}}),
-    ),
-    good="output_dir: out\nfsdp: full_shard auto_wrap\nfsdp_config: {activation_checkpointing: true}\n",
-    example={"gpus": 8, "at": "/activation_checkpointing"},
-    releases=Releases((4, 43)),
-)
+@rule("HFT069")
 def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
-    """Activation checkpointing of the model, not of FSDP, gathers the sharded parameters once more in the backward pass.
-
-    transformers says so in the log or in the documentation of `fsdp_config`.
-    """
     sharded = not {"full_shard", "hybrid_shard"}.isdisjoint(map(str, words(config))) or config.arguments["fsdp"] is True
     if not config.uses_fsdp or not sharded or not config.arguments.checkpointing:
         return
@@ -429,22 +324,8 @@ def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@init_error(
-    "HFT025",
-    source="transformers 5.23.0 trainer.py:889-914, 4.42.4 trainer.py:4633-4645",
-    old_names=("model-only-checkpoints",),
-    bad=(
-        "output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
-        "output_dir: out\nfsdp: true\nsave_only_model: true\nload_best_model_at_end: true\neval_strategy: steps\n",
-    ),
-    good="output_dir: out\nfsdp: true\nsave_only_model: true\n",
-    example={"gpus": 8, "at": "/save_only_model"},
-)
+@rule("HFT025")
 def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
-    """`save_only_model` is incompatible with `load_best_model_at_end` under DeepSpeed and FSDP.
-
-    It is also incompatible with sharded FSDP checkpoints, which include the optimizer state.
-    """
     args = config.arguments
     sharded = config.uses_fsdp and config.launched is True
     if not args["save_only_model"] or not (config.uses_deepspeed or sharded):
@@ -475,21 +356,8 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "HFT026",
-    source="transformers 5.23.0 training_args.py:2775",
-    old_names=("fsdp-config-unused",),
-    bad="output_dir: out\nfsdp_config: {min_num_params: 2000}\n",
-    good="output_dir: out\nfsdp: true\nfsdp_config: {min_num_params: 2000}\n",
-    example={"gpus": 8, "at": "/fsdp_config"},
-)
+@rule("HFT026")
 def unused_fsdp_config(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp_config` is set while `fsdp` is off, so nothing is sharded.
-
-    Up to 5.9 transformers warns about it where `fsdp_config` names a file; later releases ignore it silently.
-
-    Fix: set `fsdp: true` (up to 5.9 `fsdp: full_shard`), or remove the section.
-    """
     section = config.section("fsdp_config")
     if section and any(section.values()) and not config.uses_fsdp:
         yield Finding(
@@ -500,23 +368,8 @@ def unused_fsdp_config(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "KEY204",
-    source="transformers 5.23.0 training_args.py:2775-2888",
-    about=VALUE,
-    old_names=("fsdp-config-key",),
-    bad="output_dir: out\nfsdp: true\nfsdp_config: {sharding_strategy: FULL_SHARD}\n",
-    good="output_dir: out\nfsdp: true\nfsdp_config: {reshard_after_forward: true}\n",
-    example={"gpus": 8, "at": "/fsdp_config/sharding_strategy"},
-)
+@rule("KEY204")
 def unknown_fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
-    """An unknown key of `fsdp_config` is ignored.
-
-    Unknown keys are not rejected. The keys that the Trainer uses are listed in the source below; each is also accepted with the
-    prefix `fsdp_`.
-
-    Fix: correct the key; instead of `sharding_strategy` use `reshard_after_forward` (FSDP2) or an option of `fsdp`.
-    """
     if not config.uses_fsdp:
         return
     section = FsdpSection(config)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING, Fix
-from cfglint.findings.rule import KEY, VALUE, Example, Finding, config_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
@@ -25,27 +25,8 @@ ACCELERATOR_KEYS = {
 }
 
 
-@config_error(
-    "KEY200",
-    source="transformers 5.23.0 hf_argparser.py:382-383",
-    old_names=("unknown-field",),
-    bad=(
-        "output_dir: out\nlearning_rte: 1.0e-5\n",
-        Example("output_dir: out\nlearning_rte: 1.0e-5\n", facts={"strict_keys": False}),
-    ),
-    fixed="output_dir: out\nlearning_rate: 1.0e-5\n",
-    example={"strict_keys": True, "at": "/learning_rte"},
-    about=KEY,
-)
+@rule("KEY200")
 def unknown_training_argument(config: TrainerConfig) -> Iterator[Finding]:
-    """`TrainingArguments` does not have a field of this name, in any release.
-
-    A parser for `TrainingArguments` alone rejects the file (`--strict-keys`, or `strict-keys = true` in a declared run). A script
-    may define dataclasses of its own, whose keys are in the same file; without strict keys, an unknown key is reported only if
-    it looks like a typo of a field.
-
-    Fix: correct the name; if the key belongs to the script's own dataclass, do not use strict keys.
-    """
     strict = config.facts.strict_keys
     for key in config.values:
         if key in FIELDS or config.is_argument(key):
@@ -139,23 +120,8 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     return [name for _, name in ranked]
 
 
-@config_error(
-    "KEY201",
-    source="the first release of each field, from the wheels of transformers 4.30.0 to 5.23.0; 5.23.0 hf_argparser.py:382-383",
-    old_names=("argument-not-yet",),
-    bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
-    good="output_dir: out\n",
-    example={"strict_keys": True, "target": {"transformers": "4.42.4"}, "at": "/torch_empty_cache_steps"},
-    about=KEY,
-)
+@rule("KEY201")
 def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
-    """The field was added in a later release than the target.
-
-    A parser for `TrainingArguments` alone rejects it as an unknown key. It is not reported where the script may define keys of
-    its own.
-
-    Fix: remove the key, or upgrade to a release that has it.
-    """
     if not config.facts.strict_keys:
         return
     for key in config.values:
@@ -165,23 +131,8 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
             yield _unused(config, key, f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer")
 
 
-@config_error(
-    "KEY203",
-    source="transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560",
-    about=VALUE,
-    old_names=("accelerator-config-key",),
-    bad=(
-        "output_dir: out\naccelerator_config: {split_batch: true}\n",
-        "output_dir: out\naccelerator_config: [split_batches]\n",
-        Example(
-            {"train.yaml": "output_dir: out\naccelerator_config: acc.json\n", "acc.json": '{"split_batch": true}\n'}, facts={"named": 1}
-        ),
-    ),
-    good="output_dir: out\naccelerator_config: {split_batches: false}\n",
-    example={"at": "/accelerator_config/split_batch"},
-)
+@rule("KEY203")
 def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
-    """`accelerator_config` has an unknown key, or is neither a mapping nor a file name."""
     value = config.arguments["accelerator_config"]
     known = [key for key, since in ACCELERATOR_KEYS.items() if config.version >= since]
     if not known:  # a release without the field, which axolotl sets nonetheless
@@ -209,20 +160,8 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 
-@init_error(
-    "KEY205",
-    source="transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030",
-    about=VALUE,
-    old_names=("accumulation-keyword",),
-    bad=(
-        "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",
-        "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: 4}\n",
-    ),
-    good="output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {sync_each_batch: true}}\n",
-    example={"at": "/accelerator_config/gradient_accumulation_kwargs/steps"},
-)
+@rule("KEY205")
 def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
-    """`gradient_accumulation_kwargs` has an unknown key, or is not a mapping."""
     value = config.accelerator.get("gradient_accumulation_kwargs")
     path = ("accelerator_config", "gradient_accumulation_kwargs")
     if value is not None and not isinstance(value, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING, Fix
-from cfglint.findings.rule import KEY, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -18,30 +18,8 @@ from cfglint.source.annotations import ConfigValue, Iterator
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
 
 
-@config_error(
-    "KEY202",
-    source="the fields of transformers 4.30.0 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383",
-    bad="output_dir: out\nevaluation_strategy: epoch\n",
-    fixed="output_dir: out\neval_strategy: epoch\n",
-    example={"strict_keys": True, "at": "/evaluation_strategy"},
-    about=KEY,
-    by_version=True,
-    predicts=(r"TypeError: [\w.]*TrainingArguments(?:\.__init__)?\(\) got an unexpected keyword argument",),
-)
+@rule("KEY202")
 def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
-    """The field was removed in the target release or before.
-
-    A parser for `TrainingArguments` alone rejects the file. Where the script may define keys of its own, the key is a warning,
-    because transformers ignores it; it is not reported when its value was the default, nor in a file whose keys are those
-    of a script with its own training loop (`with_tracking`, `checkpointing_steps`).
-
-    Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']`,
-    `TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'` (in code).
-
-    Fix: use the replacement. `evaluation_strategy` is now `eval_strategy`; `warmup_ratio: 0.1` is `warmup_steps: 0.1`
-    from 5.0 on, but a ratio of 1.0 would be one step; `group_by_length: true` is `train_sampling_strategy:
-    group_by_length`; other fields were removed without a replacement.
-    """
     strict = config.facts.strict_keys
     if not strict and not OWN_LOOP.isdisjoint(config.values):
         return

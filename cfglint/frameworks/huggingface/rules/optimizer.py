@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
-from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
@@ -43,27 +42,8 @@ TORCH_CONVERTED: dict[str, Conversions] = {
 }
 
 
-@init_error(
-    "HFT050",
-    source="torch 2.13 optim/adam.py:58-72",
-    old_names=("optimizer-range",),
-    bad=(
-        "output_dir: out\nadam_beta2: 1.0\n",
-        "output_dir: out\nlearning_rate: -1.0\n",
-        "output_dir: out\nadam_epsilon: -1.0\n",
-        "output_dir: out\nadam_beta1: 0\n",
-    ),
-    good="output_dir: out\nadam_beta2: 0.999\n",
-    example={"at": "/adam_beta2"},
-)
+@rule("HFT050")
 def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
-    """A value is outside the range that the optimizer accepts.
-
-    `learning_rate` and `adam_epsilon` must not be negative, the betas must be at least 0 and below 1. torch's AdamW also
-    requires both betas to be floats: write `0.0`, not `0`.
-
-    Fix: use a value in the range. Where the DeepSpeed config has an optimizer, these fields are only compared with it.
-    """
     args = config.arguments
     if not config.parsed or not config.makes_optimizer:
         return
@@ -90,25 +70,8 @@ def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(of(config, name), f"`{name}` is {shown(value)}, an integer; it must be a float", exception=text, help=remedy)
 
 
-@init_error(
-    "HFT051",
-    source="transformers 5.23.0 trainer_optimizer.py:65-73, and the functions of the optimizers from :262 on; `sgd`, `adagrad` and "
-    "`rmsprop` read `optim_args` from 5.3.0 on",
-    old_names=("optimizer-arguments",),
-    bad=(
-        "output_dir: out\noptim_args: momentum\n",
-        "output_dir: out\noptim_args: momentum=x\noptim: sgd\n",
-        "output_dir: out\noptim_args: momentum=-1\noptim: sgd\n",
-        "output_dir: out\noptim_args: nesterov=true\noptim: sgd\n",
-    ),
-    good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
-    example={"at": "/optim_args"},
-)
+@rule("HFT051")
 def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
-    """`optim_args` is not a list of `name=value` pairs, or a value is not one that the optimizer accepts.
-
-    `sgd`, `adagrad` and `rmsprop` require numbers that are not negative, and the Nesterov momentum of `sgd` requires `momentum`.
-    """
     value = config.arguments["optim_args"]
     if not isinstance(value, str) or not value or not config.parsed or not config.makes_optimizer:
         return
@@ -173,25 +136,8 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
     return next((converted for part, converted in CONVERTED.items() if part in optimizer), {})
 
 
-@init_error(
-    "HFT052",
-    source="transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262",
-    releases=(Releases((4, 39, 0)),),
-    old_names=("target-modules",),
-    bad=(
-        "output_dir: out\noptim: galore_adamw\n",
-        Example("output_dir: out\noptim: galore_adamw\n", facts={"target": {"transformers": "4.48.3"}}),
-        Example("output_dir: out\noptim: galore_adamw_layerwise\noptim_target_modules: [attn]\n", facts={"gpus": 8}),
-        Example(
-            "output_dir: out\noptim: galore_adamw_layerwise\noptim_target_modules: [attn]\ngradient_accumulation_steps: 4\n",
-            facts={"gpus": 1},
-        ),
-    ),
-    good="output_dir: out\noptim: galore_adamw\noptim_target_modules: [attn, mlp]\n",
-    example={"at": "/optim"},
-)
+@rule("HFT052")
 def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
-    """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP."""
     optimizer = config.arguments.optimizer
     if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not config.makes_optimizer:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import Reason, unpinned
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import CODE, Example, Finding, init_error, load_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import fields_of_class, of_package
 from cfglint.frameworks._releases import RELEASES
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on
-LINE = "torchrun --nproc_per_node 8 train.py\n"
-ARGUMENTS = "from transformers import Trainer, TrainingArguments\n\nargs = TrainingArguments('out')\n"
-TRAINS = "from transformers import Trainer, TrainingArguments\n\nTrainer(model, TrainingArguments('out')).train()\n"
-SEQ2SEQ = "from transformers import Seq2SeqTrainingArguments\nfrom trl import SFTTrainer\n\n"
-OWN_CLASS = (
-    "from dataclasses import dataclass\nfrom transformers import TrainingArguments\nfrom trl import SFTConfig, SFTTrainer\n\n"
-    "@dataclass\nclass Own(TrainingArguments):\n    alpha: float = 0.5\n\n"
-)
 CONVERTED = {"SFTTrainer": "SFTConfig"}  # trainers that build their own class of arguments of an object of another one
 CONVERTS = (0, 15, 0)  # the release of trl from which on they do so
 # What TRL's trainers read first of their arguments and TrainingArguments has not, by releases: empty where it depends on the model.
@@ -49,38 +41,10 @@ FIRST_READ: dict[str, tuple[tuple[Releases, str], ...]] = {
         (Releases((0, 24)), "model_init_kwargs"),
     ),
 }
-SPREAD = (
-    "from transformers import AutoModel, Trainer, TrainingArguments\n\nmodel = AutoModel.from_pretrained('m'{})\n"
-    "Trainer(model, TrainingArguments('out')).train()\n"
-)
-OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
 
 
-@init_error(
-    "KEY206",
-    source="transformers 5.23.0 trainer.py (Trainer.__init__); trl 1.16.0 trainer/*_trainer.py",
-    bad=(
-        {"train.sh": LINE, "train.py": ARGUMENTS + "Trainer(model, args, tokenizer=tokenizer).train()\n"},
-        {"train.sh": LINE, "train.py": OF_TRL + "SFTTrainer('gpt2', args, max_seq_length=2048).train()\n"},
-        Example(
-            {"train.sh": LINE, "train.py": OF_TRL + "SFTTrainer('gpt2', args, quantization_config=config).train()\n"},
-            facts={"target": {"trl": "0.12.2", "transformers": "4.46.3"}},
-        ),
-        {"train.sh": LINE, "train.py": OF_TRL + "SFTTrainer('gpt2', args, dataset=data).train()\n"},
-    ),
-    good={"train.sh": LINE, "train.py": ARGUMENTS + "Trainer(model, args, processing_class=tokenizer).train()\n"},
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}},
-    about=CODE,
-    predicts=(r"TypeError: [\w.]*Trainer(?:\.__init__)?\(\) got an unexpected keyword argument",),
-)
+@rule("KEY206")
 def unknown_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
-    """The constructor of a trainer does not have a parameter that the program passes, in the release of the run.
-
-    The parameters of `Trainer`, `Seq2SeqTrainer` and of TRL's trainers are known for every release. TRL moved many of them to the
-    configuration classes (`SFTConfig`, `DPOConfig`), and `tokenizer` was renamed to `processing_class`. Only keywords that are written
-    in the call are checked, and none in a program that imports unsloth, which replaces the constructors. A call under a condition,
-    or in a `try`, gives a warning; under a condition about the release, nothing.
-    """
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
         for framework in of_package(call.package):
@@ -134,26 +98,8 @@ def remedy(name: str, call: TrainerCall, framework: Framework, rows: tuple[Row, 
     return f"remove `{name}`, and set `{field}`" if field else f"remove `{name}`"
 
 
-@init_error(
-    "KEY208",
-    source="trl 1.16.0 trainer/sft_trainer.py (SFTTrainer.__init__)",
-    bad=(
-        {"train.sh": LINE, "train.py": SEQ2SEQ + "SFTTrainer('gpt2', args=Seq2SeqTrainingArguments('out')).train()\n"},
-        {"train.sh": LINE, "train.py": OWN_CLASS + "SFTTrainer('gpt2', args=Own('out')).train()\n"},
-    ),
-    good={
-        "train.sh": LINE,
-        "train.py": OWN_CLASS.replace("Own(TrainingArguments)", "Own(SFTConfig)") + "SFTTrainer('gpt2', args=Own('out')).train()\n",
-    },
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}},
-    about=CODE,
-)
+@rule("KEY208")
 def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
-    """`SFTTrainer` is given arguments of a class that is derived from `TrainingArguments` and adds fields.
-
-    It builds an `SFTConfig` of all their fields, which does not take those of `Seq2SeqTrainingArguments` or of a class of the program. A
-    class that is derived from `SFTConfig` is passed on as it is.
-    """
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
         release = config.facts.version(call.package, RELEASES[call.package])
@@ -171,26 +117,8 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@init_error(
-    "KEY209",
-    source="trl 1.16.0 trainer/dpo_trainer.py:561, trainer/grpo_trainer.py:335; 0.11.4 trainer/dpo_trainer.py:447",
-    bad={
-        "train.sh": LINE,
-        "train.py": SEQ2SEQ.replace("SFT", "DPO") + "DPOTrainer('gpt2', args=Seq2SeqTrainingArguments('out')).train()\n",
-    },
-    good={
-        "train.sh": LINE,
-        "train.py": "from trl import DPOConfig, DPOTrainer\n\nDPOTrainer('gpt2', args=DPOConfig('out')).train()\n",
-    },
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}, "at": "/args"},
-    about=CODE,
-)
+@rule("KEY209")
 def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
-    """A trainer of TRL is given `TrainingArguments`, which lack the fields of its own class of arguments.
-
-    DPO, KTO, ORPO, CPO, BCO, GRPO, RLOO and reward trainers read fields of `DPOConfig` and its likes. `SFTTrainer` builds an `SFTConfig` of
-    such arguments.
-    """
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
         release = config.facts.version(call.package, RELEASES[call.package])
@@ -209,22 +137,8 @@ def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "KEY211",
-    source="accelerate 1.15.0 accelerator.py:1479, 1820 (prepare_model)",
-    bad={"train.sh": LINE, "train.py": SPREAD.format(', device_map="auto"')},
-    good={"train.sh": LINE, "train.py": SPREAD.format("")},
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}, "at": ""},
-    about=CODE,
-)
+@rule("KEY211")
 def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding]:
-    """The program loads its model with a `device_map` over all GPUs, and several processes start it.
-
-    Each process would put the model on all of them. Accelerate refuses to train a model on several devices in a distributed run:
-    `ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed mode.`
-
-    Fix: start one process, `python train.py`, or leave out `device_map`.
-    """
     launch = config.facts.launch
     program = launch.code or launch.program
     processes = launch.line.processes if launch.line is not None else None
@@ -237,31 +151,8 @@ def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding
         )
 
 
-@load_error(
-    "KEY207",
-    source="the modules of trl and transformers in each release",
-    bad=(
-        {"train.sh": LINE, "train.py": "from trl import DataCollatorForCompletionOnlyLM\n" + TRAINS},
-        {"train.sh": LINE, "train.py": "from transformers.deepspeed import HfDeepSpeedConfig\n" + TRAINS},
-        Example(
-            {"train.sh": LINE, "train.py": "from trl import GRPOConfig\n" + TRAINS},
-            facts={"target": {"trl": "0.12.2", "transformers": "4.46.3"}},
-        ),
-    ),
-    good={"train.sh": LINE, "train.py": "from trl import GRPOConfig\n" + TRAINS},
-    example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}},
-    about=CODE,
-    predicts=(
-        r"ModuleNotFoundError: No module named '(?:transformers|trl)\.",
-        r"ImportError: cannot import name '\w+' from '(?:transformers|trl)\b",
-    ),
-)
+@rule("KEY207")
 def missing_import(config: TrainerConfig) -> Iterator[Finding]:
-    """The program imports a module or a name that transformers or TRL does not have in the release of the run.
-
-    The modules and the public names that were added or removed between the modelled releases are known; of other names nothing is said,
-    nor of the models of transformers. An import under a condition, or in a `try`, gives a warning.
-    """
     program = config.facts.launch.code
     for each in program.imports if program is not None else ():
         if each.package not in config.facts.outside:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.checkpoints import Checkpoint
 from cfglint.checkpoints.deepspeed import EngineState, engine_state, engine_tags
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, ExampleFacts, Finding, first_step_error, info, init_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -18,17 +18,10 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-MICRO = "per_device_train_batch_size"
 RESUMED = "output_dir: out\nresume_from_checkpoint: out/checkpoint-500\n"
-KIND: ExampleFacts = {"complete": True, "kind_given": True, "at": "/resume_from_checkpoint", "gpus": 1}
 SAVED = "model.safetensors optimizer.pt scheduler.pt rng_state.pth"  # what the Trainer itself saves
 STATE = '{"global_step": 500, "train_batch_size": 8}\n'
 SHARDS = "global_step500/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt global_step500/bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt"
-AXOLOTL = (
-    "base_model: gpt2\ndatasets:\n  - path: data.jsonl\n    type: alpaca\nmicro_batch_size: 1\ngradient_accumulation_steps: 4\n"
-    "num_epochs: 1\nlearning_rate: 2.0e-5\noutput_dir: out\n"
-)
-STAGE_2 = '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'
 
 
 def example(config: str = RESUMED, names: str = SAVED, state: str = STATE, engine: str = "", latest: str = "") -> dict[str, str]:
@@ -36,11 +29,6 @@ def example(config: str = RESUMED, names: str = SAVED, state: str = STATE, engin
     saved = {"trainer_state.json": state, "latest": latest, **dict.fromkeys(names.split(), "")}
     files = {"train.yaml": config, **({"ds.json": engine} if engine else {})}
     return {**files, **{f"out/checkpoint-500/{name}": text for name, text in saved.items() if text or name in names.split()}}
-
-
-def engine_example(names: str, engine: str = STAGE_2, latest: str = "global_step500", bf16: bool = True) -> dict[str, str]:
-    """A run with DeepSpeed, with the files of its engine in the checkpoint."""
-    return example(RESUMED + f"bf16: {str(bf16).lower()}\ndeepspeed: ds.json\n", names, engine=engine, latest=latest)
 
 
 WEIGHTS = frozenset(
@@ -81,27 +69,8 @@ def severity(resumed: Resumption) -> Severity:
     return ERROR if resumed.is_certain else WARNING
 
 
-@init_error(
-    "HFT080",
-    source="transformers 5.24.0 trainer.py:1554-1567, 3610-3665, integrations/deepspeed.py:694-710",
-    raises="ValueError: Can't find a valid checkpoint at PATH",
-    bad=(
-        "output_dir: out\nresume_from_checkpoint: 'True'\n",
-        Example(example(names="optimizer.pt"), message="no file with weights"),
-        Example(example(state=""), message="no `trainer_state.json`"),
-        Example(example(names="pytorch_model_fsdp.bin"), message="FSDP"),
-        Example(engine_example(SAVED), message="global_step"),
-        Example(engine_example(SHARDS, latest=""), message="latest"),
-    ),
-    good=example(),
-    example=KIND,
-)
+@rule("HFT080")
 def invalid_checkpoint(config: TrainerConfig) -> Iterator[Finding]:
-    """`resume_from_checkpoint` must name a folder with the weights of a checkpoint.
-
-    Only the boolean true, not a string, means the last checkpoint of the output folder. A folder that is not there may be on
-    another machine, and is not reported.
-    """
     resumed = config.resumption
     if resumed is None:
         return
@@ -143,22 +112,8 @@ def invalid(resumed: Resumption) -> str:
     return f"ValueError: Can't find a valid checkpoint at {resumed.name}"
 
 
-@init_error(
-    "HFT081",
-    source="transformers 5.24.0 trainer_callback.py:150, trainer_utils.py:1133; 4.40.1 trainer.py:1997",
-    raises="TypeError: TrainerState.__init__() got an unexpected keyword argument 'best_global_step'",
-    bad=(
-        example(state='{"global_step": 500, "from_a_later_release": 1}\n'),
-        Example(example(state='{"global_step": 500, "train_batch_size": null}\n'), message="no `train_batch_size`"),
-    ),
-    good=example(),
-    example=KIND,
-)
+@rule("HFT081")
 def state_of_another_release(config: TrainerConfig) -> Iterator[Finding]:
-    """`trainer_state.json` has a field that the release of transformers does not have, or lacks the batch size.
-
-    A checkpoint cannot be loaded by a release that is older than the one that saved it, once a field was added to the state.
-    """
     both = found(config)
     if both is None or both[1].state is None:
         return
@@ -189,44 +144,8 @@ def universal(config: TrainerConfig) -> bool:
     return isinstance(section, dict) and section.get("load_universal") is True
 
 
-@init_error(
-    "HFT082",
-    source="deepspeed 0.19.8 runtime/engine.py:4380-4400, 4748",
-    raises="ZeRORuntimeException: The checkpoint being loaded used a DP world size of 2 but the current world size is 1.",
-    bad=(
-        engine_example(f"{SHARDS} global_step500/mp_rank_00_model_states.pt"),
-        Example(
-            engine_example(f"{SHARDS} global_step500/zero_pp_rank_0_mp_rank_00_model_states.pt"),
-            message="stage 3",
-        ),
-        Example(
-            engine_example(f"{SHARDS} global_step500/mp_rank_00_model_states.pt", STAGE_2.replace("2", "0")),
-            message="stage is 0",
-        ),
-        Example(engine_example("global_step500/mp_rank_00_model_states.pt"), message="no optimizer states"),
-        Example(
-            engine_example(f"{SHARDS} global_step500/mp_rank_00_model_states.pt", STAGE_2.replace("true", "false"), bf16=False),
-            facts={"gpus": 2},
-            message="another data type",
-        ),
-        Example(
-            engine_example(
-                f"{SHARDS} global_step500/mp_rank_00_model_states.pt", STAGE_2[:-2] + ', "checkpoint": {"load_universal": true}}\n'
-            ),
-            message="not converted",
-        ),
-    ),
-    good=engine_example("global_step500/mp_rank_00_model_states.pt global_step500/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt"),
-    example=KIND,
-)
+@rule("HFT082")
 def checkpoint_of_another_engine(config: TrainerConfig) -> Iterator[Finding]:
-    """DeepSpeed loads the states of ZeRO only with the number of processes, the stage and the data type that saved them.
-
-    Stages 1 and 2 read each other's states. `elastic_checkpoint` does not help: the number of processes is compared before.
-
-    Fix: start with the processes and the stage of the first run, or convert the checkpoint with `ds_to_universal.py` and set
-    `checkpoint.load_universal`.
-    """
     both = found(config)
     if both is None or config.deepspeed is None or config.deepspeed.refusal is not None:
         return
@@ -284,20 +203,8 @@ def missing_shards(name: str, saved: EngineState, bf16: bool, remedy: str) -> tu
     return f"`{name}` was saved in {types[0]}, and this run uses {types[1]}", exception, remedy
 
 
-@warning(
-    "HFT083",
-    source="transformers 5.1.0 trainer.py:2140-2146, trainer.py:2400-2440",
-    bad=example(RESUMED + f"{MICRO}: 16\n"),
-    good=example(RESUMED + f"{MICRO}: 8\n"),
-    example={"target": {"transformers": "4.57.6"}, "gpus": 1, "at": f"/{MICRO}"},
-    by_version=True,
-)
+@rule("HFT083")
 def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
-    """The micro batch of the checkpoint replaces `per_device_train_batch_size`.
-
-    It does so up to 5.1.0 always, in later releases with `auto_find_batch_size` only. The global batch size and the number of steps follow
-    from the restored one; the accumulation steps do not change with it.
-    """
     both = found(config)
     own = config.batch.micro_batch
     if both is None or both[0].micro_batch in (None, own.value) or not isinstance(own.value, int):
@@ -317,18 +224,8 @@ def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@warning(
-    "HFT084",
-    source="transformers 5.24.0 trainer.py:1658, 1706",
-    bad=example(RESUMED + "num_train_epochs: 1\n"),
-    good=example(RESUMED + "num_train_epochs: 9\n"),
-    example={"gpus": 1, "num_examples": 1000, "at": "/resume_from_checkpoint"},
-)
+@rule("HFT084")
 def nothing_left_to_train(config: TrainerConfig) -> Iterator[Finding]:
-    """The checkpoint is at or behind the end of the run: no step is trained, without an error.
-
-    The final save has the weights of the checkpoint. In the epoch that `max_steps` ends in, one step is still made.
-    """
     both = found(config)
     if both is None or both[0].steps_left is None or both[0].steps_left > 1 or both[0].begin is None:
         return
@@ -345,15 +242,8 @@ def nothing_left_to_train(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@warning(
-    "HFT085",
-    source="transformers 5.24.0 trainer_callback.py:572-587",
-    bad=example(RESUMED + "save_steps: 100\n", state='{"global_step": 500, "train_batch_size": 8, "save_steps": 500}\n'),
-    good=example(RESUMED + "save_steps: 500\n", state='{"global_step": 500, "train_batch_size": 8, "save_steps": 500}\n'),
-    example={"at": "/save_steps"},
-)
+@rule("HFT085")
 def restored_interval(config: TrainerConfig) -> Iterator[Finding]:
-    """`logging_steps`, `eval_steps` and `save_steps` of the checkpoint replace those of the config."""
     both = found(config)
     if both is None or both[1].state is None or config.version < INTERVALS_RESTORED:
         return
@@ -375,19 +265,8 @@ def restored_interval(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "HFT086",
-    source="transformers 5.24.0 trainer.py:3925-4000",
-    bad=example(names="model.safetensors"),
-    good=example(),
-    example={"at": "/resume_from_checkpoint"},
-)
+@rule("HFT086")
 def resumed_without_optimizer(config: TrainerConfig) -> Iterator[Finding]:
-    """The checkpoint has no state of the optimizer or of the schedule, as `save_only_model` leaves it.
-
-    The steps are counted on from the checkpoint, but the learning-rate schedule starts at its first step, and the optimizer without its
-    moments.
-    """
     both = found(config)
     if both is None or config.uses_deepspeed or not both[1].names & WEIGHTS or (both[1].has_optimizer and both[1].has_scheduler):
         return
@@ -400,23 +279,8 @@ def resumed_without_optimizer(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@first_step_error(
-    "HFT087",
-    source="transformers 4.46.3 trainer.py:3073, 5.24.0 utils/import_utils.py:1807",
-    raises="UnpicklingError: Weights only load failed.",
-    bad=(
-        Example(example(), facts={"target": {"transformers": "4.42.4", "torch": "2.7.0"}}),
-        Example(example(), facts={"target": {"transformers": "4.57.6", "torch": "2.4.0"}}, message="optimizer.pt"),
-    ),
-    good=example(),
-    example=KIND,
-)
+@rule("HFT087")
 def checkpoint_not_loaded_by_torch(config: TrainerConfig) -> Iterator[Finding]:
-    """The release of torch does not load the checkpoint's pickled files for this release of transformers.
-
-    From 2.6 on torch loads weights only, and transformers up to 4.46 does not tell it the classes in the state of the random numbers.
-    From 4.52 on transformers loads the optimizer with torch 2.6 or newer only.
-    """
     both = found(config)
     if both is None or "torch" not in config.facts.target:
         return
@@ -439,16 +303,8 @@ def checkpoint_not_loaded_by_torch(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(resumed.setting, text, exception=exception, severity=severity(resumed), help=remedy)
 
 
-@info(
-    "HFT088",
-    kinds=("llamafactory", "axolotl"),
-    source="LLaMA-Factory 0.9.5 hparams/parser.py:476-490, axolotl 0.19.0 train.py",
-    bad=example(AXOLOTL + "auto_resume_from_checkpoints: true\n"),
-    good=AXOLOTL,
-    example={"kind": "axolotl", "gpus": 1},
-)
+@rule("HFT088")
 def resumed_unasked(config: TrainerConfig) -> Iterator[Finding]:
-    """The output folder has a checkpoint, from which the framework continues although the run names none."""
     both = found(config)
     if both is not None and both[0].is_unasked:
         at = f" at step {both[0].begin:,}" if both[0].begin is not None else ""

@@ -6,7 +6,7 @@ from math import isnan
 
 from cfglint.batch.steps import LAST_EVALUATED, ONE_STEP_TAKEN, RATIO_TAKEN, ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import INFO
-from cfglint.findings.rule import Example, Finding, config_error, info, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
@@ -20,29 +20,8 @@ FAR_MORE = 4  # times the training batch from which an evaluation batch is repor
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 
-@config_error(
-    "STP001",
-    source="transformers 5.23.0 training_args.py:1800, 4.57.6 training_args.py:1913, 4.42.4 training_args.py:1783",
-    old_names=("warmup-steps-value",),
-    bad=(
-        "output_dir: out\nwarmup_steps: -1\n",
-        Example("output_dir: out\nwarmup_steps: .nan\n", "/warmup_steps", "ValueError: cannot convert float NaN"),
-    ),
-    good="output_dir: out\nwarmup_steps: 0.1\n",
-    example={"at": "/warmup_steps"},
-)
+@rule("STP001")
 def invalid_warmup_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_steps` is not a number that the release accepts.
-
-    5.x accepts numbers >= 0; below 1 they are a ratio of the total steps. 4.44 to 4.57 accept integers >= 0; 4.42 and 4.43
-    accept 0 and integers > 1. From 5.0 to 5.14 `warmup_ratio` replaces it, and is checked instead.
-
-    Run-time error: `ValueError: Got warmup_steps = -1, Expected value warmup_steps >= 0`, `ValueError: warmup_steps
-    must be an integer or a float`, `ValueError: warmup_steps must be of type int and must be 0 or a positive integer.`,
-    `ValueError: warmup_steps must be either 0 or > 1`.
-
-    Fix: use a number of steps; on 4.x a ratio is set with `warmup_ratio`.
-    """
     version = config.version
     if version < NAMED_REFUSAL:
         return
@@ -73,20 +52,8 @@ def invalid_warmup_steps(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, name), message, exception=f"ValueError: {text}", help=f"set `{name}: 0` for no warm-up")
 
 
-@config_error(
-    "STP002",
-    old_names=("warmup-ratio-range",),
-    raises="ValueError: warmup_ratio must lie in range [0,1]",
-    source="transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905",
-    bad=(
-        "output_dir: out\nwarmup_ratio: 3\n",
-        Example("output_dir: out\nwarmup_ratio: .nan\n", exception="ValueError: cannot convert float NaN to integer"),
-    ),
-    good="output_dir: out\nwarmup_ratio: 0.03\n",
-    example={"target": {"transformers": "4.42.4"}, "at": "/warmup_ratio"},
-)
+@rule("STP002")
 def warmup_ratio_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_ratio` is not between 0 and 1."""
     value = config.arguments["warmup_ratio"]
     if config.version >= RATIO_TAKEN or not is_number(value):
         return
@@ -109,15 +76,8 @@ def warmup_ratio_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "STP004",
-    source="transformers 5.23.0 training_args.py:2154, optimization.py:118",
-    bad="output_dir: out\nmax_steps: 100\nwarmup_steps: 500\n",
-    good="output_dir: out\nmax_steps: 10000\nwarmup_steps: 500\n",
-    example={"at": "/warmup_steps"},
-)
+@rule("STP004")
 def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
-    """Warm-up is longer than the run, so the learning rate never reaches its peak."""
     args = config.arguments
     if args["lr_scheduler_type"] in WITHOUT_WARMUP or not is_number(args["warmup_steps"]) or args["warmup_steps"] < 1:
         return
@@ -131,16 +91,8 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@info(
-    "STP005",
-    source="transformers 5.23.0 trainer.py:2500-2532",
-    old_names=("epochs-overridden",),
-    bad="output_dir: out\nnum_train_epochs: 3\nmax_steps: 1000\n",
-    good="output_dir: out\nnum_train_epochs: 3\nmax_steps: -1\n",
-    example={"at": "/num_train_epochs"},
-)
+@rule("STP005")
 def overridden_epochs(config: TrainerConfig) -> Iterator[Finding]:
-    """`num_train_epochs` is overridden by `max_steps`."""
     limit = config.arguments["max_steps"]
     if "num_train_epochs" in config.arguments and is_number(limit) and limit > 0:
         related = (of(config, "max_steps"),)
@@ -152,21 +104,8 @@ def overridden_epochs(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "STP006",
-    source="transformers 5.3.0 trainer_callback.py:575-601, 5.23.0 trainer_callback.py:584-604",
-    old_names=("interval-beyond-run",),
-    bad="output_dir: out\nmax_steps: 100\neval_strategy: steps\neval_steps: 500\n",
-    good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 500\n",
-    example={"target": {"transformers": "5.3.0"}, "at": "/eval_steps"},
-)
+@rule("STP006")
 def interval_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
-    """The run ends before its first evaluation or its first log entry.
-
-    From 5.4.0 on the last step is always evaluated; the last step is always saved.
-
-    Fix: use a shorter interval, or a ratio such as 0.1.
-    """
     args = config.arguments
     intervals = [("logging_steps", args["logging_strategy"], "nothing is logged")]
     if config.version < LAST_EVALUATED:
@@ -183,24 +122,8 @@ def interval_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "STP007",
-    source="transformers 5.23.0 trainer.py:2500-2545, 4.49.0 trainer.py:5213",
-    old_names=("hardly-any-steps",),
-    bad=(
-        "output_dir: out\nmax_steps: 0\n",
-        "output_dir: out\nnum_train_epochs: 0\n",
-        "output_dir: out\ngradient_accumulation_steps: -1\n",
-    ),
-    good="output_dir: out\nmax_steps: -1\n",
-    example={"at": "/max_steps"},
-)
+@rule("STP007")
 def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """The run trains for one step or none.
-
-    `max_steps: 0` means "unset" up to 4.48 and ends the run after one step since 4.49. `num_train_epochs` of 0 or less
-    trains nothing, and a negative `gradient_accumulation_steps` is silently accepted.
-    """
     args = config.arguments
     limit, epochs = args["max_steps"], args["num_train_epochs"]
     if type(limit) is int and limit == 0 and config.version >= ZERO_IS_A_LIMIT:
@@ -223,18 +146,8 @@ def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "STP008",
-    source="transformers 5.23.0 trainer_callback.py:584-604",
-    bad=("output_dir: out\nsave_steps: -1\n", "output_dir: out\nsave_steps: 0\n"),
-    good='output_dir: out\nsave_strategy: "no"\n',
-    example={"at": "/save_steps"},
-)
+@rule("STP008")
 def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
-    """With `save_steps` of 0 or less no checkpoint is saved before the end of the run.
-
-    An info for 0, which says so itself.
-    """
     value = config.arguments["save_steps"]
     if config.arguments["save_strategy"] == "steps" and type(value) in (int, float) and value <= 0:
         yield Finding(
@@ -245,19 +158,8 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "STP009",
-    source="transformers 4.57.6 training_args.py:2551-2558, 5.14.1 training_args.py:1487-1489",
-    old_names=("warmup-twice",),
-    bad="output_dir: out\nwarmup_steps: 100\nwarmup_ratio: 0.1\n",
-    good="output_dir: out\nwarmup_ratio: 0.1\n",
-    example={"target": {"transformers": "4.57.1"}, "at": "/warmup_ratio"},
-)
+@rule("STP009")
 def conflicting_warmup(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_steps` and `warmup_ratio` are both set, and one overrides the other.
-
-    In 4.x the steps override the ratio, in 5.0 to 5.14 the ratio overrides the steps, so an upgrade changes the schedule.
-    """
     args = config.arguments
     count, ratio = args["warmup_steps"], args["warmup_ratio"]
     if not has_field("warmup_ratio", config.version) or not is_number(count) or not is_number(ratio) or count <= 0 or ratio <= 0:
@@ -271,19 +173,8 @@ def conflicting_warmup(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@warning(
-    "STP010",
-    source="transformers 5.23.0 training_args.py:2158-2160",
-    old_names=("warmup-of-one",),
-    bad="output_dir: out\nwarmup_steps: 1.0\n",
-    good="output_dir: out\nwarmup_steps: 1\n",
-    example={"at": "/warmup_steps"},
-)
+@rule("STP010")
 def float_warmup_of_one_step(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_steps: 1.0` is one step, not the entire run.
-
-    A float below 1 is a ratio of the total steps; from 1 on it counts steps, and its fractional part is dropped.
-    """
     value = config.arguments["warmup_steps"]
     if config.version >= RATIO_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
         count = int(value)
@@ -295,23 +186,8 @@ def float_warmup_of_one_step(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "STP011",
-    source="transformers 5.23.0 optimization.py:1018-1036",
-    old_names=("schedule-without-warmup",),
-    bad=(
-        "output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
-        "output_dir: out\nlr_scheduler_type: constant\nlr_scheduler_kwargs: {num_cycles: 2}\n",
-    ),
-    good="output_dir: out\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 100\n",
-    example={"at": "/warmup_steps"},
-)
+@rule("STP011")
 def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
-    """Warm-up or `lr_scheduler_kwargs` are set, but the schedule ignores them.
-
-    `constant`, `reduce_lr_on_plateau` and `greedy` have no warm-up. `constant` and `constant_with_warmup` ignore
-    `lr_scheduler_kwargs`.
-    """
     args = config.arguments
     kind = args["lr_scheduler_type"]
     if kind in WITHOUT_WARMUP:
@@ -334,20 +210,8 @@ def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@info(
-    "STP012",
-    source="transformers 5.23.0 training_args.py:1128, 1828-1833",
-    old_names=("larger-evaluation-batch",),
-    bad="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 16\neval_strategy: epoch\n",
-    good="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 2\neval_strategy: epoch\n",
-    example={"at": "/per_device_eval_batch_size"},
-)
+@rule("STP012")
 def large_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
-    """The evaluation batch is at least four times the training batch.
-
-    The first evaluation can then run out of memory, hours into the run: the logits of a large vocabulary
-    are kept for all samples. `per_device_eval_batch_size` defaults to 8.
-    """
     args = config.arguments
     train, evaluation = args["per_device_train_batch_size"], args["per_device_eval_batch_size"]
     if args.eval_strategy not in ("steps", "epoch") or not is_number(train) or not is_number(evaluation) or train <= 0:
@@ -360,21 +224,8 @@ def large_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, note=note, help=remedy)
 
 
-@info(
-    "STP013",
-    source="transformers 5.23.0 trainer_callback.py (ExportableState, compute_steps: `math.ceil(max_steps * ratio)`)",
-    bad="output_dir: out\nmax_steps: 1001\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
-    good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
-    example={"target": {"transformers": "4.57.1"}, "at": "/eval_steps"},
-)
+@rule("STP013")
 def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
-    """A ratio for `eval_steps` is rounded up to steps, so that the last evaluation that it suggests does not happen.
-
-    0.1 of 1,001 steps is every 101 steps: 9 evaluations, and the last 92 steps are not evaluated. The best model is then
-    one from before them. From 5.4.0 on the last step is always evaluated.
-
-    Fix: use a number of steps that divides the total, or a slightly smaller ratio.
-    """
     args = config.arguments
     if config.version >= LAST_EVALUATED or args.eval_strategy != "steps" or not args["load_best_model_at_end"]:
         return

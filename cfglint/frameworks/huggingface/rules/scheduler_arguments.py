@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import choices
@@ -81,32 +81,8 @@ SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
 
 
-@init_error(
-    "STP003",
-    source="transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, "
-    "before the first step (5.23.0 trainer.py:1770, `_prepare_for_training`)",
-    old_names=("scheduler-arguments",),
-    bad=(
-        "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
-        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
-        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1e-6}\n",
-        Example("output_dir: out\nlr_scheduler_type: inverse_sqrt\nlr_scheduler_kwargs: {timescale: 0}\n", facts={"complete": True}),
-    ),
-    good="output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
-    example={"at": "/lr_scheduler_kwargs/min_lr"},
-)
+@rule("STP003")
 def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
-    """`lr_scheduler_kwargs` is not valid for the schedule.
-
-    Each schedule has its own arguments; `cosine_with_min_lr` requires exactly one of `min_lr` and `min_lr_rate`,
-    `warmup_stable_decay` requires `num_decay_steps` (up to 4.48 also `num_stable_steps`). `constant` and
-    `constant_with_warmup` accept none and ignore `lr_scheduler_kwargs`. A value that a schedule cannot compute with fails when
-    the schedule is built, or in the first step.
-
-    Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
-    ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
-    get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
-    """
     kind, given = built_schedule(config), config.arguments["lr_scheduler_kwargs"]
     if not kind:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import CODE, Example, Finding, first_step_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -14,39 +14,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.program import TrainerCall
 
-LINE = "torchrun --nproc_per_node 8 train.py\n"
-STOPS = (
-    "from transformers import EarlyStoppingCallback, Trainer, TrainingArguments\n\nargs = TrainingArguments('out'{})\n"
-    "Trainer(model, args, callbacks=[EarlyStoppingCallback(3)]).train()\n"
-)
-STREAMS = (
-    "from datasets import load_dataset\nfrom transformers import Trainer, TrainingArguments\n\n"
-    "Trainer(model, args=TrainingArguments('out'{}), train_dataset=load_dataset('c4', split='train', streaming=True)).train()\n"
-)
-EVALUATED = ", eval_strategy='epoch', save_strategy='epoch'"
 EARLY_STOPPING = "EarlyStoppingCallback"
 METRIC_ALONE = (4, 49)  # from here on the callback requires a metric only, not `load_best_model_at_end`
 INFERS_STEPS = (5, 14)  # transformers says so in its exception
 CHECK_LENGTH = ("Trainer", "Seq2SeqTrainer", "SFTTrainer")
 
 
-@first_step_error(
-    "HFT070",
-    source="transformers 5.23.0 trainer_callback.py:745-756, 4.48.3 trainer_callback.py:709-716",
-    bad=(
-        {"train.sh": LINE, "train.py": STOPS.format(EVALUATED)},
-        Example({"train.sh": LINE, "train.py": STOPS.format(EVALUATED)}, facts={"target": {"transformers": "4.48.3"}}),
-        {"train.sh": LINE, "train.py": STOPS.format(", metric_for_best_model='loss'")},
-    ),
-    good={"train.sh": LINE, "train.py": STOPS.format(EVALUATED + ", load_best_model_at_end=True")},
-    example={"kind": "launch", "named": 1, "target": {"transformers": "5.23.0"}},
-    about=CODE,
-)
+@rule("HFT070")
 def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
-    """`EarlyStoppingCallback` requires evaluations and `metric_for_best_model`.
-
-    `load_best_model_at_end`, which sets the metric to "loss" if there is none, is required as well up to transformers 4.48.
-    """
     args = config.arguments
     best, metric, when = args["load_best_model_at_end"], args["metric_for_best_model"], args.eval_strategy
     for call in trainer_calls(config):
@@ -70,19 +45,8 @@ def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "HFT071",
-    source="transformers 5.23.0 trainer.py:666-671",
-    bad=(
-        {"train.sh": LINE, "train.py": STREAMS.format("")},
-        Example({"train.sh": LINE, "train.py": STREAMS.format("")}, facts={"target": {"transformers": "4.57.6"}}),
-    ),
-    good={"train.sh": LINE, "train.py": STREAMS.format(", max_steps=1000")},
-    example={"kind": "launch", "named": 1, "target": {"transformers": "5.23.0"}},
-    about=CODE,
-)
+@rule("HFT071")
 def streamed_data_without_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """The training set of `load_dataset(..., streaming=True)` has no length, so the Trainer requires `max_steps`."""
     limit = config.arguments["max_steps"]
     inferred = "so the number of training steps cannot be inferred; " if config.version >= INFERS_STEPS else ""
     for call in trainer_calls(config):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
-from cfglint.findings.rule import VALUE, Finding, init_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import type_failures
@@ -16,31 +16,8 @@ NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
 
 
-@init_error(
-    "TYP200",
-    source="the exception names the operation that fails; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged",
-    about=VALUE,
-    old_names=("uncoerced-value",),
-    bad='output_dir: out\nmax_steps: "100"\n',
-    fixed="output_dir: out\nmax_steps: 100\n",
-    example={"at": "/max_steps"},
-)
+@rule("TYP200")
 def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
-    """A value has a type that the Trainer fails on, usually a string where a number is required.
-
-    `HfArgumentParser` does not convert the values of a file: a string stays a string, a null stays null,
-    and the first operation on it raises, possibly minutes later, when the model is loaded. The usual
-    cause is a number in quotes, or one that YAML 1.1 parses as a string: `1e-5` is a string, `1.0e-5` is
-    a number.
-
-    Run-time error: `TypeError: '<=' not supported between instances of 'float' and 'str'` (learning_rate),
-    `TypeError: must be real number, not str` (num_train_epochs), `TypeError: '>' not supported between
-    instances of 'str' and 'int'` (max_steps, save_steps), `AttributeError: 'int' object has no attribute 'endswith'`.
-
-    TRL's parser casts strings to the field's type, so the same file may work there.
-
-    Fix: write the number without quotes, with a decimal point before the exponent.
-    """
     if not config.parsed:
         return
     for failure in type_failures(config):
@@ -131,22 +108,8 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     return replace(setting, value, "write it as a number", safe=True)
 
 
-@warning(
-    "TYP201",
-    source="transformers 5.23.0 training_args.py:1613-1618 (`if self.bf16`), hf_argparser.py:372-384 (no coercion)",
-    about=VALUE,
-    old_names=("text-for-boolean",),
-    bad='output_dir: out\nbf16: "false"\n',
-    fixed="output_dir: out\nbf16: false\n",
-    example={"at": "/bf16"},
-)
+@rule("TYP201")
 def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
-    """A string is set where a boolean is required, and every non-empty string counts as true.
-
-    `bf16: "false"` silently enables bf16.
-
-    Fix: write true or false without quotes.
-    """
     for name, value in config.arguments.given.items():
         if isinstance(value, str) and config.arguments.kind_of(name) == "bool":
             word = value.strip().lower()
@@ -160,22 +123,8 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 )
 
 
-@warning(
-    "TYP202",
-    source="Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged",
-    about=VALUE,
-    old_names=("truth-for-number",),
-    bad="output_dir: out\nper_device_train_batch_size: true\n",
-    good="output_dir: out\nper_device_train_batch_size: 1\n",
-    example={"at": "/per_device_train_batch_size"},
-)
+@rule("TYP202")
 def boolean_for_number(config: TrainerConfig) -> Iterator[Finding]:
-    """A boolean is set where a number is required: true counts as 1, false as 0.
-
-    In YAML 1.1 `yes`, `on`, `no` and `off` are booleans too.
-
-    Fix: write the number.
-    """
     for name, value in config.arguments.given.items():
         if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC and not is_refused(config, name):
             yield Finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import unpinned
-from cfglint.findings.rule import CODE, Example, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch.config import LaunchConfig
@@ -33,35 +33,10 @@ SPANS: dict[str, tuple[str, str]] = {
     "use_seedable_sampler": ("0.26.0", "1.0.0"),
 }
 EARLIER = names("fp16 logging_dir ipex_plugin use_configured_state")
-LINE = "torchrun --nproc_per_node 8 train.py\n"
-IMPORT = "from accelerate import Accelerator\n\n"
 
 
-@config_error(
-    "LCH020",
-    source="accelerate 1.15.0 accelerator.py:274-301, 312-317, 540-545",
-    bad=(
-        {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bfloat16')\n"},
-        {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precison='bf16')\n"},
-        Example(
-            {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(even_batches=False)\n"},
-            facts={"target": {"accelerate": "1.15.0"}},
-        ),
-        {
-            "train.sh": LINE,
-            "train.py": IMPORT + "accelerator = Accelerator(gradient_accumulation_steps=2, gradient_accumulation_plugin=own())\n",
-        },
-    ),
-    good={"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bf16')\n"},
-    example={"named": 1},
-    about=CODE,
-)
+@rule("LCH020")
 def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
-    """`Accelerator(...)` in the program has an argument or a precision that accelerate does not have.
-
-    The program is read as a syntax tree; only literals are checked. Arguments of releases before 0.20 are not reported.
-    `dispatch_batches`, `even_batches` and `use_seedable_sampler` moved to `DataLoaderConfiguration` in accelerate 1.0.
-    """
     call = config.accelerator
     for key, node in call.root.pairs() if call is not None and call.root is not None else ():
         assert call is not None

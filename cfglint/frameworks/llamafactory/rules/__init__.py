@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import ExampleFacts, Finding
+from cfglint.findings.rule import Finding
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-KIND: ExampleFacts = {"kind": "llamafactory"}
-BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # common keys of examples
 FROM_083, FROM_090 = Releases((0, 8, 3)), Releases((0, 9, 0))  # most checks of data and stages came with these two
 APOLLO_KNOWN = Releases((0, 9, 2), of="GaLore, APOLLO and BAdam")
 SMALL = 1e-6  # the value that the checks compare ratios with

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.huggingface.batch import OTHER_STEPS, wanted_steps
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import templates
-from cfglint.frameworks.llamafactory.rules import BASE, FROM_083, FROM_090, KIND, SMALL, conflict
+from cfglint.frameworks.llamafactory.rules import SMALL, conflict
 from cfglint.frameworks.remedies import excludes, one_off, replace
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
-PIXELS_COMPARED = Releases((0, 9, 3))
-DESCRIPTIONS_READ = Releases((0, 9, 4))
 EVALUATION_OF_VAL_SIZE = Releases((0, 9, 4))  # before, `predict_with_generate` requires `eval_dataset`
-EVALUATED = BASE + "eval_dataset: other\n"
 
 
-@config_error(
-    "LLF010",
-    source="llamafactory 0.9.5 hparams/data_args.py:159-163",
-    releases=FROM_083,
-    bad=(EVALUATED + "val_size: 0.1\n", BASE.replace("dataset: mine\n", "dataset: null\n") + "val_size: 0.1\n"),
-    good=BASE + "val_size: 0.1\n",
-    example={**KIND, "at": "/val_size"},
-)
+@rule("LLF010")
 def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`val_size` moves samples of the training set to the evaluation set, so it needs `dataset` and excludes `eval_dataset`."""
     if not config.held_out:
         return
     if config.own("dataset") is None:
@@ -49,19 +38,8 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield excludes(config.field("val_size"), config.field("eval_dataset"), exception=text)
 
 
-@config_error(
-    "LLF011",
-    source="llamafactory 0.9.5 hparams/data_args.py:165-174",
-    releases=FROM_083,
-    bad=(
-        BASE + "interleave_probs: 0.5,0.5\n",
-        BASE + "mix_strategy: interleave_over\ninterleave_probs: 0.5,0.5\n",
-    ),
-    good=BASE.replace("mine", "mine,yours") + "mix_strategy: interleave_over\ninterleave_probs: 0.5,0.5\n",
-    example={**KIND, "at": "/interleave_probs"},
-)
+@rule("LLF011")
 def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`interleave_probs` is for data sets that are interleaved, one probability for each."""
     given = config.own("interleave_probs")
     if given is None:
         return
@@ -96,22 +74,8 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
             return
 
 
-@config_error(
-    "LLF012",
-    source="llamafactory 0.9.5 hparams/data_args.py:176-180, hparams/parser.py:356",
-    bad=(
-        BASE + "streaming: true\nmax_steps: 100\nval_size: 0.1\n",
-        BASE + "streaming: true\nmax_steps: 100\nmax_samples: 1000\n",
-        BASE + "streaming: true\n",
-    ),
-    good=BASE + "streaming: true\nmax_steps: 100\nval_size: 100\n",
-    example={**KIND, "at": "/val_size"},
-)
+@rule("LLF012")
 def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`streaming` does not know how many samples there are.
-
-    So it needs `max_steps`, and excludes `max_samples` and a `val_size` that is a ratio.
-    """
     if not config.own("streaming"):
         return
     size, steps = config.own("val_size"), config.arguments["max_steps"]
@@ -137,35 +101,14 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "LLF013",
-    releases=FROM_090,
-    raises="ValueError: `mask_history` is incompatible with `train_on_prompt`.",
-    source="llamafactory 0.9.5 hparams/data_args.py:182",
-    bad=BASE + "mask_history: true\ntrain_on_prompt: true\n",
-    good=BASE + "mask_history: true\n",
-    example={**KIND, "at": "/mask_history"},
-)
+@rule("LLF013")
 def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`mask_history` and `train_on_prompt` are incompatible: one removes turns from the loss, the other adds the prompt."""
     if config.own("mask_history") and config.own("train_on_prompt"):
         yield excludes(config.field("mask_history"), config.field("train_on_prompt"), one_off("mask_history", "train_on_prompt"))
 
 
-@init_error(
-    "LLF014",
-    source="llamafactory 0.9.5 data/template.py:638, 652-2100 (register_template)",
-    bad=BASE + "template: lama3\n",
-    fixed=BASE + "template: llama3\n",
-    example={**KIND, "at": "/template"},
-)
+@rule("LLF014")
 def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`template` is not a template of this release.
-
-    Releases add templates, and forks have their own. Without `template` the tokenizer's own chat template is used.
-
-    Fix: use a name that the release has.
-    """
     name = config.own("template")
     if name is None or (isinstance(name, str) and name in templates(config.own_version)):
         return
@@ -194,16 +137,8 @@ def nearest_template(name: str, release: Version) -> str | None:
     return ranked[0][1] if ranked else None
 
 
-@init_error(
-    "LLF015",
-    raises="ValueError: Current template does not support `train_on_prompt`.",
-    source="llamafactory 0.9.5 data/template.py:643",
-    bad=BASE + "template: bailing\ntrain_on_prompt: true\n",
-    good=BASE + "template: llama3\ntrain_on_prompt: true\n",
-    example={**KIND, "at": "/train_on_prompt"},
-)
+@rule("LLF015")
 def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """The template ends a turn by the end-of-sequence token alone, and `train_on_prompt` does not support that."""
     row = templates(config.own_version).get(config.own("template"), ())
     if config.own("train_on_prompt") and row and row[DEFAULT]:
         message = f"`template: {config.own('template')}` does not support `train_on_prompt`"
@@ -215,17 +150,8 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
         )
 
 
-@config_error(
-    "LLF016",
-    releases=FROM_083,
-    raises="ValueError: Please specify dataset for training.",
-    source="llamafactory 0.9.5 hparams/parser.py:359",
-    bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: full\ndo_train: true\n",
-    good=BASE,
-    example={**KIND, "at": "/do_train"},
-)
+@rule("LLF016")
 def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`do_train` requires `dataset`."""
     if config.trains and config.own("dataset") is None:
         yield Finding(
             config.field("do_train"),
@@ -235,34 +161,8 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "LLF017",
-    releases=FROM_083,
-    raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
-    source="llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537",
-    bad=(
-        BASE + "eval_strategy: steps\n",
-        BASE + "do_eval: true\n",
-        BASE + "predict_with_generate: true\n",
-        Example(
-            BASE + "val_size: 0.1\npredict_with_generate: true\n",
-            at="/predict_with_generate",
-            facts={"target": {"llamafactory": "0.9.3"}},
-        ),
-    ),
-    good=BASE + "eval_strategy: steps\nval_size: 0.1\n",
-    example={**KIND, "at": "/eval_strategy"},
-)
+@rule("LLF017")
 def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """An evaluation is configured, but there is no evaluation set.
-
-    `eval_strategy` of steps or epoch turns `do_eval` on; `do_predict` and `predict_with_generate` need an evaluation set, too.
-
-    Before 0.9.4 `predict_with_generate` requires `eval_dataset` itself, and `val_size` does not count.
-
-    Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`; before 0.9.4 `ValueError: Please
-    specify dataset for evaluation.`, ``ValueError: Cannot use `predict_with_generate` if `eval_dataset` is None.``
-    """
     size = config.own("val_size")
     if config.own("eval_dataset") is not None or not is_number(size):
         return
@@ -291,16 +191,8 @@ def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
     return "do_predict" if config.arguments["do_predict"] else None
 
 
-@config_error(
-    "LLF018",
-    source="llamafactory 0.9.5 hparams/model_args.py:347-351",
-    releases=PIXELS_COMPARED,
-    bad=BASE + "image_max_pixels: 100\n",
-    good=BASE + "image_max_pixels: 262144\n",
-    example={**KIND, "at": "/image_max_pixels"},
-)
+@rule("LLF018")
 def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """The most pixels of an image or frame are fewer than the least: 1024 for images and 256 for frames by default."""
     for what in ("image", "video"):
         most, least = f"{what}_max_pixels", f"{what}_min_pixels"
         if is_number(config.own(most)) and is_number(config.own(least)) and config.own(most) < config.own(least):
@@ -318,20 +210,8 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-@config_error(
-    "LLF019",
-    releases=DESCRIPTIONS_READ,
-    raises="AttributeError: 'Logger' object has no attribute 'error_rank0'",
-    source="llamafactory 0.9.5 hparams/model_args.py:217-254, extras/logging.py",
-    bad=BASE + "new_special_tokens_config: tokens.yaml\n",
-    good=BASE + 'add_special_tokens: "<think>"\n',
-    example={**KIND, "at": "/new_special_tokens_config"},
-)
+@rule("LLF019")
 def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`new_special_tokens_config` names a file that does not exist.
-
-    The exception hides the reason: LLaMA-Factory fails while it logs that the file cannot be read.
-    """
     from os.path import dirname, exists, join
 
     name = config.own("new_special_tokens_config")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix, Reason
-from cfglint.findings.rule import SKIP, Example, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
-from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
@@ -24,34 +23,13 @@ MEGATRON = frozenset(
 )
 SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_MCA
 MOST_TYPOS = 2
-NO_MODEL = "stage: sft\ndo_train: true\ndataset: mine\nfinetuning_type: full\n"
 NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"
-NO_OUTPUT = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\nfinetuning_type: full\n"
 NO_FOLDER = "TypeError: {}.__init__() missing 1 required positional argument: 'output_dir'"
 FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
-@config_error(
-    "LLF001",
-    source="llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict)",
-    bad=(
-        BASE + "lora_ranks: 16\n",
-        BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
-        BASE + "tensor_model_parallel_size: 2\npipeline_model_parallel_size: 2\n",
-        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", facts={"complete": False, "kind_given": False}),
-    ),
-    fixed=BASE + "lora_rank: 16\n",
-    example={**KIND, "at": "/lora_ranks"},
-)
+@rule("LLF001")
 def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """None of LLaMA-Factory's dataclasses has a field of this name.
-
-    The parser refuses the file for one such key. A field of `TrainingArguments` that transformers has removed, such as
-    `evaluation_strategy` or `group_by_length`, is one of them. Only the environment variable ALLOW_EXTRA_ARGS=1 lets
-    unknown keys pass. A file in a checkout or fork of LLaMA-Factory may have the fields of its code; an undeclared file
-    with three or more unknown keys is taken to be written for one, and reported once. Keys of Megatron-core
-    (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, an environment variable: they are a warning.
-    """
     unknown = [key for key in config.values if not known(key, config)]
     if unknown:
         unknown = beyond_checkout(unknown, config)
@@ -157,20 +135,8 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     return next((name for name in near_fields(key, lengths, MOST_TYPOS) if name not in config.values), None)
 
 
-@config_error(
-    "LLF002",
-    source="llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31",
-    when_partial=SKIP,
-    bad=(
-        NO_MODEL,
-        Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}}),
-        Example(NO_OUTPUT, "/output_dir", NO_FOLDER.format("Seq2SeqTrainingArguments"), facts={"target": {"llamafactory": "0.8.3"}}),
-    ),
-    good=BASE,
-    example=KIND,
-)
+@rule("LLF002")
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`model_name_or_path` is required, and `output_dir` before transformers 4.49."""
     required = is_required("model_name_or_path", config.own_version)
     missing = "model_name_or_path" not in config.values if required else config.own("model_name_or_path") is None
     if config.readable and missing:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, FROM_083, FROM_090, KIND, conflict
+from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, FROM_083, FROM_090, conflict
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.source.annotations import Iterator
 
-FULL = BASE + "finetuning_type: full\n"
-ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n'
-ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n'
 ENGINES_LISTED = Releases((0, 9, 3))  # before, only vllm is refused
 EXCLUDES_ZERO3 = {
     "predict_with_generate": (FROM_090, "`predict_with_generate` is incompatible with DeepSpeed ZeRO-3."),
@@ -22,19 +19,8 @@ EXCLUDES_ZERO3 = {
 }
 
 
-@config_error(
-    "LLF060",
-    source="llamafactory 0.9.5 hparams/parser.py:368-413",
-    bad=(
-        {"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO3},
-        Example({"train.yaml": FULL + "use_unsloth: true\ndeepspeed: ds.json\n", "ds.json": ZERO3}, at="/use_unsloth"),
-        Example({"train.yaml": BASE + "pissa_init: true\ndeepspeed: ds.json\n", "ds.json": ZERO3}, at="/pissa_init"),
-    ),
-    good={"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO2},
-    example={**KIND, "gpus": 8, "at": "/pure_bf16"},
-)
+@rule("LLF060")
 def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`predict_with_generate`, `pissa_init`, `pure_bf16`, `use_unsloth` and `use_kt` do not support ZeRO stage 3."""
     if not config.zero3:
         return
     for name, (releases, text) in EXCLUDES_ZERO3.items():
@@ -50,15 +36,8 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-@config_error(
-    "LLF061",
-    source="llamafactory 0.9.5 hparams/parser.py:387-399",
-    bad=(FULL + "use_badam: true\n", FULL + "use_badam: true\nbadam_mode: ratio\n", FULL + "use_galore: true\ngalore_layerwise: true\n"),
-    good=FULL + "use_muon: true\n",
-    example={**KIND, "gpus": 8, "at": "/use_badam"},
-)
+@rule("LLF061")
 def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Layer-wise GaLore and APOLLO, and BAdam, do not support several processes; layer-wise BAdam does under ZeRO stage 3."""
     if not config.launched:
         return
     for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
@@ -95,30 +74,8 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "LLF062",
-    raises="ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.",
-    source="llamafactory 0.9.5 hparams/parser.py:400",
-    bad=(
-        {"train.yaml": FULL + "use_apollo: true\noptim: adamw_torch\ndeepspeed: ds.json\n", "ds.json": ZERO2},
-        Example(
-            {"train.yaml": FULL + "use_badam: true\ntemplate: llama2\ndeepspeed: ds.json\n", "ds.json": ZERO2},
-            exception="ValueError: GaLore and BAdam are incompatible with DeepSpeed yet.",
-            at="/use_badam",
-            facts={"target": {"llamafactory": "0.8.2"}},
-        ),
-        Example(
-            {"train.yaml": FULL + "use_galore: true\ntemplate: llama2\ndeepspeed: ds.json\n", "ds.json": ZERO2},
-            exception="ValueError: GaLore is incompatible with DeepSpeed yet.",
-            at="/use_galore",
-            facts={"target": {"llamafactory": "0.9.1"}},
-        ),
-    ),
-    good={"train.yaml": FULL + "deepspeed: ds.json\n", "ds.json": ZERO2},
-    example={**KIND, "gpus": 8, "at": "/use_apollo"},
-)
+@rule("LLF062")
 def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """GaLore and APOLLO are incompatible with DeepSpeed, and before 0.8.3 BAdam is."""
     if config.arguments["deepspeed"] is None:
         return
     names, refused = refused_under_deepspeed(config)
@@ -140,40 +97,15 @@ def refused_under_deepspeed(config: LlamaFactoryConfig) -> tuple[tuple[str, ...]
     return (("use_galore",), "GaLore is") if config.own_version in FROM_083 else (("use_galore", "use_badam"), "GaLore and BAdam are")
 
 
-@config_error(
-    "LLF063",
-    releases=FROM_083,
-    raises="ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.",
-    source="llamafactory 0.9.5 hparams/parser.py:371",
-    bad=BASE + "val_size: 0.1\npredict_with_generate: true\ncompute_accuracy: true\n",
-    good=BASE + "val_size: 0.1\ncompute_accuracy: true\n",
-    example={**KIND, "at": "/compute_accuracy"},
-)
+@rule("LLF063")
 def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`predict_with_generate` and `compute_accuracy` are two ways to evaluate that exclude each other."""
     if config.own("predict_with_generate") and config.own("compute_accuracy"):
         remedy = one_off("compute_accuracy", "predict_with_generate")
         yield excludes(config.field("compute_accuracy"), config.field("predict_with_generate"), remedy)
 
 
-@config_error(
-    "LLF064",
-    source="llamafactory 0.9.5 hparams/parser.py:374, 406",
-    old_names=("inference-option",),
-    bad=(
-        BASE + "infer_backend: vllm\n",
-        BASE + "quantization_bit: 4\nquantization_device_map: auto\n",
-        Example(
-            BASE + "template: llama3\ninfer_backend: vllm\n",
-            exception="ValueError: vLLM backend is only available for API, CLI and Web.",
-            facts={"target": {"llamafactory": "0.9.0"}},
-        ),
-    ),
-    good=BASE + "infer_backend: huggingface\n",
-    example={**KIND, "at": "/infer_backend"},
-)
+@rule("LLF064")
 def inference_option_in_training(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`infer_backend` vllm or sglang, and `quantization_device_map: auto`, are for inference."""
     every_other = config.own_version in ENGINES_LISTED
     if config.own("infer_backend") != "huggingface" if every_other else config.own("infer_backend") == "vllm":
         text = f"ValueError: {'vLLM/SGLang' if every_other else 'vLLM'} backend is only available for API, CLI and Web."

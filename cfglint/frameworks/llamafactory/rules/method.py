@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import choices
-from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, BASE, KIND, conflict
+from cfglint.frameworks.llamafactory.rules import APOLLO_KNOWN, conflict
 from cfglint.frameworks.remedies import choice, excludes, insert, one_off, replace
 from cfglint.source.annotations import Iterator
 
@@ -30,8 +30,6 @@ UNQUANTIZED = {
     "create_new_adapter": "set `create_new_adapter: false`, or remove `quantization_bit`",
     "adapter_name_or_path": "merge the adapters but one into the model, and name that one",
 }
-FULL = BASE + "finetuning_type: full\n"
-LORA = BASE + "finetuning_type: lora\n"
 GALORE_OPTIMIZERS = ("adamw_torch", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_8bit", "adafactor")
 APOLLO_OPTIMIZERS = ("adamw_torch",)
 
@@ -41,19 +39,8 @@ def methods(config: LlamaFactoryConfig) -> tuple[str, ...]:
     return choices("finetuning_type", config.own_version)
 
 
-@config_error(
-    "LLF020",
-    raises="AssertionError: Invalid fine-tuning method.",
-    source="llamafactory 0.9.5 hparams/finetuning_args.py:576",
-    bad=BASE + "finetuning_type: qlora\n",
-    good=LORA,
-    example={**KIND, "at": "/finetuning_type"},
-)
+@rule("LLF020")
 def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`finetuning_type` must be lora, oft, freeze or full. QLoRA is lora with `quantization_bit: 4`.
-
-    Fix: use one of the four.
-    """
     known = methods(config)
     if config.method not in known:
         quantized = "set `finetuning_type: lora` and `quantization_bit: 4`"
@@ -62,15 +49,8 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("finetuning_type"), message, help=remedy)
 
 
-@init_error(
-    "LLF021",
-    source="llamafactory 0.9.5 train/tuner.py:127",
-    bad=BASE.replace("sft", "sftt"),
-    good=BASE,
-    example={**KIND, "at": "/stage"},
-)
+@rule("LLF021")
 def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted."""
     stages = choices("stage", config.own_version)
     if config.stage not in stages and config.package not in config.facts.outside:  # a fork may have more
         message = f"`stage` is {spelled(config.stage)}; it must be one of {', '.join(stages)}"
@@ -78,15 +58,8 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("stage"), message, exception=text, help=choice("stage", config.stage, stages))
 
 
-@config_error(
-    "LLF022",
-    source="llamafactory 0.9.5 hparams/finetuning_args.py:604-615",
-    bad=(FULL + "use_dora: true\n", Example(FULL + "loraplus_lr_ratio: 16.0\n", at="/loraplus_lr_ratio")),
-    good=LORA + "use_dora: true\n",
-    example={**KIND, "at": "/use_dora"},
-)
+@rule("LLF022")
 def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`."""
     if config.method == "lora" or config.method not in methods(config):
         return
     for name in LORA_ONLY if config.own_version in LORA_OPTIONS else LORA_ONLY[:1]:
@@ -98,41 +71,16 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
             yield conflict(config, name, "finetuning_type", message=message, exception=text, remedy=remedy)
 
 
-@config_error(
-    "LLF023",
-    raises="ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.",
-    source="llamafactory 0.9.5 hparams/finetuning_args.py:592",
-    bad=FULL + "use_llama_pro: true\n",
-    good=BASE + "finetuning_type: freeze\nuse_llama_pro: true\n",
-    example={**KIND, "at": "/use_llama_pro"},
-)
+@rule("LLF023")
 def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all."""
     if config.own("use_llama_pro") and config.method == "full":
         message = "`use_llama_pro` is incompatible with `finetuning_type: full`"
         remedy = "set `finetuning_type: freeze`, or set `use_llama_pro: false`"
         yield Finding(config.field("use_llama_pro"), message, related=(config.field("finetuning_type"),), help=remedy)
 
 
-@config_error(
-    "LLF024",
-    source="llamafactory 0.9.5 hparams/finetuning_args.py:595-599",
-    bad=(
-        LORA + "use_badam: true\n",
-        Example(LORA + "use_galore: true\n", at="/use_galore"),
-        FULL + "use_galore: true\nuse_apollo: true\n",
-        Example(
-            FULL + "template: llama3\nuse_galore: true\nuse_badam: true\n",
-            exception="ValueError: Cannot use GaLore with BAdam together.",
-            at="/use_badam",
-            facts={"target": {"llamafactory": "0.9.1"}},
-        ),
-    ),
-    good=FULL + "use_badam: true\n",
-    example={**KIND, "gpus": 1, "at": "/use_badam"},
-)
+@rule("LLF024")
 def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other."""
     used = [name for name in SWITCHES if config.own(name)]
     those = "GaLore, APOLLO or BAdam" if config.own_version in APOLLO_KNOWN else "GaLore or BAdam"
     if config.method == "lora" and config.own_version not in BADAM_WITHOUT_LORA:
@@ -149,18 +97,8 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield excludes(config.field(used[1]), config.field(used[0]), one_off(used[0], used[1]), exception=text)
 
 
-@init_error(
-    "LLF025",
-    source="llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333",
-    bad=FULL + "use_galore: true\n",
-    fixed=FULL + "use_galore: true\noptim: adamw_torch\n",
-    example={**KIND, "gpus": 1, "at": "/use_galore"},
-)
+@rule("LLF025")
 def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """GaLore and APOLLO need `optim: adamw_torch`; the default of transformers 5 is `adamw_torch_fused`.
-
-    GaLore also accepts adafactor and the 8-bit AdamW.
-    """
     if not config.trains or not config.parsed or not config.makes_optimizer:
         return
     for name, taken in (("use_galore", GALORE_OPTIMIZERS), ("use_apollo", APOLLO_OPTIMIZERS)):
@@ -184,15 +122,8 @@ def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
     return insert(config, ("optim",), "adamw_torch", "add optim: adamw_torch", safe=True)
 
 
-@init_error(
-    "LLF026",
-    source="llamafactory 0.9.5 train/trainer_utils.py:250, 337",
-    bad=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 8\n",
-    good=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 1\n",
-    example={**KIND, "gpus": 1, "at": "/galore_layerwise"},
-)
+@rule("LLF026")
 def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated."""
     if not config.trains or config.arguments["gradient_accumulation_steps"] == 1 or not config.makes_optimizer:
         return
     for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
@@ -204,39 +135,16 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
             return
 
 
-@config_error(
-    "LLF027",
-    raises="ValueError: Adapter is only valid for the LoRA method.",
-    source="llamafactory 0.9.5 hparams/parser.py:185",
-    bad=FULL + "adapter_name_or_path: saves/adapter\n",
-    good=LORA + "adapter_name_or_path: saves/adapter\n",
-    example={**KIND, "at": "/adapter_name_or_path"},
-)
+@rule("LLF027")
 def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`adapter_name_or_path` requires `finetuning_type: lora`."""
     if config.own("adapter_name_or_path") is not None and config.method != "lora" and config.method in methods(config):
         message = f"`adapter_name_or_path` requires `finetuning_type: lora`, but it is {config.method}"
         remedy = "set `finetuning_type: lora`, or remove `adapter_name_or_path`"
         yield Finding(config.field("adapter_name_or_path"), message, related=(config.field("finetuning_type"),), help=remedy)
 
 
-@config_error(
-    "LLF028",
-    source="llamafactory 0.9.5 hparams/parser.py:188-202, 404",
-    bad=(
-        FULL + "quantization_bit: 4\n",
-        LORA + "quantization_bit: 4\nresize_vocab: true\nfp8: true\n",
-        LORA + "quantization_bit: 4\npissa_init: true\nadapter_name_or_path: one,two\ncreate_new_adapter: true\n",
-    ),
-    good=LORA + "quantization_bit: 4\n",
-    example={**KIND, "at": "/quantization_bit"},
-)
+@rule("LLF028")
 def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A quantized model is only trained through one adapter, as it is.
-
-    So `quantization_bit` requires `finetuning_type` lora or oft, and excludes `pissa_init`, `resize_vocab`, `fp8`,
-    several adapters, and `create_new_adapter` together with `adapter_name_or_path`.
-    """
     if config.own("quantization_bit") is None:
         return
     for name, message, text in quantization_conflicts(config):
@@ -272,16 +180,8 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
         yield "adapter_name_or_path", f"accepts one adapter, not {len(adapters)}", text
 
 
-@config_error(
-    "LLF029",
-    raises="AssertionError: We only accept 4-bit or 8-bit quantization.",
-    source="llamafactory 0.9.5 hparams/finetuning_args.py:577-578",
-    bad=BASE + "ref_model_quantization_bit: 16\n",
-    good=BASE + "ref_model_quantization_bit: 8\n",
-    example={**KIND, "at": "/ref_model_quantization_bit"},
-)
+@rule("LLF029")
 def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage."""
     for name in ("ref_model_quantization_bit", "reward_model_quantization_bit"):
         if config.own(name) not in (None, 8, 4):
             yield Finding(

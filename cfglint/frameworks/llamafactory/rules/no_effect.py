@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments
-from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.frameworks.remedies import insert, remove, replace
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import Callable, Iterator
 
 Condition = Callable[[LlamaFactoryConfig], bool]
 
-OLD_TRL_REFUSED = Releases((0, 9, 4))
 PREFERENCE_STAGES = ("dpo", "kto")
 REFERENCE_STAGES = ("dpo", "kto", "ppo")
 
 
-@warning(
-    "LLF080",
-    source="llamafactory 0.9.5 train/sft/workflow.py:113; transformers 5.6.0 training_args.py (do_train)",
-    bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: lora\ndataset: mine\n",
-    good=BASE,
-    example={**KIND, "at": "/do_train"},
-)
+@rule("LLF080")
 def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`do_train` is off, as it is by default, and nothing is evaluated either: model and data are loaded, and that is all."""
     if config.parsed and not config.trains and not config.evaluates and not config.arguments["do_predict"] and config.stage != "ppo":
         written = "do_train" in config.values
         message = "`do_train` is false" if written else "`do_train` is missing and false by default"
         yield Finding(config.field("do_train"), f"{message}: nothing is trained or evaluated", help="set `do_train: true`")
 
 
-@warning(
-    "LLF081",
-    source="llamafactory 0.9.5 data/data_utils.py:107-113, train/sft/workflow.py:144",
-    bad=BASE + "val_size: 0.1\n",
-    good=BASE + "val_size: 0.1\neval_strategy: epoch\n",
-    example={**KIND, "at": "/val_size"},
-)
+@rule("LLF081")
 def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Samples are held out by `val_size`, and nothing is ever evaluated: they are only missing from training."""
     if "evaluation_strategy" in config.values:
         return  # the removed name of the strategy is the finding
     if config.trains and config.held_out and not config.evaluates and not config.arguments["do_predict"]:
@@ -50,31 +33,16 @@ def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("val_size"), message, help="set `eval_strategy: epoch`, or remove `val_size`")
 
 
-@warning(
-    "LLF082",
-    source="llamafactory 0.9.5 data/loader.py:196-226, hparams/data_args.py:188-189",
-    bad=BASE.replace("sft", "dpo") + "packing: true\n",
-    good=BASE + "packing: true\n",
-    example={**KIND, "at": "/packing"},
-)
+@rule("LLF082")
 def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Only stages pt and sft pack. In the others `packing` makes `cutoff_len` one token shorter, and nothing else."""
     if config.own("packing") and config.stage in ("rm", "ppo", "dpo", "kto"):
         message = f"`packing` has no effect with `stage: {config.stage}`"
         note = "the only trace is a `cutoff_len` that is one token shorter"
         yield Finding(config.field("packing"), message, related=(config.field("stage"),), note=note, help="remove `packing`")
 
 
-@warning(
-    "LLF083",
-    source="llamafactory 0.9.5 hparams/parser.py:421-423",
-    bad=BASE + "fp8_enable_fsdp_float8_all_gather: true\n",
-    good=BASE + "fp8: true\nfp8_enable_fsdp_float8_all_gather: true\n",
-    fixed=BASE + "fp8_enable_fsdp_float8_all_gather: true\nfp8: true\n",
-    example={**KIND, "at": "/fp8_enable_fsdp_float8_all_gather"},
-)
+@rule("LLF083")
 def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`fp8_enable_fsdp_float8_all_gather` has no effect without `fp8`, although the log reports that fp8 is enabled."""
     if config.own("fp8_enable_fsdp_float8_all_gather") and not config.own("fp8"):
         title = "set fp8: true"
         written = "fp8" in config.values
@@ -83,15 +51,8 @@ def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("fp8_enable_fsdp_float8_all_gather"), message, fix=fix)
 
 
-@warning(
-    "LLF084",
-    source="llamafactory 0.9.5 hparams/parser.py:311, 437",
-    bad=(BASE + "remove_unused_columns: true\n", BASE + "use_mca: true\n"),
-    good=BASE + "remove_unused_columns: false\n",
-    example={**KIND, "at": "/remove_unused_columns"},
-)
+@rule("LLF084")
 def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """LLaMA-Factory sets this itself: `remove_unused_columns` is always false, `use_mca` follows the environment."""
     if config.values.get("remove_unused_columns"):
         setting = config.setting("remove_unused_columns")
         yield Finding(
@@ -104,15 +65,8 @@ def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(config.field("use_mca"), message, help="remove `use_mca`, and start with USE_MCA=1")
 
 
-@warning(
-    "LLF085",
-    source="llamafactory 0.9.5 hparams/parser.py:93 (to_container without resolve)",
-    bad=BASE + "run_name: ${output_dir}\n",
-    good=BASE + "run_name: out\n",
-    example={**KIND, "at": "/run_name"},
-)
+@rule("LLF085")
 def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`${...}` is not resolved: LLaMA-Factory converts the file without that, and the string is kept as it is."""
     for name, value in config.values.items():
         if isinstance(value, str) and "${" in value and name in config.values and config.overridden.get((name,)) is None:
             yield Finding(
@@ -179,18 +133,8 @@ GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
 )
 
 
-@warning(
-    "LLF086",
-    source="llamafactory 0.9.5 hparams/finetuning_args.py, train/tuner.py:104-125, train/trainer_utils.py:527-548",
-    bad=BASE + "finetuning_type: full\nlora_rank: 64\n",
-    good=BASE + "finetuning_type: lora\nlora_rank: 64\n",
-    example={**KIND, "at": "/lora_rank"},
-)
+@rule("LLF086")
 def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """The option belongs to a method, stage or optimizer that is not used.
-
-    A value that is the default is not reported.
-    """
     fields = arguments(config.own_version)
     for names, needed, holds in GROUPS:
         used = [name for name in names if name in config.values and name in fields and config.values[name] != fields[name][DEFAULT]]
@@ -201,34 +145,16 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
             yield Finding(first, message, help=f"add {needed}, or remove `{used[0]}`" if ": " in needed else f"remove `{used[0]}`")
 
 
-@warning(
-    "LLF087",
-    source="llamafactory 0.9.5 extras/misc.py (check_dependencies), train/ppo/trainer.py:70",
-    releases=OLD_TRL_REFUSED,
-    bad=BASE.replace("sft", "ppo") + "reward_model: org/reward\n",
-    good=BASE.replace("sft", "dpo"),
-    example={**KIND, "at": "/stage"},
-)
+@rule("LLF087")
 def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Stage ppo cannot run with the versions that LLaMA-Factory 0.9.5 itself demands.
-
-    Its start-up check wants trl>=0.18.0, its PPO trainer trl>=0.8.6,<=0.9.6: there is no release that is both.
-    """
     if config.stage == "ppo":
         message = f"`stage: ppo` requires trl 0.9.6 or older, but LLaMA-Factory {dotted(config.own_version)} requires trl 0.18.0 or newer"
         note = "LLaMA-Factory fails with either, unless the environment variable DISABLE_VERSION_CHECK=1 turns the checks off"
         yield Finding(config.field("stage"), message, note=note, help="train with `stage: dpo` or kto, or use an older LLaMA-Factory")
 
 
-@warning(
-    "LLF088",
-    source="llamafactory 0.9.5 hparams/parser.py:454-458",
-    bad=BASE.replace("sft", "rm") + "finetuning_type: full\nresume_from_checkpoint: saves/checkpoint-100\n",
-    good=BASE + "finetuning_type: full\nresume_from_checkpoint: saves/checkpoint-100\n",
-    example={**KIND, "at": "/resume_from_checkpoint"},
-)
+@rule("LLF088")
 def checkpoint_not_resumed(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Stages rm and ppo drop `resume_from_checkpoint` for full and freeze: training begins anew."""
     value = config.arguments["resume_from_checkpoint"]
     if value is not None and config.stage in ("rm", "ppo") and config.method in ("full", "freeze"):
         message = f"`resume_from_checkpoint` is ignored with `stage: {config.stage}` and `finetuning_type: {config.method}`"

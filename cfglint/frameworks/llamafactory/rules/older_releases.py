@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, ExampleFacts, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.rules import BASE, KIND, conflict
+from cfglint.frameworks.llamafactory.rules import conflict
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
-TEMPLATE_REQUIRED = Releases((), (0, 9, 2))
-SLOW_TOKENIZER_REQUIRED = Releases((), (0, 9, 5))
-PROJECTOR_ALONE = Releases((0, 8, 0), (0, 9, 2))
-PACKING_REFUSED = Releases((0, 9, 4), (0, 9, 5))
 TRANSFORMERS_OF_PACKING = (4, 53, 0)
-OPTIONS_OF_MODELS = Releases((), (0, 8, 3))  # the last checks of bits, of generation while training, of mixed precision
 IMAGES_BY_SWITCH = Releases((), (0, 9, 0))
 DORA_WITHOUT_UNSLOTH = Releases((), (0, 8, 2))
-STORAGE_CHECKED = Releases((0, 9, 3), (0, 9, 5))
 STORAGES = ("s3", "gs", "gcs")
 BITS = {"quantization_bit": (8, 4), "export_quantization_bit": (8, 4, 3, 2)}
 
-FULL = BASE + "finetuning_type: full\n"
-TEMPLATED = BASE + "template: llama3\n"
 
-
-def of(release: str, **facts: str) -> ExampleFacts:
-    """The facts of an example for a release."""
-    return {**KIND, "target": {"llamafactory": release}, "at": facts.get("at", "")}
-
-
-@config_error(
-    "LLF100",
-    releases=TEMPLATE_REQUIRED,
-    raises="ValueError: Please specify which `template` to use.",
-    source="llamafactory 0.9.1 hparams/parser.py (get_train_args)",
-    bad=BASE,
-    good=TEMPLATED,
-    example=of("0.9.1", at="/stage"),
-)
+@rule("LLF100")
 def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Before 0.9.2 every stage but pt requires `template`."""
     if config.stage != "pt" and config.own("template") is None:
         yield Finding(
             config.field("stage"),
@@ -52,17 +29,8 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "LLF101",
-    releases=SLOW_TOKENIZER_REQUIRED,
-    raises="ValueError: `split_special_tokens` is only supported for slow tokenizers.",
-    source="llamafactory 0.9.4 hparams/model_args.py (BaseModelArguments.__post_init__)",
-    bad=TEMPLATED + "split_special_tokens: true\n",
-    good=TEMPLATED + "split_special_tokens: true\nuse_fast_tokenizer: false\n",
-    example=of("0.9.4", at="/split_special_tokens"),
-)
+@rule("LLF101")
 def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Before 0.9.5 `split_special_tokens` requires a slow tokenizer, and `use_fast_tokenizer` is true by default."""
     if config.own("split_special_tokens") and config.own("use_fast_tokenizer"):
         yield conflict(
             config,
@@ -74,17 +42,8 @@ def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Findi
         )
 
 
-@config_error(
-    "LLF102",
-    releases=PROJECTOR_ALONE,
-    raises="ValueError: `train_mm_proj_only` is only valid for full training.",
-    source="llamafactory 0.9.1 hparams/finetuning_args.py (__post_init__)",
-    bad=TEMPLATED + "train_mm_proj_only: true\n",
-    good=FULL + "template: llama3\ntrain_mm_proj_only: true\n",
-    example=of("0.9.1", at="/train_mm_proj_only"),
-)
+@rule("LLF102")
 def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`train_mm_proj_only`, a key of 0.8.0 to 0.9.1, requires `finetuning_type: full`; the default is lora."""
     if config.own("train_mm_proj_only") and config.method != "full":
         yield conflict(
             config,
@@ -97,17 +56,8 @@ def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]
         )
 
 
-@config_error(
-    "LLF103",
-    releases=PACKING_REFUSED,
-    raises="ValueError: Neat packing is incompatible with transformers>=4.53.0.",
-    source="llamafactory 0.9.4 hparams/parser.py (get_train_args)",
-    bad=BASE + "neat_packing: true\n",
-    good=BASE + "packing: true\n",
-    example=of("0.9.4", at="/neat_packing"),
-)
+@rule("LLF103")
 def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """LLaMA-Factory 0.9.4 refuses `neat_packing` with transformers 4.53.0 and newer; it accepts transformers 4.51.0 to 4.57.1."""
     if not config.own("neat_packing") or config.version < TRANSFORMERS_OF_PACKING:
         return
     yield Finding(
@@ -117,22 +67,8 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
     )
 
 
-@config_error(
-    "LLF104",
-    source="llamafactory 0.8.2 hparams/parser.py (get_train_args), hparams/model_args.py, hparams/data_args.py (__post_init__)",
-    name="option-refused-by-0.8",
-    releases=OPTIONS_OF_MODELS,
-    bad=(
-        TEMPLATED + "finetuning_type: full\npure_bf16: true\nbf16: true\n",
-        Example(TEMPLATED + "predict_with_generate: true\n", at="/predict_with_generate"),
-        Example(TEMPLATED + "quantization_bit: 3\n", at="/quantization_bit"),
-        Example(TEMPLATED + "reserved_label_len: 4096\n", at="/reserved_label_len"),
-    ),
-    good=TEMPLATED + "finetuning_type: full\npure_bf16: true\n",
-    example=of("0.8.2", at="/pure_bf16"),
-)
+@rule("LLF104")
 def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Before 0.8.3 `pure_bf16` excludes mixed precision, generation excludes training, and bits and label lengths are checked."""
     mixed = next((name for name in ("fp16", "bf16") if config.arguments[name]), None)
     if config.own("pure_bf16") and mixed is not None:
         text = "ValueError: Turn off mixed precision training when using `pure_bf16`."
@@ -163,21 +99,8 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
         )
 
 
-@config_error(
-    "LLF105",
-    source="llamafactory 0.8.3 hparams/model_args.py (__post_init__), hparams/parser.py (get_train_args)",
-    name="images-refused-by-0.8",
-    releases=(IMAGES_BY_SWITCH, DORA_WITHOUT_UNSLOTH),
-    bad=(
-        TEMPLATED + "visual_inputs: true\nuse_unsloth: true\n",
-        TEMPLATED + "visual_inputs: true\npacking: true\n",
-        Example(TEMPLATED + "use_dora: true\nuse_unsloth: true\n", at="/use_dora", facts={"target": {"llamafactory": "0.8.1"}}),
-    ),
-    good=TEMPLATED + "visual_inputs: true\n",
-    example=of("0.8.3", at="/visual_inputs"),
-)
+@rule("LLF105")
 def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Before 0.9.0 `visual_inputs` excludes `use_unsloth` and `packing`; before 0.8.2 `use_dora` excludes `use_unsloth`."""
     pairs = (
         (IMAGES_BY_SWITCH, "visual_inputs", "use_unsloth", "Unsloth does not support MLLM yet. Stay tuned."),
         (IMAGES_BY_SWITCH, "visual_inputs", "packing", "Cannot use packing in MLLM fine-tuning."),
@@ -188,16 +111,8 @@ def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
             yield excludes(config.field(name), config.field(other), one_off(other, name), exception=f"ValueError: {text}")
 
 
-@config_error(
-    "LLF106",
-    source="llamafactory 0.9.4 hparams/training_args.py (RayArguments.__post_init__)",
-    releases=STORAGE_CHECKED,
-    bad=BASE + "ray_storage_filesystem: hdfs\n",
-    good=BASE + "ray_storage_filesystem: s3\n",
-    example=of("0.9.4", at="/ray_storage_filesystem"),
-)
+@rule("LLF106")
 def unknown_ray_storage(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`ray_storage_filesystem`, a key of 0.9.3 and 0.9.4, is s3, gs or gcs."""
     value = config.own("ray_storage_filesystem")
     if value is not None and value not in STORAGES:
         end = "." if config.own_version >= parse_version("0.9.4") else ""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding, config_error, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.releases import choices, fields_with_choices, types
-from cfglint.frameworks.llamafactory.rules import BASE, KIND
 from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import Any, Iterator
 
@@ -27,22 +26,8 @@ CHECKED_ELSEWHERE = (
 )
 
 
-@config_error(
-    "LLF070",
-    source="the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189",
-    bad=BASE + "adapter_name_or_path: [saves/one]\n",
-    good=BASE + "adapter_name_or_path: saves/one\n",
-    example={**KIND, "at": "/adapter_name_or_path"},
-)
+@rule("LLF070")
 def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A value has a type that LLaMA-Factory cannot work with.
-
-    Its parser casts nothing: a quoted number stays a string, and `dataset` may be a list where `adapter_name_or_path`,
-    `add_tokens` and `add_special_tokens` may not.
-
-    Run-time error: `AttributeError: 'list' object has no attribute 'split'`, `TypeError: '>' not supported between
-    instances of 'str' and 'float'` (val_size), `ValueError: invalid literal for int() with base 10: 'true'` (use_galore).
-    """
     if not config.parsed:
         return
     from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
@@ -61,15 +46,8 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "LLF071",
-    source="llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing)",
-    bad=BASE + 'packing: "false"\n',
-    fixed=BASE + "packing: false\n",
-    example={**KIND, "at": "/packing"},
-)
+@rule("LLF071")
 def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A string in a boolean field counts as true, even `"false"`."""
     for name, value in config.values.items():
         if isinstance(value, str) and types(name, config.own_version)[:1] == ("bool",) and value.strip().lower() in FALSE_WORDS:
             setting = config.field(name)
@@ -82,20 +60,8 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "LLF072",
-    source="omegaconf 2.4.0 _yaml.py; llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing)",
-    bad=BASE + "max_samples: None\n",
-    fixed=BASE + "max_samples: null\n",
-    example={**KIND, "at": "/max_samples"},
-)
+@rule("LLF072")
 def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A string in a field for a number or null: `None` is a string in YAML, and so is a quoted number.
-
-    It is not refused at startup; data or model code fails later, or compares it wrongly.
-
-    Fix: use `null`, or the number without quotes.
-    """
     from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
 
     strings = {name: types(name, config.own_version) for name, value in config.values.items() if isinstance(value, str)}
@@ -116,19 +82,8 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "LLF073",
-    source="the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict)",
-    old_names=("unchecked-own-choice",),
-    bad=BASE + "flash_attn: flash2\n",
-    good=BASE + "flash_attn: fa2\n",
-    example={**KIND, "at": "/flash_attn"},
-)
+@rule("LLF073")
 def invalid_llamafactory_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A value is not among those that the field lists, and the parser does not check it.
-
-    What happens then depends on the field: another branch is taken silently, or loading model or data fails.
-    """
     listing = fields_with_choices(config.own_version)
     for name, value in config.values.items():
         if name not in listing:

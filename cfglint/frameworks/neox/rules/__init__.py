@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import ExampleFacts
-from cfglint.frameworks.neox import KIND
 from cfglint.frameworks.neox.config import NeoXConfig
-
-RUN: ExampleFacts = {"kind": KIND, "gpus": 8}  # the facts of the examples
 
 
 def elsewhere(config: NeoXConfig, *names: str) -> bool:

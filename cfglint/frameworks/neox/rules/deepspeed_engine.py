@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN
 from cfglint.frameworks.pydantic import Fault
 from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue, Iterator
@@ -41,34 +40,8 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
     return config.setting(name, *path)
 
 
-@init_error(
-    "NEO090",
-    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/zero/config.py, runtime/config_utils.py:57, comm/config.py, monitor/config.py",
-    old_names=("deepspeed-section",),
-    bad=(
-        "{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
-        Example("{zero_optimization: {stage: 1, reduce_bucket_size: 5e8x}}\n", "/zero_optimization/reduce_bucket_size"),
-        Example("{zero_optimization: {stage: 1, stage3_param_persitance_threshold: 100000}}\n", message="did you mean"),
-        Example("{zero_optimization: {stage: 1, allgather: true}}\n", message="unknown key `allgather` in `zero_optimization`"),
-        Example(
-            "{zero_optimization: {stage: 1, cpu_offload: true, offload_optimizer: {device: cpu}}}\n",
-            "/zero_optimization/cpu_offload",
-            "AssertionError: Cannot provide deprecated parameter",
-        ),
-    ),
-    fixed="{zero_optimization: {stage: 1, reduce_bucket_size: 500000000}}\n",
-    example={**RUN, "at": "/zero_optimization/reduce_buckt_size"},
-)
+@rule("NEO090")
 def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
-    """A section has a key that the pinned DeepSpeed does not have, or a value that it does not accept.
-
-    The launcher checks `stage` only; every worker then fails while building the DeepSpeed config. Dashes are
-    converted to underscores at top level only: `reduce-bucket-size` inside a section is an unknown key.
-    `5e8` is a string in YAML 1.1; `5.0e+8` and 500000000 are numbers.
-
-    Run-time error: `pydantic_core._pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig
-    reduce_buckt_size Extra inputs are not permitted`.
-    """
     from cfglint.frameworks.deepspeed.models import EARLY, TWICE
     from cfglint.frameworks.pydantic import UNKNOWN
 
@@ -156,23 +129,8 @@ def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None,
     return found[0].name, found[0].distance <= 1
 
 
-@init_error(
-    "NEO091",
-    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:252-266; gpt-neox (May 2026) "
-    "megatron/neox_arguments/deepspeed_args.py",
-    old_names=("communication-data-type",),
-    bad=(
-        "{communication_data_type: true}\n",
-        "{deepspeed_extra_args: {communication_data_type: int8}}\n",
-    ),
-    good="{deepspeed_extra_args: {communication_data_type: fp32}}\n",
-    example={**RUN, "at": "/communication_data_type"},
-)
+@rule("NEO091")
 def invalid_communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
-    """`communication_data_type` has no valid value at top level.
-
-    GPT-NeoX accepts only a boolean, DeepSpeed only the strings fp32, fp16 and bf16.
-    """
     value = engine_value(config, "communication_data_type")
     if value is None:
         return
@@ -191,36 +149,16 @@ def invalid_communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO092",
-    raises="ElasticityConfigError: One or more batch related parameters were found in your ds_config",
-    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:757-785",
-    bad="{elasticity: {enabled: true, max_train_batch_size: 64, micro_batch_sizes: [4], min_gpus: 1, max_gpus: 64, version: 0.1}}\n",
-    good="{elasticity: {enabled: true, max_train_batch_size: 64, micro_batch_sizes: [4], min_gpus: 1, max_gpus: 64, version: 0.1, "
-    "ignore_non_elastic_batch_info: true}}\n",
-    example={**RUN, "at": "/elasticity"},
-)
+@rule("NEO092")
 def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
-    """Elastic training is incompatible with the batch sizes that GPT-NeoX always passes."""
     section = engine_value(config, "elasticity")
     if isinstance(section, dict) and section.get("enabled") and not section.get("ignore_non_elastic_batch_info"):
         message = "`elasticity` is incompatible with the batch sizes that GPT-NeoX passes to DeepSpeed"
         yield Finding(engine_setting(config, "elasticity"), message, help="set `elasticity.ignore_non_elastic_batch_info: true`")
 
 
-@init_error(
-    "NEO093",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-505, 725-727, 879",
-    old_names=("extra-args-batch",),
-    bad="{train_micro_batch_size_per_gpu: 4, deepspeed_extra_args: {train_batch_size: 100}}\n",
-    good="{train_micro_batch_size_per_gpu: 4}\n",
-    example={**RUN, "at": "/deepspeed_extra_args/train_batch_size"},
-)
+@rule("NEO093")
 def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
-    """Batch sizes in `deepspeed_extra_args` contradict those that the launcher computed.
-
-    The launcher ignores them; in the workers they override the computed ones, which are then checked again.
-    """
     extra, batch = config.derived.extra, config.batch
     names = [name for name in (TOTAL, MICRO, ACCUMULATION) if name in extra]
     data_parallel = batch.data_parallel.value
@@ -244,21 +182,8 @@ def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help=f"remove `deepspeed_extra_args.{names[0]}`")
 
 
-@init_error(
-    "NEO094",
-    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:192-202",
-    old_names=("loss-scale-power",),
-    bad='{fp16: {enabled: true, initial_scale_power: "12"}}\n',
-    fixed="{fp16: {enabled: true, initial_scale_power: 12}}\n",
-    example={**RUN, "at": "/fp16/initial_scale_power"},
-)
+@rule("NEO094")
 def invalid_loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
-    """`fp16.initial_scale_power` is not a number.
-
-    DeepSpeed raises 2 to this power.
-
-    Fix: use a number, for example 16 for a scale of 65536.
-    """
     power = config.get("fp16", "initial_scale_power", default=16)
     if config.derived.precision == "fp16" and not is_number(power):
         setting = config.setting("fp16", "initial_scale_power")
@@ -268,29 +193,8 @@ def invalid_loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, f"`fp16.initial_scale_power` is {describe(power)}, not a number", exception=text, fix=fix)
 
 
-@init_error(
-    "NEO095",
-    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125, deepspeed/elasticity/config.py:60-75, "
-    "deepspeed/runtime/config.py:560-580, 865",
-    old_names=("deepspeed-value",),
-    bad=(
-        "{curriculum_learning: {curriculum_type: seqlen}}\n",
-        "{elasticity: {enabled: true}}\n",
-        "{wall_clock_breakdown: null}\n",
-        "{sparse_attention: {mode: diagonal}}\n",
-        "{checkpoint: {parallel_write: {pipeline_stage: 2}}}\n",
-        "{checkpoint: {tag_validation: Maybe}}\n",
-    ),
-    good="{curriculum_learning: {enabled: true, curriculum_type: seqlen}}\n",
-    example={**RUN, "at": "/curriculum_learning"},
-)
+@rule("NEO095")
 def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
-    """A value that GPT-NeoX passes to DeepSpeed unchecked is rejected by DeepSpeed.
-
-    `curriculum_learning` requires `enabled`, `elasticity` its two sizes, `wall_clock_breakdown` a
-    boolean; `checkpoint.tag_validation` must be Ignore, Warn or Fail, `checkpoint.parallel_write.pipeline_stage`
-    a boolean, and `sparse_attention.mode` one of five values.
-    """
     curriculum = engine_value(config, "curriculum_learning")
     if isinstance(curriculum, dict) and "enabled" not in curriculum:
         message = "`curriculum_learning` has no key `enabled`, which is required"
@@ -346,20 +250,8 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "PRC306",
-    old_names=("two-precisions-for-deepspeed",),
-    raises="AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled",
-    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:835; gpt-neox (May 2026) megatron/neox_arguments/arguments.py:982-997",
-    bad="{precision: fp16, deepspeed_extra_args: {bf16: {enabled: true}}}\n",
-    good="{precision: fp16}\n",
-    example={**RUN, "at": "/deepspeed_extra_args/bf16"},
-)
+@rule("PRC306")
 def extra_args_precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
-    """`deepspeed_extra_args` and `precision` enable different precisions.
-
-    GPT-NeoX passes the section of its own precision to DeepSpeed, in addition to the extra one.
-    """
     extra, own = config.derived.extra, {"fp16": "fp16", "bfloat16": "bf16"}.get(config.derived.precision)
     for name, other in (("bf16", "fp16"), ("fp16", "bf16")):
         if own == other and other not in extra and switched_on(extra.get(name)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix, Reason
-from cfglint.findings.rule import KEY, VALUE, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import fields
@@ -12,7 +12,6 @@ from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.fields import Check
 from cfglint.frameworks.neox.python_errors import describe, hollow, raised
-from cfglint.frameworks.neox.rules import RUN
 from cfglint.frameworks.remedies import choice, remove, rename, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.document import Path
@@ -48,23 +47,8 @@ HOMES = {
 REPLACED = frozenset(("config_files", "user_script"))
 
 
-@config_error(
-    "KEY300",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in neox_args.py and deepspeed_args.py",
-    bad="{num_layers: 2, save_interval: 1000}\n",
-    fixed="{num_layers: 2, checkpoint_factor: 1000}\n",
-    example={**RUN, "at": "/save_interval"},
-    about=KEY,
-)
+@rule("KEY300")
 def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
-    """A top-level key is not an argument of GPT-NeoX.
-
-    Every key becomes a keyword argument of one dataclass, which has 318 fields and rejects others. There
-    are no deprecated aliases: `save_interval`, `gas`, `mlp_type` and other names of earlier versions or
-    forks fail in the same way as a typo.
-
-    Fix: use the current name, or remove the key.
-    """
     for name in config.values if not config.is_for_fork else ():
         if not config.knows(name):
             message, fix = _advice(config, name)
@@ -114,30 +98,8 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
     return f"; did you mean `{nearest}`?", rename(setting, nearest, f"rename to `{nearest}`")
 
 
-@config_error(
-    "TYP300",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385",
-    about=VALUE,
-    old_names=("wrong-type",),
-    bad="{num_layers: 2, eval_iters: 10.0}\n",
-    fixed="{num_layers: 2, eval_iters: 10}\n",
-    example={**RUN, "at": "/eval_iters"},
-)
+@rule("TYP300")
 def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
-    """A value does not have exactly the type of its argument.
-
-    The types are compared exactly: 1 is not a boolean, true is not a number, 10.0 is not an integer, and a
-    number in quotes is a string. The one exception is that an integer is accepted for a float;
-    null is always accepted. YAML 1.1 parses `1e-3` and `1.0e3` as strings: it requires a decimal point and a sign in the exponent.
-    The check itself raises on plain types, so the exception names neither the argument nor the value; some
-    arguments are used in arithmetic earlier and fail there.
-
-    Run-time errors: `AttributeError: type object 'int' has no attribute '__origin__'` (likewise 'float',
-    'bool', 'str', 'list', 'dict'), `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be
-    validated`, `TypeError: can't multiply sequence by non-int of type 'float'`.
-
-    Fix: write a value of the argument's type.
-    """
     for name, path, value, exception in _refused(config):
         if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or is_number(value)):
             setting = config.setting(*path)
@@ -149,21 +111,8 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@config_error(
-    "TYP301",
-    about=VALUE,
-    old_names=("value-not-allowed",),
-    raises=fields.CANNOT,
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403",
-    bad="{num_layers: 2, norm: batchnorm}\n",
-    good="{num_layers: 2, norm: rmsnorm}\n",
-    example={**RUN, "at": "/norm"},
-)
+@rule("TYP301")
 def invalid_value(config: NeoXConfig) -> Iterator[Finding]:
-    """A value is not a valid choice for its argument.
-
-    The check ignores case; the code that uses the value may not (see NEO065 and TYP304).
-    """
     for name, path, value, _ in _refused(config):
         check = config.check_of(name)
         if check.expected != "literal":
@@ -178,20 +127,8 @@ def invalid_value(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "TYP302",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088, 1268",
-    about=VALUE,
-    old_names=("null-in-arithmetic",),
-    bad="{num_layers: 2, moe_num_experts: null}\n",
-    fixed="{num_layers: 2}\n",
-    example={**RUN, "at": "/moe_num_experts"},
-)
+@rule("TYP302")
 def null_for_number(config: NeoXConfig) -> Iterator[Finding]:
-    """An argument is set to null, and GPT-NeoX uses it in a comparison.
-
-    null passes every type check, so it fails only in the first comparison.
-    """
     nulls = {"moe_num_experts": "TypeError: '>' not supported between instances of 'NoneType' and 'int'"}
     if config.derived.lr is not None:
         nulls["min_lr"] = f"TypeError: '<=' not supported between instances of 'NoneType' and '{type(config.derived.lr).__name__}'"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import gcd
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Finding, first_step_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.neox.sizes import GATED, dense, own_attention, transformer, unbuildable, widths
 from cfglint.frameworks.remedies import excludes, replace
 from cfglint.source.annotations import ConfigValue, Iterator
@@ -26,24 +26,8 @@ CASED = {
 }
 
 
-@init_error(
-    "NEO060",
-    raises="SystemExit",
-    source="gpt-neox (May 2026) megatron/training.py:876-893",
-    bad=(
-        "{zero_optimization: {stage: 2}, pipe_parallel_size: 1}\n",
-        "{zero_optimization: {stage: 2}, pipe_parallel_size: 2}\n",
-        "{zero_optimization: {stage: 2}, pipe_parallel_size: 0, model_parallel_size: 2}\n",
-    ),
-    fixed="{zero_optimization: {stage: 2}, pipe_parallel_size: 0}\n",
-    example={**RUN, "at": "/pipe_parallel_size"},
-)
+@rule("NEO060")
 def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
-    """ZeRO stage 2 and 3 are incompatible with the pipeline engine and with model parallelism.
-
-    The workers print one line and exit **with status 0**, so a job scheduler records a success.
-    `pipe_parallel_size: 1` enables the pipeline engine with one stage; 0 disables it.
-    """
     stage, pipe, tensor = config.derived.worker_zero_stage, config.derived.pipe, config.derived.tensor
     if stage not in (2, 3) or pipe is None:
         return
@@ -76,23 +60,8 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO061",
-    source="gpt-neox (May 2026) megatron/mpu/utils.py:24, megatron/model/transformer.py:119-160, 302-308, "
-    "megatron/model/gmlp.py:116, megatron/model/moe.py:46",
-    old_names=("sizes-over-ranks",),
-    bad="{model_parallel_size: 4, num_attention_heads: 6, hidden_size: 96, num_layers: 2}\n",
-    good="{model_parallel_size: 4, num_attention_heads: 8, hidden_size: 96, num_layers: 2}\n",
-    example={**RUN, "at": "/num_attention_heads"},
-)
+@rule("NEO061")
 def size_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
-    """A size of the model is not divisible by `model_parallel_size`.
-
-    Each rank holds an equal part of the hidden size, the heads, the MLP and the experts. For gated
-    activations the width of the MLP is two thirds of the configured one; `mlp_multiple_of` rounds it up.
-
-    Fix: use sizes that are multiples of `model_parallel_size`.
-    """
     ranks = config.derived.tensor
     if type(ranks) is not int or ranks == 1:
         return
@@ -127,17 +96,8 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, ConfigValue]]:
         yield from widths(config)
 
 
-@init_error(
-    "NEO062",
-    old_names=("width-given-twice",),
-    raises="AssertionError: Must pass either the absolute intermediate size or the relative expansion factor for the mamba projections",
-    source="gpt-neox (May 2026) megatron/model/transformer.py:106, megatron/model/rwkv/v6/rwkv.py:278",
-    bad="{num_layers: 2, intermediate_size: 256, expansion_factor: 4.0}\n",
-    good="{num_layers: 2, intermediate_size: 256}\n",
-    example={**RUN, "at": "/expansion_factor"},
-)
+@rule("NEO062")
 def conflicting_mlp_width(config: NeoXConfig) -> Iterator[Finding]:
-    """`intermediate_size` and `expansion_factor` are both set."""
     if config.argument("intermediate_size") is None or config.argument("expansion_factor") is None:
         return
     attention = config.derived.attention
@@ -145,25 +105,8 @@ def conflicting_mlp_width(config: NeoXConfig) -> Iterator[Finding]:
         yield excludes(config.setting("expansion_factor"), config.setting("intermediate_size"), more="; set only one of them")
 
 
-@first_step_error(
-    "NEO102",
-    raises="RuntimeError: mat1 and mat2 shapes cannot be multiplied",
-    source="gpt-neox (May 2026) megatron/model/transformer.py:119-160, 176-183",
-    when_partial=WARN,
-    bad=(
-        "{num_layers: 2, hidden_size: 96, num_attention_heads: 8, intermediate_size: 131}\n",
-        "{num_layers: 2, hidden_size: 96, num_attention_heads: 8, activation: swiglu, intermediate_size: 131}\n",
-        "{num_layers: 2, hidden_size: 64, num_attention_heads: 8, mlp_multiple_of: 256}\n",
-    ),
-    good="{num_layers: 2, hidden_size: 96, num_attention_heads: 8, intermediate_size: 132}\n",
-    example={**RUN, "at": "/intermediate_size"},
-)
+@rule("NEO102")
 def mlp_layers_differ_in_width(config: NeoXConfig) -> Iterator[Finding]:
-    """The output of the first layer of the MLP does not fit its second layer.
-
-    GPT-NeoX rounds the width of the first layer up to a multiple of 2 x `mlp_multiple_of` (1 by default), and the width of the second
-    layer to a multiple of `mlp_multiple_of`. With gated activations, both are first multiplied by 2/3, and the second one is halved.
-    """
     sizes = list(widths(config)) if dense(config) else []
     ranks = config.derived.tensor
     if not sizes or type(ranks) is not int or ranks < 1 or any(size <= 0 or size % ranks for _, size in sizes):
@@ -183,19 +126,8 @@ def mlp_layers_differ_in_width(config: NeoXConfig) -> Iterator[Finding]:
     )
 
 
-@init_error(
-    "NEO063",
-    source="gpt-neox (May 2026) megatron/model/transformer.py:383-390",
-    old_names=("rotary-share",),
-    bad="{num_layers: 2, pos_emb: rotary, rotary_pct: 25}\n",
-    good="{num_layers: 2, pos_emb: rotary, rotary_pct: 0.25}\n",
-    example={**RUN, "at": "/rotary_pct"},
-)
+@rule("NEO063")
 def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
-    """`rotary_pct` is greater than 1.
-
-    It is a fraction of the head's dimensions, not a percentage.
-    """
     fraction = config.argument("rotary_pct")
     if config.argument("pos_emb") == "rotary" and is_number(fraction) and fraction > 1 and own_attention(config):
         message = f"`rotary_pct` is {fraction}; it must be a fraction between 0 and 1"
@@ -207,19 +139,8 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO064",
-    source="gpt-neox (May 2026) megatron/model/word_embeddings.py:115, megatron/model/transformer.py:439",
-    old_names=("dropout-range",),
-    bad=(
-        "{num_layers: 2, hidden_dropout: 10}\n",
-        "{num_layers: 2, hidden_dropout: null}\n",
-    ),
-    good="{num_layers: 2, hidden_dropout: 0.1}\n",
-    example={**RUN, "at": "/hidden_dropout"},
-)
+@rule("NEO064")
 def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
-    """A dropout is not a probability between 0 and 1."""
     names = ["hidden_dropout"]
     attention = config.derived.attention
     if own_attention(config) and attention is not None and attention.any("global", "flash"):
@@ -239,26 +160,8 @@ def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@init_error(
-    "NEO065",
-    source="gpt-neox (May 2026) megatron/model/norms.py:58, activations.py:65, init_functions.py:225; "
-    "megatron/neox_arguments/arguments.py:1389-1395",
-    old_names=("name-in-another-case",),
-    bad="{num_layers: 2, norm: RMSNorm}\n",
-    fixed="{num_layers: 2, norm: rmsnorm}\n",
-    example={**RUN, "at": "/norm"},
-)
+@rule("NEO065")
 def case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
-    """A name differs from the valid one in case; it passes the type check, but the model rejects it.
-
-    The check of allowed values ignores case; the code that builds norms, activations and initial
-    weights does not. null passes the check too and is rejected later.
-
-    Run-time errors: `ValueError: norm RMSNorm not recognized`, `ValueError: Activation function SwiGLU not
-    recognized`, `NotImplementedError: Unknown init method Small_Init`.
-
-    Fix: use lower case.
-    """
     from cfglint.frameworks.neox.fields import choices
 
     for name, text in CASED.items():
@@ -277,21 +180,8 @@ def case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text.format(value), fix=fix)
 
 
-@init_error(
-    "NEO066",
-    old_names=("sparse-attention-broken",),
-    raises="TypeError: SparseSelfAttention.__init__() got an unexpected keyword argument 'mpu'",
-    source="gpt-neox (May 2026) megatron/model/utils.py:356; DeeperSpeed 91d1c55 deepspeed/ops/sparse_attention/sparse_self_attention.py",
-    bad='{num_layers: 2, attention_config: [[["local", "global"], "all"]]}\n',
-    good='{num_layers: 2, attention_config: [[["flash"], "all"]]}\n',
-    example={**RUN, "at": "/attention_config"},
-)
+@rule("NEO066")
 def unsupported_sparse_attention(config: NeoXConfig) -> Iterator[Finding]:
-    """The pinned DeepSpeed no longer supports GPT-NeoX's sparse attention.
-
-    Layers of the kinds `local`, `sparse_fixed`, `sparse_variable`, `bigbird` and `bslongformer` call a class
-    of DeeperSpeed with an argument that was removed there.
-    """
     attention = config.derived.attention
     if attention is None or config.argument("attention_config") is None or not own_attention(config):
         return
@@ -301,24 +191,8 @@ def unsupported_sparse_attention(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("attention_config"), message, help="use global or flash attention in `attention_config`")
 
 
-@init_error(
-    "NEO067",
-    source="gpt-neox (May 2026) megatron/model/rwkv/v6/rwkv.py:281-298",
-    old_names=("rwkv-sizes",),
-    bad=(
-        '{num_layers: 2, hidden_size: 64, num_attention_heads: 2, attention_config: [[["rwkv"], 2]]}\n',
-        '{num_layers: 2, hidden_size: 48, num_attention_heads: 2, dim_att: 64, attention_config: [[["rwkv"], 2]]}\n',
-        '{num_layers: 2, hidden_size: 64, num_attention_heads: 2, dim_att: 48, attention_config: [[["rwkv"], 2]]}\n',
-    ),
-    good='{num_layers: 2, hidden_size: 64, num_attention_heads: 2, dim_att: 64, attention_config: [[["rwkv"], 2]]}\n',
-    example={**RUN, "at": "/attention_config"},
-)
+@rule("NEO067")
 def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
-    """RWKV layers require `dim_att`, and sizes that are multiples of 32.
-
-    `dim_att` is required: the code that sets its default tests whether the attribute exists, and it does, as
-    None. `hidden_size` and `dim_att` must be multiples of 32, and `dim_att` a multiple of the heads.
-    """
     attention = config.derived.attention
     if attention is None or not attention.any("rwkv") or config.argument("attention_config") is None:
         return
@@ -346,27 +220,8 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO068",
-    source="DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420",
-    old_names=("pipe-partition-method",),
-    bad="{pipe_parallel_size: 2, num_layers: 4, pipe_partition_method: even}\n",
-    good="{pipe_parallel_size: 2, num_layers: 4, pipe_partition_method: parameters}\n",
-    example={**RUN, "at": "/pipe_partition_method"},
-)
+@rule("NEO068")
 def invalid_pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
-    """`pipe_partition_method` is not a valid method to partition the layers into stages.
-
-    Valid are `uniform`, `parameters` and `type:REGEX`, where the regular expression is searched, ignoring
-    case, in the class names of the layers, such as ParallelTransformerLayerPipe. It must match at least one
-    layer. (`profile` exists in the code, but is not implemented.)
-
-    Run-time errors: `NotImplementedError: Partitioning method even not implemented.`, `RuntimeError:
-    Partitioning 'x' found no valid layers to partition.`, `re.error`.
-
-    Without pipeline parallelism the same code partitions the layers into one stage; the finding is then a
-    warning, because no failing run was recorded.
-    """
     pipe, method = config.derived.pipe, config.argument("pipe_partition_method")
     if pipe is None or "pipe_partition_method" not in config.values:
         return
@@ -423,19 +278,8 @@ def _layers(config: NeoXConfig) -> list[str]:
     return ["EmbeddingPipe", "_pre_transformer_block", *names, "_post_transformer_block", "NormPipe", last]
 
 
-@init_error(
-    "NEO069",
-    source="gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47",
-    old_names=("fusion-incompatible",),
-    bad=(
-        "{num_layers: 2, norm: non_parametric_layernorm, layernorm_fusion: true}\n",
-        "{num_layers: 2, onnx_safe: true, bias_gelu_fusion: true, activation: gelu}\n",
-    ),
-    good="{num_layers: 2, norm: layernorm, layernorm_fusion: true}\n",
-    example={**RUN, "at": "/layernorm_fusion"},
-)
+@rule("NEO069")
 def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
-    """A fused kernel is incompatible with another setting."""
     if config.argument("norm") == "non_parametric_layernorm" and config.argument("layernorm_fusion"):
         text = "ValueError: neox_args.layernorm_fusion not supported for non_parametric_layernorm"
         message = "`layernorm_fusion` does not support `norm: non_parametric_layernorm`"
@@ -460,47 +304,14 @@ def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO058",
-    source="gpt-neox (May 2026) megatron/model/init_functions.py:33-175, transformer.py:119-160, 340, "
-    "positional_embeddings.py:40-70, gmlp.py:61, megatron/tokenizer/tokenizer.py:70-77",
-    old_names=("model-not-buildable",),
-    bad="{num_layers: 2, hidden_size: 64, num_attention_heads: -4, pos_emb: rotary, seq_length: 128}\n",
-    good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, pos_emb: rotary, seq_length: 128}\n",
-    example={**RUN, "at": "/num_attention_heads"},
-)
+@rule("NEO058")
 def invalid_model_size(config: NeoXConfig) -> Iterator[Finding]:
-    """A size of the model is zero, negative or null, so that a layer cannot be built.
-
-    The launcher checks how the sizes relate, not that they are positive, and null passes its type check; the
-    workers then use them in square roots, divisions and tensor allocations.
-
-    Run-time errors: `ValueError: math domain error`, `ZeroDivisionError: float division by zero`,
-    `RuntimeError: Trying to create tensor with negative dimension -4096`, `RuntimeError: upper bound and
-    lower bound inconsistent with step sign`, `TypeError: arange(): argument 'end' (position 1) must be Number,
-    not NoneType`, `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
-
-    Fix: use a positive integer.
-    """
     for name, message, exception in unbuildable(config):
         yield Finding(config.setting(name), message, exception=exception)
 
 
-@init_error(
-    "NEO059",
-    old_names=("output-layer-parallelism",),
-    raises="SystemExit: ERROR: Output layer parallelism over the hidden dim is currently broken",
-    source="gpt-neox (May 2026) megatron/model/transformer.py:216-236",
-    bad="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: null}\n",
-    fixed="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: column}\n",
-    example={**RUN, "at": "/output_layer_parallelism"},
-)
+@rule("NEO059")
 def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
-    """`output_layer_parallelism` must be exactly `column`.
-
-    null and other cases pass the type check. The workers print one line and exit **with status 0**. The key
-    is used only with `no_weight_tying`.
-    """
     value = config.argument("output_layer_parallelism")
     separate = config.argument("no_weight_tying") and config.argument("train_impl") != "rm"
     if separate and value != "column" and (value is None or str(value).lower() == "column"):
@@ -512,21 +323,8 @@ def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO057",
-    old_names=("orthogonal-broken",),
-    raises="ValueError: Orthogonal init needs to be patched to support mup. Disable mup or use a different init method to avoid this error",
-    source="gpt-neox (May 2026) megatron/model/init_functions.py:95-113, 200-201",
-    bad="{num_layers: 2, init_method: orthogonal}\n",
-    good="{num_layers: 2, init_method: scaled_orthogonal}\n",
-    example={**RUN, "at": "/init_method"},
-)
+@rule("NEO057")
 def unsupported_orthogonal_init(config: NeoXConfig) -> Iterator[Finding]:
-    """The initialization method `orthogonal` is broken in GPT-NeoX.
-
-    The call omits an argument, so that `mup_init_scale` (1.0) is used as the muP switch, which this
-    method rejects. `scaled_orthogonal` is called correctly.
-    """
     for name in ("init_method", "output_layer_init_method"):
         if config.argument(name) == "orthogonal" and config.argument("mup_init_scale"):
             message = f"`{name}: orthogonal` is broken in this release of GPT-NeoX"

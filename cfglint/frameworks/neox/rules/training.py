@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import inf
 
-from cfglint.findings.rule import SKIP, Finding, first_step_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.remedies import excludes, one_off, remove
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
@@ -41,25 +41,8 @@ CLASSES = {
 }
 
 
-@init_error(
-    "NEO070",
-    old_names=("tokenizer-files",),
-    when_partial=SKIP,
-    raises="AssertionError",
-    source="gpt-neox (May 2026) megatron/tokenizer/tokenizer.py:36-62",
-    bad=(
-        "{tokenizer_type: HFTokenizer}\n",
-        "{tokenizer_type: null}\n",
-    ),
-    good="{tokenizer_type: HFTokenizer, vocab_file: tokenizer.json}\n",
-    example={**RUN, "at": "/tokenizer_type"},
-)
+@rule("NEO070")
 def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
-    """The files of the tokenizer are not set.
-
-    GPT2BPETokenizer, the default, requires `vocab_file` and `merge_file`; HFTokenizer, SPMTokenizer and
-    TiktokenTokenizer require `vocab_file`. The launcher does not check them; every worker fails.
-    """
     kind = config.argument("tokenizer_type")
     if kind is None:
         yield Finding(
@@ -78,16 +61,8 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO071",
-    source="gpt-neox (May 2026) megatron/initialize.py:216-225",
-    old_names=("seed-not-positive",),
-    bad="{seed: 0}\n",
-    good="{seed: 1}\n",
-    example={**RUN, "at": "/seed"},
-)
+@rule("NEO071")
 def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
-    """`seed` is zero, negative or null."""
     seed = config.argument("seed")
     if seed is None or (is_number(seed) and seed <= 0):
         text = f"ValueError: Seed ({seed}) should be a positive integer."
@@ -96,30 +71,8 @@ def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "STP061",
-    source="gpt-neox (May 2026) megatron/data/data_utils.py:482-523",
-    old_names=("training-length",),
-    bad=(
-        "{train_iters: 100, train_epochs: 1}\n",
-        "{train_epochs: 1, pack_impl: unpacked}\n",
-    ),
-    good="{train_iters: 100}\n",
-    example={**RUN, "at": "/train_epochs"},
-)
+@rule("STP061")
 def invalid_training_length(config: NeoXConfig) -> Iterator[Finding]:
-    """Exactly one of `train_iters` and `train_epochs` is required; `train_epochs` is incompatible with some data settings.
-
-    One of the two must be set and not 0. `train_epochs` requires packed gpt2 data sets with all weights
-    1.0.
-
-    Run-time errors: `ValueError: Must specify either train_epochs or train_iters`, `ValueError: Cannot
-    specify both train epochs and train iters simultaneously`, `ValueError: Packing implementations other
-    than 'packed' are currently unsupported with train_epochs`, `ValueError: train_data_weights != None is
-    currently unsupported with train_epochs`, `ValueError: Weighting by number of documents is currently
-    unsupported with train_epochs`, `ValueError: non gpt2 datasets are not currently unsupported with
-    train_epochs`.
-    """
     steps, epochs = config.argument("train_iters"), config.argument("train_epochs")
     if not steps and not epochs:
         if not elsewhere(config, "train_iters", "train_epochs"):
@@ -164,23 +117,8 @@ def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@init_error(
-    "NEO072",
-    old_names=("optimizer-missing",),
-    when_partial=SKIP,
-    raises="SystemExit: ERROR: Optimizer is None. Either set the optimizer dict in your config (if training) or set no_load_optim "
-    "in your config (if inference)",
-    source="gpt-neox (May 2026) megatron/training.py:966-970",
-    bad="{num_layers: 2}\n",
-    good="{num_layers: 2, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
-    example=RUN,
-)
+@rule("NEO072")
 def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
-    """The `optimizer` section is missing.
-
-    The default that the launcher prints is never built. The workers print one line and exit **with
-    status 0**.
-    """
     if config.argument("optimizer") is None and not config.argument("no_load_optim"):
         yield Finding(
             config.setting("optimizer"),
@@ -189,24 +127,8 @@ def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO073",
-    source="gpt-neox (May 2026) megatron/training.py:1001-1110; DeeperSpeed 91d1c55 (0.16.5) deepspeed/ops/adam/fused_adam.py, "
-    "cpu_adam.py, ops/lion/fused_lion.py",
-    old_names=("optimizer-parameter",),
-    bad=(
-        "{optimizer: {type: Adam, params: {lr: 0.001, max_grad_norm: 1.0}}}\n",
-        "{optimizer: {type: Adam, params: {lr: 0.001, weight_decay: 0.1}}}\n",
-    ),
-    good="{optimizer: {type: Adam, params: {lr: 0.001}}, gradient_clipping: 0.5}\n",
-    example={**RUN, "at": "/optimizer/params/max_grad_norm"},
-)
+@rule("NEO073")
 def unexpected_optimizer_parameter(config: NeoXConfig) -> Iterator[Finding]:
-    """A parameter is not accepted by the optimizer, or is passed to it twice.
-
-    Set `weight_decay` at top level: GPT-NeoX passes it itself (default 0.1), and a second one
-    among the parameters is rejected. (SM3 accepts none.) `max_grad_norm` is not an optimizer parameter either.
-    """
     name = config.derived.optimizer_name
     if name not in PARAMETERS or config.argument("no_load_optim") or config.argument("optimizer") is None:
         return
@@ -263,24 +185,8 @@ def _nearest(key: str, taken: list[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-@init_error(
-    "NEO074",
-    source="gpt-neox (May 2026) megatron/optimizers.py; DeeperSpeed 91d1c55 (0.16.5) deepspeed/ops/adam/fused_adam.py:70",
-    old_names=("optimizer-value",),
-    bad="{optimizer: {type: sm3, params: {lr: 0.001, momentum: 2.0}}}\n",
-    good="{optimizer: {type: sm3, params: {lr: 0.001, momentum: 0.9}}}\n",
-    example={**RUN, "at": "/optimizer/params/momentum"},
-)
+@rule("NEO074")
 def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
-    """A parameter is outside the range that the optimizer accepts.
-
-    SM3, MADGRAD and Lion check their parameters when they are built; FusedAdam rejects `amsgrad`.
-
-    Run-time errors: `ValueError: Invalid momentum: 2.0`, `ValueError: Invalid learning rate: -1`, `ValueError:
-    Invalid beta: 1.0`, `RuntimeError: FusedAdam does not support the AMSGrad variant.`
-
-    Fix: use a value in the range.
-    """
     if config.argument("no_load_optim") or config.argument("optimizer") is None:
         return
     from cfglint.frameworks.neox.optimizers import refused
@@ -294,16 +200,8 @@ def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO075",
-    source="gpt-neox (May 2026) megatron/training.py:997-1000",
-    old_names=("mup-optimizer",),
-    bad="{use_mup: true, optimizer: {type: lion, params: {lr: 0.001}}}\n",
-    good="{use_mup: true, optimizer: {type: adam, params: {lr: 0.001}}}\n",
-    example={**RUN, "at": "/optimizer/type"},
-)
+@rule("NEO075")
 def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
-    """muP (maximal update parametrization) requires the optimizer Adam or SGD."""
     if not config.argument("use_mup") or config.argument("no_load_optim") or config.argument("optimizer") is None:
         return
     name = config.derived.optimizer_name
@@ -320,63 +218,23 @@ def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "STP062",
-    old_names=("scheduler-overridden-and-restored",),
-    raises="AssertionError: both override and use-checkpoint are set.",
-    source="gpt-neox (May 2026) megatron/learning_rates.py:52-57",
-    bad="{override_lr_scheduler: true, use_checkpoint_lr_scheduler: true}\n",
-    good="{override_lr_scheduler: true}\n",
-    example={**RUN, "at": "/use_checkpoint_lr_scheduler"},
-)
+@rule("STP062")
 def conflicting_scheduler_sources(config: NeoXConfig) -> Iterator[Finding]:
-    """The learning-rate schedule is both overridden and loaded from the checkpoint."""
     both = config.argument("override_lr_scheduler") and config.argument("use_checkpoint_lr_scheduler")
     if both and config.derived.optimizer_name != "onebitadam":
         remedy = one_off("use_checkpoint_lr_scheduler", "override_lr_scheduler")
         yield excludes(config.setting("use_checkpoint_lr_scheduler"), config.setting("override_lr_scheduler"), remedy)
 
 
-@init_error(
-    "STP063",
-    old_names=("warmup-null",),
-    raises="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
-    source="gpt-neox (May 2026) megatron/training.py:1126",
-    bad="{warmup: null}\n",
-    good="{warmup: 0.01}\n",
-    fixed="{}\n",
-    example={**RUN, "at": "/warmup"},
-)
+@rule("STP063")
 def null_warmup(config: NeoXConfig) -> Iterator[Finding]:
-    """`warmup` is null, but the schedule requires a number.
-
-    Fix: use 0 for no warm-up; the default is 0.01 of the decay.
-    """
     if "warmup" in config.values and config.values["warmup"] is None:
         setting = config.setting("warmup")
         yield Finding(setting, "`warmup` is null, not a number", fix=remove(setting, "remove it to use the default"))
 
 
-@first_step_error(
-    "STP064",
-    source="gpt-neox (May 2026) megatron/training.py:1408-1428",
-    old_names=("checkpoint-factor",),
-    bad=(
-        "{save: out, checkpoint_factor: 0.5}\n",
-        "{save: out, checkpoint_factor: 1, checkpoint_scale: log}\n",
-    ),
-    good="{save: out, checkpoint_factor: 2}\n",
-    example={**RUN, "at": "/checkpoint_factor"},
-)
+@rule("STP064")
 def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
-    """`checkpoint_factor` is not valid for `checkpoint_scale`.
-
-    With the linear scale it is an integer number of steps, with the logarithmic scale a factor above 1. It is
-    checked after the first step.
-
-    Fix: use for example 1000, which saves every 1000 steps with the linear scale, or 2, which doubles the interval with the
-    logarithmic scale.
-    """
     factor, scale = config.argument("checkpoint_factor"), config.argument("checkpoint_scale")
     if not config.argument("save") or not is_number(factor) or not factor:
         return
@@ -394,23 +252,8 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception="AssertionError", help="set `checkpoint_factor: 2`, or set `checkpoint_scale: linear`")
 
 
-@first_step_error(
-    "NEO076",
-    source="gpt-neox (May 2026) megatron/training.py:416-419, 484-489",
-    old_names=("preference-training",),
-    bad=(
-        "{train_impl: dpo, pipe_parallel_size: 1}\n",
-        "{train_impl: kto, pipe_parallel_size: 0, train_micro_batch_size_per_gpu: 1}\n",
-    ),
-    good="{train_impl: dpo, pipe_parallel_size: 0}\n",
-    example={**RUN, "at": "/pipe_parallel_size"},
-)
+@rule("NEO076")
 def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
-    """KTO, DPO and reward-model training do not support the pipeline engine; KTO requires a micro batch of at least 2.
-
-    Any `pipe_parallel_size` >= 1 enables the pipeline engine. KTO compares the samples of a micro batch with each
-    other.
-    """
     kind, pipe = config.argument("train_impl"), config.derived.pipe
     if kind not in ("kto", "dpo", "rm"):
         return
@@ -427,20 +270,8 @@ def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "NEO077",
-    raises="NotImplementedError: Gradient Noise Scale logging does not work with zero stage 2+, as the gradients are distributed "
-    "across ranks.",
-    source="gpt-neox (May 2026) megatron/utils.py:381-389",
-    bad="{log_gradient_noise_scale: true, zero_optimization: {stage: 1}}\n",
-    good="{log_gradient_noise_scale: true, zero_optimization: {stage: 0}}\n",
-    example={**RUN, "at": "/log_gradient_noise_scale"},
-)
+@rule("NEO077")
 def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
-    """`log_gradient_noise_scale` is incompatible with ZeRO.
-
-    The exception mentions stage 2 and above; the check already rejects stage 1.
-    """
     stage = config.derived.worker_zero_stage
     if config.argument("log_gradient_noise_scale") and stage is not None and stage >= 1:
         setting = config.setting("log_gradient_noise_scale")
@@ -453,20 +284,8 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@first_step_error(
-    "NEO078",
-    old_names=("sequence-over-ranks",),
-    raises="AssertionError",
-    source="gpt-neox (May 2026) megatron/mpu/mappings.py:193-205",
-    bad="{sequence_parallel: true, model_parallel_size: 2, seq_length: 127}\n",
-    good="{sequence_parallel: true, model_parallel_size: 2, seq_length: 128}\n",
-    example={**RUN, "at": "/seq_length"},
-)
+@rule("NEO078")
 def sequence_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
-    """`seq_length` is not divisible by `model_parallel_size`, with sequence parallelism.
-
-    Sequence parallelism splits each sequence across the model-parallel ranks.
-    """
     ranks, length = config.derived.tensor, config.argument("seq_length")
     if config.argument("sequence_parallel") and type(ranks) is int and type(length) is int and length % ranks:
         related = (config.setting("model_parallel_size"),)

@@ -1,22 +1,11 @@
-"""Examples and facts that the rules of ms-swift share, and the findings of its failing checks."""
+"""The findings of failing checks of ms-swift."""
 
 from __future__ import annotations
 
-from cfglint.findings.rule import ExampleFacts, Finding
+from cfglint.findings.rule import Finding
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.source.annotations import Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Kind
-
-EVERY: tuple[Kind, ...] = ("swift", "megatron_swift")
-LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}
-OLDER: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "3.12.6"}}
-BASE = "swift sft --model org/model --dataset data.jsonl"
-RLHF = "swift rlhf --model org/model --dataset data.jsonl"
-GRPO = f"{RLHF} --rlhf_type grpo"
 
 
 def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import ARGUMENT, Example, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.similar_keys import names_of, near
 from cfglint.frameworks.swift import PACKAGE
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.frameworks.swift.parser import INVALID, LEFT, RefusedWords
-from cfglint.frameworks.swift.rules import BASE, EVERY, LINE, OLDER
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import Iterator
 
@@ -44,27 +43,8 @@ RENAMED = {
 MOST_WORDS = 6  # of the words that a message shows
 
 
-@config_error(
-    "SWF001",
-    source="ms-swift 4.6.0 pipelines/base.py:37-41",
-    kinds=EVERY,
-    about=ARGUMENT,
-    bad=(
-        f"{BASE} --lora_rak 8\n",
-        f"{BASE} --train_type lora\n",
-        Example(f"{BASE} --tuner_type lora\n", facts=OLDER),
-        Example({"train.sh": "swift sft run.yaml\n", "run.yaml": "model: org/model\ndataset: data.jsonl\n"}, facts={**OLDER, "named": 1}),
-        f"{BASE} --system You are helpful\n",
-    ),
-    good=f"{BASE} --lora_rank 8\n",
-    example=LINE,
-)
+@rule("SWF001")
 def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
-    """No class of the command has an argument of this name, or an option gets more words than it takes.
-
-    The parser accepts abbreviations of one argument (`--lora_r 16`), and refuses all that is left over once everything else has been
-    checked. `train_type` became `tuner_type` in 4.0: each release refuses the other's name.
-    """
     if config.own("ignore_args_error"):
         return
     in_file = "config" if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
@@ -121,22 +101,8 @@ def further(config: CommandConfig, refused: RefusedWords) -> Finding:
     )
 
 
-@config_error(
-    "SWF002",
-    source="transformers 5.19.0 hf_argparser.py:158-260; CPython argparse.py",
-    kinds=EVERY,
-    about=ARGUMENT,
-    bad=(
-        f"{BASE} --num_train_epochs three\n",
-        f"{BASE} --torch_dtype bf16\n",
-        f"{BASE} --eval 1\n",
-        f"{BASE} --lora_rank --packing true\n",
-    ),
-    good=f"{BASE} --num_train_epochs 3 --torch_dtype bfloat16\n",
-    example=LINE,
-)
+@rule("SWF002")
 def invalid_swift_argument(config: CommandConfig) -> Iterator[Finding]:
-    """The words of an argument are not of its type or not among its choices, or an abbreviation has several meanings."""
     for refused in config.refused:
         if refused.why == INVALID:
             text = f"SystemExit: 2 (error: {refused.message})"

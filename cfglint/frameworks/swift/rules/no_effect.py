@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding, info, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.frameworks.swift.rules import BASE, LINE
 from cfglint.source.annotations import Iterator
 
-EVALUATION = ("eval_strategy", "eval_steps", "load_best_model_at_end")
 
-
-@warning(
-    "SWF050",
-    source="ms-swift 4.6.0 arguments/sft_args.py:231",
-    bad=f"{BASE} --eval_strategy epoch\n",
-    good=f"{BASE} --eval_strategy epoch --split_dataset_ratio 0.01\n",
-    example=LINE,
-)
+@rule("SWF050")
 def no_evaluation_set(config: SwiftConfig) -> Iterator[Finding]:
-    """An evaluation is asked for, and there is no evaluation set: ms-swift sets `eval_strategy` to `no`, whatever is written.
-
-    `split_dataset_ratio` is 0 by default (0.01 before 3.6).
-    """
     written = config.values.get("eval_strategy")
     if written in ("steps", "epoch") and config.arguments.known("eval_strategy") and config.arguments.eval_strategy == "no":
         yield Finding(
@@ -32,15 +19,8 @@ def no_evaluation_set(config: SwiftConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "SWF051",
-    source="ms-swift 4.6.0 arguments/base_args/quant_args.py:47",
-    bad=f"{BASE} --quant_bits 4\n",
-    good=f"{BASE} --quant_bits 4 --quant_method bnb\n",
-    example=LINE,
-)
+@rule("SWF051")
 def quantization_without_method(config: SwiftConfig) -> Iterator[Finding]:
-    """`quant_bits` alone quantizes nothing: without `quant_method` the weights are loaded as they are."""
     if config.values.get("quant_bits") and config.arguments.known("quant_method") and config.own("quant_method") is None:
         yield Finding(
             config.setting("quant_bits"),
@@ -49,15 +29,8 @@ def quantization_without_method(config: SwiftConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "SWF052",
-    source="ms-swift 4.6.0 arguments/base_args/model_args.py:130",
-    bad=f"{BASE} --torch_dtype float32\n",
-    good=f"{BASE} --torch_dtype bfloat16\n",
-    example=LINE,
-)
+@rule("SWF052")
 def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
-    """`torch_dtype float32` switches on fp16 mixed precision, as `float16` does."""
     if config.values.get("torch_dtype") == "float32" and "fp16" not in config.values and "bf16" not in config.values:
         yield Finding(
             config.setting("torch_dtype"),
@@ -66,15 +39,8 @@ def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
         )
 
 
-@info(
-    "SWF053",
-    source="ms-swift 4.6.0 utils/env.py:64-76",
-    bad=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE}\n",
-    good=f"CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=4 {BASE}\n",
-    example=LINE,
-)
+@rule("SWF053")
 def model_spread_over_gpus(config: SwiftConfig) -> Iterator[Finding]:
-    """Several GPUs are visible to each process: they share one copy of the model, and do not train on different samples."""
     if config.is_spread and config.devices is not None and not any(each.kind == "SWF012" for each in config.failing):
         seen, local = config.devices
         message = (

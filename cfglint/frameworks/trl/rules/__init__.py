@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules import shown
-from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.config import TrlConfig
 
-OLD: dict[str, str] = {PACKAGE: "0.17.0"}  # for the examples of checks that newer releases do not have
 TRUNCATIONS = ("keep_start", "keep_end")
-HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # common keys of the examples
 
-__all__ = ["HEAD", "OLD", "of", "shown"]
+__all__ = ["of", "shown"]
 
 
 def losses(config: TrlConfig) -> list[object]:

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.trl.rules import HEAD, of, shown
+from cfglint.frameworks.trl.rules import of, shown
 from cfglint.source.annotations import Iterator
 
 
-@config_error(
-    "TRL020",
-    raises="ValueError: You can't use 8 bit and 4 bit precision at the same time",
-    source="trl 1.16.0 trainer/model_config.py:173-175, 0.17.0 trainer/model_config.py:174-176",
-    bad=HEAD + "use_peft: true\nload_in_8bit: true\nload_in_4bit: true\n",
-    good=HEAD + "use_peft: true\nload_in_4bit: true\n",
-    example={"at": "/load_in_8bit"},
-    releases=Releases((0, 7, 11)),
-)
+@rule("TRL020")
 def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
-    """`load_in_8bit` and `load_in_4bit` are incompatible."""
     args = config.arguments
     if args["load_in_8bit"] and args["load_in_4bit"]:
         yield excludes(of(config, "load_in_8bit"), of(config, "load_in_4bit"), one_off("load_in_8bit", "load_in_4bit"))
@@ -30,19 +21,8 @@ def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
 LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list ([1.0]) must match number of loss types`")
 
 
-@config_error(
-    "TRL021",
-    source="trl 1.16.0 trainer/dpo_config.py:358-364, 0.20.0 trainer/dpo_config.py",
-    releases=(LISTED_IN_LOSS, Releases((0, 29, 0))),
-    bad=(
-        HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
-        Example(HEAD + "loss_type: [sigmoid, sft]\nloss_weights: 0.5\n", "/loss_weights", "TypeError: "),
-    ),
-    good=HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0, 0.5]\n",
-    example={"trainer": "dpo", "at": "/loss_weights"},
-)
+@rule("TRL021")
 def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
-    """DPO's `loss_weights` needs one weight for each loss of `loss_type`."""
     args = config.arguments
     weights, losses = args["loss_weights"], args["loss_type"]
     if not config.only("dpo") or weights is None:
@@ -73,16 +53,8 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "TRL022",
-    source="trl 1.16.0 trainer/sft_config.py:304-313 and the same lines of the other classes",
-    bad=HEAD + "packing: true\npad_to_multiple_of: eight\n",
-    good=HEAD + "packing: true\npad_to_multiple_of: 8\n",
-    example={"trainer": "sft", "at": "/pad_to_multiple_of"},
-    releases=Releases((1, 16, 0)),
-)
+@rule("TRL022")
 def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
-    """`pad_to_multiple_of` is an integer, "auto", or null."""
     value = config.arguments["pad_to_multiple_of"]
     if not isinstance(value, str) or value == "auto" or value.lower() in ("none", "null"):
         return

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import gcd
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted
-from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION
+from cfglint.frameworks.generated_data import OWN_EVALUATION
 from cfglint.frameworks.remedies import excludes
 from cfglint.frameworks.trl.batch import (
     GENERATION,
@@ -21,7 +21,7 @@ from cfglint.frameworks.trl.batch import (
     number,
 )
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.trl.rules import HEAD, OLD, of
+from cfglint.frameworks.trl.rules import of
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -32,7 +32,6 @@ MICRO = "per_device_train_batch_size"
 EVALUATION_MICRO = "per_device_eval_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 GENERATIONS = "num_generations"
-LINE = "trl grpo --config train.yaml\n"
 GLOBAL_BATCH = Releases((0, 15, 0), (0, 17, 0), "micro batch x processes is compared, by the trainer")
 EFFECTIVE_BATCH = Releases((0, 17, 0), (0, 18, 0), "micro batch x processes x accumulation is compared, by the trainer")
 LISTS_VALID = Releases((0, 18, 0), (0, 20, 0), "the same with `steps_per_generation`, by the configuration class")
@@ -52,36 +51,8 @@ def stage(config: TrlConfig) -> Stage:
     return "init" if config.trl_version in IN_TRAINER else "config"
 
 
-@config_error(
-    "TRL030",
-    source="trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608; "
-    "0.16.1 trainer/grpo_trainer.py:424-433",
-    releases=(GLOBAL_BATCH, EFFECTIVE_BATCH, LISTS_VALID, GENERATION_BATCH),
-    bad=(
-        HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
-        Example(
-            HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nnum_generations: 8\n",
-            exception="ValueError: The global train batch size (1 x 1)",
-            facts={"target": {"trl": "0.15.2"}},
-        ),
-        Example(
-            HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: 8\n",
-            exception="ValueError: The effective train batch size (1 x 1 x 4)",
-            facts={"target": OLD},
-        ),
-    ),
-    good=HEAD + "per_device_train_batch_size: 4\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
-    example={"trainer": "grpo", "gpus": 1, "at": "/num_generations"},
-)
+@rule("TRL030")
 def incomplete_generation_groups(config: TrlConfig) -> Iterator[Finding]:
-    """The completions of one generation are not a multiple of `num_generations`.
-
-    A generation makes `num_generations` completions for each prompt, and the trainer compares them with each other, so a
-    group may not be cut. `generation_batch_size` is micro batch x processes x `steps_per_generation` where it is not given,
-    and `steps_per_generation` is `gradient_accumulation_steps`. By default `num_generations` is 8 (RLOO: 2).
-
-    Fix: use a micro batch, an accumulation or a number of GPUs that makes it a multiple.
-    """
     if not has_valid_sizes(config) or sizes_conflict(config):
         return
     made = generation(config)
@@ -149,19 +120,8 @@ def indivisible_by(config: TrlConfig) -> int | float | None:
     return micro * world if remainder else None
 
 
-@config_error(
-    "TRL031",
-    source="trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670",
-    bad=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 40\n",
-    good=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 64\n",
-    releases=Releases((0, 18, 0)),
-    example={"trainer": "grpo", "gpus": 8, "at": "/generation_batch_size"},
-)
+@rule("TRL031")
 def generation_batch_not_divisible(config: TrlConfig) -> Iterator[Finding]:
-    """`generation_batch_size` is not a multiple of micro batch x processes.
-
-    Fix: use a multiple; or set `steps_per_generation` instead, which is valid on any number of GPUs.
-    """
     if not has_valid_sizes(config) or config.arguments[GENERATION_STEPS] is not None:
         return
     one = indivisible_by(config)
@@ -177,39 +137,15 @@ def generation_batch_not_divisible(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "TRL032",
-    raises="ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time",
-    source="trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679",
-    bad=HEAD + "num_generations: 8\ngeneration_batch_size: 64\nsteps_per_generation: 2\n",
-    good=HEAD + "num_generations: 8\nsteps_per_generation: 2\n",
-    example={"trainer": "grpo", "gpus": 8, "at": "/generation_batch_size"},
-    releases=Releases((0, 18, 0)),
-)
+@rule("TRL032")
 def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
-    """`generation_batch_size` and `steps_per_generation` are mutually exclusive."""
     args = config.arguments
     if config.own_sampler and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
         yield excludes(of(config, GENERATION), of(config, GENERATION_STEPS))
 
 
-@config_error(
-    "TRL033",
-    source="trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591",
-    bad=(
-        HEAD + "num_generations: 1\n",
-        Example(HEAD + "num_generations: 1\n", exception="ValueError: The global train batch size", facts={"target": {"trl": "0.15.2"}}),
-    ),
-    good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
-    example={"trainer": "grpo", "gpus": 1, "at": "/num_generations"},
-    releases=Releases((0, 15, 0)),
-)
+@rule("TRL033")
 def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
-    """The advantage of a completion is its reward compared with the others of its prompt: at least two are needed.
-
-    Run-time error: `ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1,
-    which is less than the minimum required.`, `ZeroDivisionError: integer modulo by zero` (0).
-    """
     value = config.arguments[GENERATIONS]
     if not config.own_sampler or not isinstance(value, (int, float)) or value >= TOO_FEW:
         return
@@ -227,33 +163,8 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
-@config_error(
-    "TRL034",
-    source="trl 1.16.0 trainer/grpo_config.py:1118-1127, trainer/rloo_config.py:681-690; 0.17.0 trainer/grpo_trainer.py:609-620",
-    bad=(
-        HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\ndo_eval: true\n",
-        Example(
-            HEAD + "num_processes: 7\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 4\neval_strategy: steps\n",
-            "/num_processes",
-            facts={"gpus": 7},
-        ),
-        Example(
-            HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\n",
-            exception="ValueError: The effective eval batch size (1 x 3)",
-            facts={"target": OLD},
-        ),
-    ),
-    good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 8\neval_strategy: steps\n",
-    example={"trainer": "grpo", "gpus": 1, "at": "/per_device_eval_batch_size"},
-    releases=EVALUATION_CHECKED,
-)
+@rule("TRL034")
 def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
-    """The evaluation batch of all processes is not a multiple of `num_generations_eval` (by default `num_generations`).
-
-    An `eval_strategy` other than "no" turns `do_eval` on.
-
-    Fix: use a multiple, or `num_generations_eval`.
-    """
     found, world = evaluation_group(config), config.world_size
     if not has_valid_sizes(config) or found is None or not world or (found[0] * world) % found[1] == 0:
         return
@@ -297,32 +208,8 @@ def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> 
     return config.setting("num_processes") if written and gcd(world, per_prompt) < gcd(size, per_prompt) else of(config, EVALUATION_MICRO)
 
 
-@config_error(
-    "TRL047",
-    source="trl 1.16.0 cli/commands/training.py (TrainingCommand.run), trainer/grpo_config.py:1096-1135, trainer/rloo_config.py",
-    bad=(
-        {"run.sh": LINE, "train.yaml": HEAD + "num_processes: 8\nper_device_train_batch_size: 1\nnum_generations: 8\n"},
-        Example(
-            {
-                "run.sh": LINE,
-                "train.yaml": HEAD + "num_processes: 8\nnum_generations: 8\nper_device_eval_batch_size: 4\neval_strategy: steps\n",
-            },
-            "/per_device_eval_batch_size",
-        ),
-    ),
-    good={"run.sh": LINE, "train.yaml": HEAD + "num_processes: 8\nper_device_train_batch_size: 8\nnum_generations: 8\n"},
-    releases=Releases((1, 0, 0)),
-    example={"kind": "launch", "named": 1, "at": "/num_generations"},
-)
+@rule("TRL047")
 def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
-    """The command `trl grpo` checks the batch of a single process before it starts the others.
-
-    It parses the file itself, to separate the keys of accelerate from those of the script, and so builds the trainer's arguments
-    in its own process, where the number of processes is 1. The groups of `num_generations` completions must be whole there, too.
-
-    Fix: use a micro batch x accumulation that is a multiple of `num_generations` on one GPU, a written `generation_batch_size`, or
-    `accelerate launch` of the script `trl/scripts/grpo.py`, which has no such check.
-    """
     if not config.command_checks or not has_valid_sizes(config) or sizes_conflict(config):
         return
     made, world = generation(config), config.world_size
@@ -354,17 +241,8 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "TRL035",
-    source="trl 1.16.0 trainer/grpo_config.py:1086-1094, trainer/rloo_config.py:649-657",
-    old_names=("batch-size-search-with-generation",),
-    bad=HEAD + "num_generations: 8\nauto_find_batch_size: true\n",
-    good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\n",
-    example={"trainer": "grpo", "gpus": 1, "at": "/auto_find_batch_size"},
-    releases=Releases((1, 9, 0)),
-)
+@rule("TRL035")
 def auto_find_batch_size_with_generation(config: TrlConfig) -> Iterator[Finding]:
-    """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups."""
     if config.own_sampler and config.arguments["auto_find_batch_size"]:
         text = f"ValueError: auto_find_batch_size is not supported by {label(config)}, because the generation batch must contain "
         text += "full prompt groups"
@@ -376,17 +254,8 @@ def auto_find_batch_size_with_generation(config: TrlConfig) -> Iterator[Finding]
         )
 
 
-@config_error(
-    "TRL036",
-    raises="ValueError: log_completions_hub_repo is set, but log_completions is False.",
-    source="trl 1.16.0 trainer/grpo_config.py:1080-1084",
-    bad=HEAD + "num_generations: 8\nlog_completions_hub_repo: org/log\n",
-    good=HEAD + "num_generations: 8\nlog_completions: true\nlog_completions_hub_repo: org/log\n",
-    example={"trainer": "grpo", "gpus": 1, "at": "/log_completions_hub_repo"},
-    releases=Releases((0, 28, 0)),
-)
+@rule("TRL036")
 def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
-    """`log_completions_hub_repo` requires `log_completions`."""
     args = config.arguments
     if config.only("grpo") and args["log_completions_hub_repo"] is not None and not args["log_completions"]:
         unset = config.unset("log_completions")
@@ -398,23 +267,8 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "TRL037",
-    source="trl 1.16.0 trainer/grpo_config.py:1143-1171",
-    bad=(
-        HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
-        Example(
-            HEAD + "vllm_importance_sampling_mode: token_truncate\nvllm_importance_sampling_clip_max: null\n",
-            "/vllm_importance_sampling_mode",
-            "ValueError: At least one of",
-        ),
-    ),
-    good=HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 0.5\nvllm_importance_sampling_clip_max: 2.0\n",
-    example={"trainer": "grpo", "gpus": 1, "at": "/vllm_importance_sampling_clip_min"},
-    releases=Releases((1, 6, 0)),
-)
+@rule("TRL037")
 def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
-    """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none."""
     if not config.only("grpo"):
         return
     args = config.arguments
@@ -447,16 +301,8 @@ def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
 NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the check, with another message
 
 
-@init_error(
-    "TRL038",
-    source="trl 1.16.0 generation/vllm_generation.py:313-318",
-    bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 3\n",
-    good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 2\n",
-    example={"trainer": "grpo", "gpus": 8, "at": "/vllm_tensor_parallel_size"},
-    releases=Releases((0, 18, 0)),
-)
+@rule("TRL038")
 def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
-    """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes."""
     args, world = config.arguments, config.world_size
     size = count(args["vllm_tensor_parallel_size"])
     name = "vllm_tensor_parallel_size" if config.trl_version < NEW_ENGINE else "tensor_parallel_size"
@@ -470,29 +316,8 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "TRL039",
-    source="trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py",
-    bad=(
-        HEAD + "num_generations: 8\nsteps_per_generation: 0\n",
-        Example(
-            HEAD + "num_generations: 8\ngradient_accumulation_steps: -2\n",
-            "/gradient_accumulation_steps",
-            "ValueError: maxlen must be non-negative",
-        ),
-    ),
-    good=HEAD + "num_generations: 8\nsteps_per_generation: 1\n",
-    example={"trainer": "grpo", "gpus": 1, "at": "/steps_per_generation"},
-    releases=Releases((0, 18, 0)),
-)
+@rule("TRL039")
 def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
-    """`generation_batch_size` and `steps_per_generation` must be positive integers.
-
-    Without either, `steps_per_generation` is `gradient_accumulation_steps`, which then must not be negative.
-
-    Run-time error: `ValueError: batch_size should be a positive integer value, but got batch_size=0`, `ValueError: maxlen must
-    be non-negative` (below 0), `TypeError: an integer is required` (a fraction).
-    """
     if not has_valid_sizes(config) or sizes_conflict(config):
         return
     sizes = {name: config.arguments[name] for name in (GENERATION, GENERATION_STEPS)}
@@ -512,16 +337,8 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "TRL060",
-    source="trl 1.16.0 trainer/utils.py:937-953, transformers 5.23.0 trainer.py:2541",
-    bad=HEAD + "num_generations: 2\nper_device_train_batch_size: 64\n",
-    good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
-    example={"trainer": "grpo", "gpus": 8, "num_examples": 100, "at": "/per_device_train_batch_size"},
-    releases=Releases(DROPS_INCOMPLETE),
-)
+@rule("TRL060")
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
-    """The data has fewer prompts than one generation, and an incomplete generation is dropped."""
     made, examples, limit = generation(config), config.facts.num_examples, config.arguments["max_steps"]
     size, per_prompt = count(made.size), count(made.per_prompt)
     if not has_valid_sizes(config) or not size or not per_prompt or not examples or config.streams:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING, Fix, Reason
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import KEY, Example, Finding, config_error, load_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.launcher_options import PACKAGED, is_flag, is_option, refused
@@ -15,7 +15,7 @@ from cfglint.frameworks.trl._tables import RELEASES
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
-from cfglint.frameworks.trl.rules import HEAD, shown
+from cfglint.frameworks.trl.rules import shown
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator, Sequence
@@ -47,27 +47,8 @@ HARMLESS = frozenset(
 )
 
 
-@config_error(
-    "TRL010",
-    source="trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check; 0.12.2 commands/cli_utils.py:193",
-    bad=(
-        HEAD + "packing: true\nlearning_rte: 1.0e-5\n",
-        Example(HEAD + "packing: true\nlearning_rte: 1.0e-5\n", "/learning_rte", facts={"strict_keys": False}),
-    ),
-    fixed=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
-    example={"trainer": "sft", "strict_keys": True, "at": "/learning_rte"},
-    about=KEY,
-)
+@rule("TRL010")
 def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
-    """No dataclass of the script has a field of this name.
-
-    `TrlParser` refuses such a key by default before 0.13 and from 0.19 on; 0.13 to 0.18 and TRL's own scripts drop it silently. A script
-    may have dataclasses of its own, whose keys are in the same file: without `--strict-keys` a key is reported only when
-    it looks like a typo. The command `trl sft --config FILE` passes every such key to `accelerate launch` as an option, which
-    refuses those that it does not have: `error: unrecognized arguments: --learning_rte`, exit status 2.
-
-    Fix: use the name of the field; names are written with underscores.
-    """
     known = config.arguments.fields.types
     for key, value in () if config.lacks_class else config.values.items():
         if not isinstance(key, str) or key in known or is_removed(key, config) or may_be_own(key, config):
@@ -206,28 +187,8 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
 NAMES = "SFT|DPO|KTO|ORPO|CPO|Reward|PPO|GRPO|RLOO|OnlineDPO|Model"
 
 
-@config_error(
-    "TRL011",
-    source="the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.0 to 5.23.0",
-    bad=(
-        HEAD + "packing: true\nmax_seq_length: 4096\n",
-        Example(HEAD + "packing: true\nmax_seq_length: 4096\n", "/max_seq_length", facts={"strict_keys": False}),
-    ),
-    fixed=HEAD + "packing: true\nmax_length: 4096\n",
-    example={"trainer": "sft", "strict_keys": True, "at": "/max_seq_length"},
-    about=KEY,
-    by_version=True,
-    predicts=(rf"TypeError: [\w.]*(?:{NAMES})Config(?:\.__init__)?\(\) got an unexpected keyword argument",),
-)
+@rule("TRL011")
 def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
-    """This release of TRL or of transformers no longer has the field.
-
-    `TrlParser` refuses it by default; TRL's own scripts, and older releases, drop it silently, and the run uses the
-    default: an old recipe with `max_seq_length: 4096` trains on 1024 tokens, and one with `warmup_ratio` has no warm-up.
-
-    Fix: use the replacement. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
-    `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` has no replacement.
-    """
     known = config.arguments.fields.types
     for key, value in () if config.lacks_class else config.values.items():
         if not isinstance(key, str) or key in known or not is_removed(key, config) or may_be_own(key, config):
@@ -292,24 +253,8 @@ def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
     return f"`{new}`", remove(setting, f"remove {key}", safe=config.values[new] == setting.value)
 
 
-LINE = "trl sft --config train.yaml\n"
-
-
-@load_error(
-    "TRL012",
-    source="trl 0.17.0 cli.py (main)",
-    bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\n"},
-    good={"run.sh": "python -m trl.scripts.sft --config train.yaml\n", "train.yaml": HEAD + "packing: true\n"},
-    example={"kind": "launch", "named": 1, "target": {"trl": "0.17.0"}, "at": "--config"},
-    releases=Releases((0, 13, 0), (0, 18, 0)),
-)
+@rule("TRL012")
 def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
-    """The command `trl` of releases 0.13 to 0.17 does not have the option `--config`.
-
-    It parses its line with `parse_args`, which knows the fields of the script's classes only, before it starts the script.
-
-    Run-time error: `TRL CLI: error: unrecognized arguments: --config train.yaml`, exit status 2.
-    """
     command = config.facts.launch.command if config.command is not None else None
     if command is None or "config" not in command.words:
         return
@@ -325,18 +270,8 @@ def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
     )
 
 
-@config_error(
-    "TRL013",
-    source="trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py",
-    bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nmulti_gpu: true\n"},
-    good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
-    example={"kind": "launch", "named": 1, "at": "/multi_gpu"},
-)
+@rule("TRL013")
 def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
-    """A key that TRL's command passes to `accelerate launch` is an option without a value there.
-
-    The value of the key follows the option on the line, and accelerate uses it as the script to start.
-    """
     for key, value in config.values.items() if config.hands_on else ():
         if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
             message = f"`{key}` does not accept a value in `accelerate launch`: {shown(value)} is used as the script to start"
@@ -350,23 +285,8 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@config_error(
-    "TRL014",
-    source="trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py",
-    bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: auto\n"},
-    good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
-    example={"kind": "launch", "named": 1, "at": "/num_processes"},
-)
+@rule("TRL014")
 def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
-    """A key that TRL's command passes to `accelerate launch` has a value that its option does not accept.
-
-    The value is passed as Python prints it: `no` without quotes is `False`, `null` is `None`.
-
-    Run-time error: `Accelerate launch command: error: argument --num_processes/--num-processes: invalid int value: 'auto'`, exit
-    status 2.
-
-    Fix: use a value of the option's type, or one of its choices; `num_processes` is a number of GPUs.
-    """
     for key, value in config.values.items() if config.hands_on else ():
         setting = config.setting(key) if isinstance(key, str) else None
         if setting is None or key in config.arguments.fields.types or not setting.written or isinstance(value, Unknown):
@@ -385,19 +305,8 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
 COMMAND = Reason("program", "the command that starts it", "only `trl` looks for this file")
 
 
-@config_error(
-    "TRL015",
-    source="trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument)",
-    bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero4\n"},
-    good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero3\n"},
-    example={"kind": "launch", "named": 1, "at": "/accelerate_config"},
-)
+@rule("TRL015")
 def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
-    """`accelerate_config` is neither a file nor one of the accelerate configs in the package of TRL.
-
-    The command `trl sft --config FILE` removes it from the file and looks it up before it starts `accelerate launch`. Other
-    programs have no use for the key; without the command this is a warning.
-    """
     value = config.values.get(LAUNCHER_FILE, "")
     missing = [name for path, name in config.documents[0].missing if path == (LAUNCHER_FILE,) and name not in PACKAGED]
     if not isinstance(value, (str, Unknown)):

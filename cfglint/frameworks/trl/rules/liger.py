@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import HEAD, losses, of
+from cfglint.frameworks.trl.rules import losses, of
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -75,28 +75,8 @@ def generation_conflict(config: TrlConfig) -> tuple[str, str, Stage] | None:
     return None
 
 
-@init_error(
-    "TRL063",
-    source="trl 1.8.0 trainer/grpo_trainer.py:700-810, 0.21.0 trainer/grpo_config.py, 0.17.0 trainer/grpo_trainer.py:543-556",
-    releases=(OLD_ADAPTERS, OLD_LOSS, DELTA, TOKEN_LEVEL, ENTROPY, OFF_POLICY, ENTROPY_BONUS),
-    bad=(
-        HEAD + "num_generations: 8\nuse_liger_kernel: true\ntop_entropy_quantile: 0.2\n",
-        Example(
-            HEAD + "num_generations: 8\nuse_liger_loss: true\ndelta: 1.5\n",
-            "/delta",
-            "ValueError: Liger loss does not support two-sided",
-            facts={"target": {"trl": "0.21.0"}},
-        ),
-    ),
-    good=HEAD + "num_generations: 8\nuse_liger_kernel: true\n",
-    example={"trainer": "grpo", "gpus": 8, "target": {"trl": "1.8.0"}, "at": "/top_entropy_quantile"},
-)
+@rule("TRL063")
 def liger_with_grpo_option(config: TrlConfig) -> Iterator[Finding]:
-    """Liger's GRPO loss does not support an option.
-
-    Which ones changes from release to release: `delta`, `top_entropy_quantile`, `importance_sampling_level`,
-    `off_policy_mask_threshold`, a bonus for entropy; in 0.17 LoRA and every loss except bnpo.
-    """
     if not config.only("grpo") or not enabled(config):
         return
     found = generation_conflict(config)
@@ -140,28 +120,8 @@ def preference_conflict(config: TrlConfig) -> tuple[str, str] | None:
     return None
 
 
-@init_error(
-    "TRL064",
-    source="trl 1.4.0 trainer/dpo_trainer.py, experimental/kto/kto_trainer.py; 0.24.0 trainer/dpo_trainer.py, trainer/kto_trainer.py",
-    releases=(DPO_SIGMOID, DPO_SOME, DPO_SEVERAL, DPO_LOG_PROBS, DPO_ADAPTERS, KTO_LOSS, KTO_LOG_PROBS, KTO_ADAPTERS),
-    bad=(
-        HEAD + "use_liger_kernel: true\nprecompute_ref_log_probs: true\n",
-        Example(
-            HEAD + "use_liger_loss: true\nloss_type: apo_zero_unpaired\n",
-            "/loss_type",
-            "ValueError: You cannot set",
-            facts={"trainer": "kto", "target": {"trl": "0.19.1"}},
-        ),
-    ),
-    good=HEAD + "use_liger_kernel: true\n",
-    example={"trainer": "dpo", "target": {"trl": "1.4.0"}, "at": "/precompute_ref_log_probs"},
-)
+@rule("TRL064")
 def liger_with_preference_option(config: TrlConfig) -> Iterator[Finding]:
-    """Liger's DPO and KTO losses do not support an option: another loss, `precompute_ref_log_probs`, LoRA.
-
-    Run-time error: `ValueError: Liger DPO loss does not support precomputing reference log probabilities.`, `NotImplementedError:
-    Liger DPO loss is not implemented for PEFT models.`
-    """
     if not config.only("dpo", "kto") or len(config.trainers) != 1 or not enabled(config):
         return
     found = preference_conflict(config)

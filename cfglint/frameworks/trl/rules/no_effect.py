@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, info, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import HEAD, of, shown
+from cfglint.frameworks.trl.rules import of, shown
 from cfglint.frameworks.trl.rules.trainers import zero_stage
 from cfglint.source.annotations import Iterator
 
-PADDING_FREE_WARNED = Releases((0, 19, 0), (1, 16, 0))  # whose SFTTrainer warns of another attention
 FLASH_ATTENTION = (
     *("flash_attention_2", "flash_attention_3", "kernels-community/flash-attn2", "kernels-community/flash-attn3"),
     *("kernels-community/flash-attn", "kernels-community/vllm-flash-attn3"),
@@ -33,19 +32,8 @@ DEPRECATED: dict[tuple[str, object], tuple[str, Releases]] = {
 }
 
 
-@warning(
-    "TRL070",
-    source="trl 1.16.0 trainer/grpo_config.py (use_vllm), trainer/grpo_trainer.py:1086-1130",
-    bad=HEAD + "num_generations: 8\nvllm_mode: colocate\n",
-    good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\n",
-    example={"trainer": "grpo", "at": "/vllm_mode"},
-)
+@rule("TRL070")
 def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
-    """Options of vLLM have no effect while `use_vllm` is off: the model generates by transformers, much more slowly.
-
-    A file with several keys that no class of TRL has belongs to a program of its own, which may turn vLLM on in code: there
-    nothing is reported.
-    """
     args = config.arguments
     if not config.own_sampler or args["use_vllm"] or not args.known("use_vllm") or has_own_program(config):
         return
@@ -68,15 +56,8 @@ def has_own_program(config: TrlConfig) -> bool:
     return not config.facts.complete and "use_vllm" not in config.arguments and len(strangers) >= FORK_KEYS
 
 
-@warning(
-    "TRL071",
-    source="trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010",
-    bad=HEAD + "num_generations: 8\nbeta: 0.04\nref_model_sync_steps: 64\n",
-    good=HEAD + "num_generations: 8\nbeta: 0.04\nsync_ref_model: true\nref_model_sync_steps: 64\n",
-    example={"trainer": "grpo", "at": "/ref_model_sync_steps"},
-)
+@rule("TRL071")
 def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
-    """`ref_model_sync_steps` and `ref_model_mixup_alpha` have no effect without `sync_ref_model`."""
     args = config.arguments
     for name in ("ref_model_sync_steps", "ref_model_mixup_alpha"):
         if name in args and not args["sync_ref_model"] and args.known("sync_ref_model"):
@@ -88,18 +69,8 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "TRL072",
-    source="trl 1.16.0 trainer/utils.py (get_peft_config)",
-    bad=HEAD + "packing: true\nlora_r: 16\nlora_alpha: 32\n",
-    good=HEAD + "packing: true\nuse_peft: true\nlora_r: 16\nlora_alpha: 32\n",
-    example={"trainer": "sft", "at": "/lora_r"},
-)
+@rule("TRL072")
 def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
-    """LoRA options are given, and `use_peft` is not: the complete model is trained.
-
-    Not reported where `use_peft: false` is written, and if the file has keys of another script.
-    """
     args = config.arguments
     given = [name for name in LORA_KEYS if name in args]
     own = any(name not in args.fields.types for name in config.values)
@@ -112,19 +83,8 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "TRL073",
-    source="transformers 5.23.0 trainer.py (validate_quantization_for_training), trl 1.16.0 scripts/sft.py",
-    bad=HEAD + "packing: true\nload_in_4bit: true\n",
-    good=HEAD + "packing: true\nload_in_4bit: true\nuse_peft: true\n",
-    example={"trainer": "sft", "at": "/load_in_4bit"},
-)
+@rule("TRL073")
 def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
-    """A quantized model cannot be trained itself, only adapters on it.
-
-    Transformers refuses it once the model is loaded: `ValueError: You cannot perform fine-tuning on purely quantized models.`
-    A script may attach adapters of its own.
-    """
     args = config.arguments
     own = any(name not in args.fields.types for name in config.values)
     for name in ("load_in_4bit", "load_in_8bit"):
@@ -138,16 +98,8 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "TRL074",
-    source="trl 1.16.0 trainer/grpo_config.py:1118-1127",
-    bad=HEAD + "num_generations: 8\nnum_generations_eval: 2\n",
-    good=HEAD + "num_generations: 8\nnum_generations_eval: 2\neval_strategy: steps\n",
-    example={"trainer": "grpo", "at": "/num_generations_eval"},
-    releases=Releases((0, 26, 0)),
-)
+@rule("TRL074")
 def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
-    """`num_generations_eval` has no effect without evaluation."""
     args = config.arguments
     if config.own_sampler and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
         setting = of(config, "num_generations_eval")
@@ -159,16 +111,8 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "TRL075",
-    source="trl 1.16.0 trainer/dpo_trainer.py (padding_free)",
-    bad=HEAD + "padding_free: true\n",
-    good=HEAD + "loss_type: sigmoid\n",
-    example={"trainer": "dpo", "at": "/padding_free"},
-    releases=Releases((0, 29, 0)),
-)
+@rule("TRL075")
 def dpo_padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
-    """The DPO trainer does not support `padding_free` and turns it off."""
     if config.only("dpo") and config.arguments["padding_free"] is True:
         yield Finding(
             of(config, "padding_free"),
@@ -177,16 +121,8 @@ def dpo_padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@info(
-    "TRL076",
-    source="trl 1.16.0 trainer/sft_config.py:313-343, trainer/grpo_config.py:1059-1066, 1143-1150",
-    bad=HEAD + "packing: true\npacking_strategy: bfd-requeue\n",
-    good=HEAD + "packing: true\npacking_strategy: bfd_split\n",
-    example={"trainer": "sft", "at": "/packing_strategy"},
-    releases=tuple(releases for _, releases in DEPRECATED.values()),
-)
+@rule("TRL076")
 def deprecated_trl_option(config: TrlConfig) -> Iterator[Finding]:
-    """The value still works, but will be removed in TRL 2.0."""
     args = config.arguments
     for (name, value), (instead, releases) in DEPRECATED.items():
         if config.trl_version not in releases or name not in args or name not in args.fields.own:
@@ -199,16 +135,8 @@ def deprecated_trl_option(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "TRL077",
-    source="trl 1.16.0 scripts/sft.py:88-100",
-    bad="output_dir: out\npacking: true\ndataset_name: org/a\ndatasets:\n- path: org/b\n",
-    good="output_dir: out\npacking: true\ndatasets:\n- path: org/b\n",
-    example={"trainer": "sft", "at": "/dataset_name"},
-    releases=Releases((0, 22, 0)),
-)
+@rule("TRL077")
 def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
-    """Both `datasets` and `dataset_name` are set; TRL's scripts ignore the latter."""
     args = config.arguments
     mixture = args["datasets"]
     if isinstance(mixture, list) and mixture and all(isinstance(each, dict) for each in mixture) and args["dataset_name"]:
@@ -224,26 +152,11 @@ def zero_setting(config: TrlConfig) -> tuple[Setting, ...]:
     return (launch.setting("zero_optimization.stage"),) if launch is not None else ()
 
 
-REENTRANT_SFT = Releases((0, 28, 0), (1, 9, 0), "SFT")
 REENTRANT = Releases((1, 9, 0))
 
 
-@warning(
-    "TRL078",
-    source="trl 1.16.0 trainer/sft_trainer.py:873-895",
-    bad={
-        "train.yaml": HEAD + "packing: true\nuse_peft: true\ndeepspeed: ds.json\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
-        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
-    },
-    good={
-        "train.yaml": HEAD + "packing: true\nuse_peft: true\ndeepspeed: ds.json\n",
-        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
-    },
-    example={"trainer": "sft", "gpus": 8, "at": "/gradient_checkpointing_kwargs"},
-    releases=(REENTRANT_SFT, REENTRANT),
-)
+@rule("TRL078")
 def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
-    """With LoRA and ZeRO-3 the trainer forces `use_reentrant` to true."""
     args = config.arguments
     given = args["gradient_checkpointing_kwargs"]
     written = isinstance(given, dict) and given.get("use_reentrant") is False
@@ -258,16 +171,8 @@ def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "TRL079",
-    source="trl 1.16.0 scripts/sft.py:66-84",
-    bad=HEAD + "packing: true\ndtype: float16\nmodel_init_kwargs: {dtype: bfloat16}\n",
-    good=HEAD + "packing: true\nmodel_init_kwargs: {dtype: bfloat16}\n",
-    example={"trainer": "sft", "at": "/dtype"},
-    releases=Releases((0, 24, 0)),
-)
+@rule("TRL079")
 def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
-    """`model_init_kwargs` overrides `dtype`, `attn_implementation` or `model_revision` in TRL's scripts."""
     args = config.arguments
     given = args["model_init_kwargs"]
     if not isinstance(given, dict):
@@ -280,44 +185,14 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "TRL080",
-    source="trl 1.16.0 trainer/base_config.py:110-113",
-    bad=HEAD + "packing: true\nbf16: null\n",
-    good=HEAD + "packing: true\nbf16: false\n",
-    example={"trainer": "sft", "at": "/bf16"},
-    releases=Releases((0, 19, 0)),
-)
+@rule("TRL080")
 def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
-    """`bf16: null` is TRL's default, which is bf16 unless `fp16` is on."""
     if "bf16" in config.values and config.values["bf16"] is None and config.arguments["bf16"]:
         yield Finding(config.setting("bf16"), "`bf16` is null, which turns bf16 on", help="set `bf16: true`, or set `bf16: false`")
 
 
-@warning(
-    "TRL088",
-    source="trl 0.19.1 trainer/sft_trainer.py:402-464, 1.13.0 trainer/sft_trainer.py:1172-1242; 1.16.0 no longer warns of it",
-    bad=(
-        Example(
-            HEAD + "packing: true\nattn_implementation: sdpa\n",
-            facts={"target": {"trl": "0.24.0", "transformers": "4.57.6"}},
-        ),
-        Example(
-            HEAD + "packing: true\nmodel_init_kwargs: {attn_implementation: eager}\n",
-            "/packing",
-            facts={"target": {"trl": "0.24.0", "transformers": "4.57.6"}},
-        ),
-    ),
-    good=HEAD + "packing: true\nattn_implementation: flash_attention_2\n",
-    example={"trainer": "sft", "at": "/packing"},
-    releases=PADDING_FREE_WARNED,
-)
+@rule("TRL088")
 def packing_without_flash_attention(config: TrlConfig) -> Iterator[Finding]:
-    """Packing or `padding_free` joins samples to one sequence, which only flash attention is known to keep apart.
-
-    With another `attn_implementation` tokens may attend to those of other samples, of which TRL warns as well. Packing by `wrapped`
-    makes blocks without that.
-    """
     args = config.arguments
     if not config.only("sft") or not args.known("packing", "padding_free", "packing_strategy"):
         return

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
-from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, config_error, load_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.parser import UncastString
 from cfglint.frameworks.trl.releases import ENTRY
-from cfglint.frameworks.trl.rules import HEAD, OLD, of, shown
+from cfglint.frameworks.trl.rules import of, shown
 from cfglint.source.annotations import Iterator
 
 MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
 
 
-@load_error(
-    "TRL001",
-    source="trl 1.16.0 scripts/utils.py:326-339, 0.17.0 scripts/utils.py:184-200",
-    bad=(
-        "- output_dir: out\n",
-        Example(HEAD + "1: a\n", exception="TypeError: keywords must be strings"),
-    ),
-    good="output_dir: out\n",
-)
+@rule("TRL001")
 def trl_file_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
-    """The file is not a mapping of names to values.
-
-    TRL's parser passes the keys of the file as keyword arguments, so they must be strings.
-
-    Run-time errors: `ValueError: Config file train.yaml must contain a YAML mapping.`, `TypeError: keywords must be
-    strings` (a key such as `1:`); 0.17.0: `TypeError: argument of type 'NoneType' is not iterable` (an empty file).
-
-    Fix: write `key: value` lines.
-    """
     if not config.readable:
         return
     if not isinstance(config.root, dict):
@@ -54,17 +36,8 @@ def trl_file_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
             )
 
 
-@load_error(
-    "TRL002",
-    raises="ValueError: `env` field should be a dict in the YAML file.",
-    source="trl 1.16.0 scripts/utils.py:332-337, 0.17.0 scripts/utils.py:188-193",
-    bad=HEAD + "env: [WANDB_PROJECT]\n",
-    good=HEAD + "env: {WANDB_PROJECT: mine}\n",
-    example={"at": "/env"},
-    releases=Releases((0, 8, 0)),
-)
+@rule("TRL002")
 def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
-    """`env` must be a mapping: its entries become environment variables before anything else is read."""
     if not isinstance(config.env, dict):
         yield Finding(
             written(config, "env"),
@@ -80,24 +53,8 @@ def written(config: TrlConfig, name: str) -> Setting:
     return Setting((name,), config.root.get(name) if isinstance(config.root, dict) else None, WRITTEN, document, node, key)
 
 
-@config_error(
-    "TRL003",
-    source="trl 1.16.0 scripts/_hf_argparser.py:39-75, CPython argparse.py (a default is converted when it is a string)",
-    bad=HEAD + 'per_device_train_batch_size: "2.5"\n',
-    good=HEAD + 'per_device_train_batch_size: "4"\nlearning_rate: 1e-5\n',
-    example={"at": "/per_device_train_batch_size"},
-)
+@rule("TRL003")
 def invalid_string_for_type(config: TrlConfig) -> Iterator[Finding]:
-    """A string cannot be converted to the type of its field.
-
-    TRL's parser converts strings, so `learning_rate: 1e-5` (which YAML 1.1 parses as a string) and `"4"` are numbers.
-    A string that is not written as the type is refused: `1e3` and `"2.5"` are not integers. Booleans are yes/no, true/false,
-    t/f, y/n, 1/0 in any case. From 1.6 on "none" and "null" are null for an optional field that is not a string.
-
-    Run-time error: `train.py: error: argument --max_steps/--max-steps: invalid int value: '1e3'`, exit status 2.
-
-    Fix: write the value as the type.
-    """
     for each in config.refused:
         setting = config.setting(each.name)
         need = (
@@ -116,23 +73,8 @@ def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
     return spelled_as_number(setting, "int") if refused.kind == "int" else None
 
 
-@config_error(
-    "TRL004",
-    raises="SystemExit: 2 (the following arguments are required: --dataset_name/--dataset-name)",
-    source="trl 0.17.0 scripts/utils.py:45",
-    bad="output_dir: out\npacking: true\n",
-    good="output_dir: out\npacking: true\ndataset_name: org/data\n",
-    example={"target": OLD, "strict_keys": True},
-    releases=Releases((0, 12, 0), (0, 18, 0)),
-)
+@rule("TRL004")
 def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
-    """Old releases of TRL's own scripts require `dataset_name`.
-
-    Reported only with `--strict-keys`, that is, if the script adds no keys of its own; a script of your own may have
-    other arguments.
-
-    Run-time error: `train.py: error: the following arguments are required: --dataset_name/--dataset-name`.
-    """
     if (
         config.parsed
         and config.facts.strict_keys
@@ -153,51 +95,16 @@ def parses_script_arguments(config: TrlConfig) -> bool:
     return program is None or "ScriptArguments" in program.classes or "GRPOScriptArguments" in program.classes
 
 
-@config_error(
-    "TRL006",
-    raises="SystemExit: 2 (the following arguments are required: --output_dir/--output-dir)",
-    source="transformers 4.46.3 training_args.py:796, hf_argparser.py",
-    bad="model_name_or_path: org/model\ndataset_name: org/data\npacking: true\n",
-    good=HEAD + "packing: true\n",
-    example={"trainer": "sft", "kind_given": True, "complete": True, "target": {"trl": "0.12.2", "transformers": "4.46.3"}},
-)
+@rule("TRL006")
 def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
-    """`output_dir` is required before transformers 4.49.
-
-    Run-time error: `train.py: error: the following arguments are required: --output_dir/--output-dir`.
-    """
     if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete and not config.lacks_class:
         yield Finding(
             config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
         )
 
 
-@config_error(
-    "TRL005",
-    source="trl 1.16.0 scripts/utils.py:38-73, 131-136",
-    bad=(
-        "output_dir: out\npacking: true\ndatasets:\n- name: org/data\n",
-        Example(
-            "output_dir: out\npacking: true\ndatasets:\n- path: org/data\n  type: chat\n",
-            "/datasets/0/type",
-            "TypeError: DatasetConfig",
-        ),
-        Example(
-            "output_dir: out\npacking: true\ndatasets:\n- path: org/data\n  fraction: 0.5\n",
-            "/datasets/0/fraction",
-            "TypeError: DatasetConfig",
-            facts={"target": {"trl": "1.7.1"}},
-        ),
-        Example("output_dir: out\npacking: true\ndatasets: 5\n", "/datasets", "TypeError: 'int' object is not iterable"),
-        Example("output_dir: out\npacking: true\ndatasets:\n", "/datasets", "TypeError: 'NoneType' object is not iterable"),
-        Example("output_dir: out\npacking: true\ndatasets: org/data\n", "/datasets", "TypeError: 'DatasetConfig' object is not iterable"),
-    ),
-    good="output_dir: out\npacking: true\ndatasets:\n- path: org/data\n",
-    example={"kind_given": True, "at": "/datasets/0"},
-    releases=Releases((0, 22, 0)),
-)
+@rule("TRL005")
 def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
-    """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and (from 1.8) fraction."""
     entries = config.arguments["datasets"]
     if not config.facts.kind_given or "datasets" not in config.arguments:
         return

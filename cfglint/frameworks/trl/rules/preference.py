@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import HEAD, OLD, losses, of, shown
+from cfglint.frameworks.trl.rules import losses, of, shown
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -24,26 +24,8 @@ DIVERGENCES = ("reverse_kl", "js_divergence", "alpha_divergence")
 DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
 
 
-@init_error(
-    "TRL050",
-    source="trl 1.16.0 trainer/dpo_trainer.py:808-834; 0.17.0 trainer/dpo_trainer.py:424",
-    bad=(
-        HEAD + "loss_type: exo_pair\n",
-        Example(HEAD + "loss_type: aot\nf_divergence_type: js_divergence\n", "/f_divergence_type", "ValueError: `f_divergence_type="),
-        Example(HEAD + "loss_type: aot\nuse_weighting: true\n", "/use_weighting", "NotImplementedError: WPO-style weighting"),
-        Example(HEAD + "loss_type: kto_pair\n", "/loss_type", "ValueError: Support for kto_pair", facts={"target": OLD}),
-        Example(HEAD + "f_divergence_type: kl\n", "/f_divergence_type", "ValueError: 'kl' is not", facts={"target": {"trl": "0.24.0"}}),
-    ),
-    releases=(KTO_PAIR, DIVERGENCE_NAMES, REWRITTEN, DIVERGENCE),
-    good=HEAD + "loss_type: exo_pair\nlabel_smoothing: 0.001\n",
-    example={"trainer": "dpo", "at": "/loss_type"},
-)
+@rule("TRL050")
 def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
-    """DPO's loss does not support another option.
-
-    `exo_pair` requires `label_smoothing` above 0; `f_divergence_type` other than reverse_kl is valid for sigmoid, sigmoid_norm,
-    hinge, ipo, exo_pair, robust, discopop and sft; `use_weighting` is not there for aot and aot_unpaired.
-    """
     if not config.only("dpo"):
         return
     args, chosen, setting = config.arguments, losses(config), of(config, "loss_type")
@@ -105,41 +87,8 @@ def synchronizes(config: TrlConfig) -> bool:
     return config.only(*(name for name, releases in SYNC.items() if config.trl_version in releases))
 
 
-@init_error(
-    "TRL052",
-    source="trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523 "
-    "(0.9.6 to 0.12 compare an argument of the constructor with `precompute_ref_log_probs`, not the field)",
-    bad=(
-        HEAD + "num_generations: 8\nsync_ref_model: true\n",
-        Example(HEAD + "sync_ref_model: true\nuse_peft: true\n", "/sync_ref_model", "NotImplementedError: ", facts={"trainer": "dpo"}),
-        Example(
-            HEAD + "sync_ref_model: true\nprecompute_ref_log_probs: true\n",
-            "/sync_ref_model",
-            "ValueError: You cannot use",
-            facts={"trainer": "dpo"},
-        ),
-        Example(
-            HEAD + "sync_ref_model: true\nuse_peft: true\n",
-            "/sync_ref_model",
-            "ValueError: You currently cannot use",
-            facts={"trainer": "dpo", "target": OLD},
-        ),
-        Example(
-            HEAD + "sync_ref_model: true\nprecompute_ref_log_probs: true\n",
-            "/sync_ref_model",
-            facts={"trainer": "dpo", "target": {"trl": "0.24.0"}},
-        ),
-    ),
-    releases=(SYNC_WITHOUT_MODEL, SYNC_WITH_LOG_PROBS, SYNC_GENERATING, SYNC["dpo"], SYNC["kto"]),
-    good=HEAD + "num_generations: 8\nsync_ref_model: true\nbeta: 0.04\n",
-    example={"trainer": "grpo", "gpus": 1, "at": "/sync_ref_model"},
-)
+@rule("TRL052")
 def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
-    """`sync_ref_model` requires a reference model of its own.
-
-    There is none with LoRA, with `precompute_ref_log_probs` (DPO, KTO), nor in GRPO and RLOO if `beta` is 0.0, which
-    is GRPO's default.
-    """
     args = config.arguments
     if not args["sync_ref_model"]:
         return
@@ -179,17 +128,8 @@ def refuses_old_synchronization(config: TrlConfig) -> bool:
 STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of="KTO")}
 
 
-@init_error(
-    "TRL053",
-    raises="ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset.",
-    source="trl 1.16.0 trainer/dpo_trainer.py:1168-1173, trainer/kto_trainer.py",
-    bad=HEAD + "precompute_ref_log_probs: true\ndataset_streaming: true\nmax_steps: 100\n",
-    good=HEAD + "precompute_ref_log_probs: true\n",
-    example={"trainer": "dpo", "at": "/precompute_ref_log_probs"},
-    releases=tuple(STREAMED.values()),
-)
+@rule("TRL053")
 def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
-    """`precompute_ref_log_probs` processes the data once before training, but streamed data has no end."""
     checks = config.only(*(name for name, releases in STREAMED.items() if config.trl_version in releases))
     if checks and config.streams and config.arguments["precompute_ref_log_probs"]:
         key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
@@ -203,32 +143,11 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
 
 
 ANY_LOSS = Releases((0, 8, 0), (0, 12, 0), "a micro batch of 1, with every loss")
-FOR_KL = Releases((0, 12, 0), of="a micro batch of 1, with a loss that has the KL term")
 IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
 
 
-@init_error(
-    "TRL054",
-    source="trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646",
-    bad=(
-        HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 1\n",
-        Example(HEAD + "train_sampling_strategy: random\n", "/train_sampling_strategy", "ValueError: Loss type `'kto'`"),
-        Example(
-            HEAD + "loss_type: apo_zero_unpaired\nper_device_train_batch_size: 1\n",
-            "/per_device_train_batch_size",
-            "ValueError: Batch size is 1 (too small)",
-            facts={"target": {"trl": "0.11.4"}},
-        ),
-    ),
-    releases=(ANY_LOSS, FOR_KL, IN_ORDER),
-    good=HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 2\n",
-    example={"trainer": "kto", "at": "/per_device_train_batch_size"},
-)
+@rule("TRL054")
 def kto_batch(config: TrlConfig) -> Iterator[Finding]:
-    """KTO's KL term pairs each sample with another of its micro batch: at least two of them, in the order of the data.
-
-    Not for `loss_type: apo_zero_unpaired`, which has no KL term.
-    """
     args = config.arguments
     if not config.only("kto") or (args["loss_type"] == WITHOUT_KL and config.trl_version not in ANY_LOSS):
         return
@@ -254,17 +173,8 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "TRL059",
-    raises="TypeError: '<=' not supported between instances of 'int' and 'NoneType'",
-    source="trl 0.17.0 trainer/reward_trainer.py:177, 220",
-    bad=HEAD + "center_rewards_coefficient: 0.01\nmax_length: null\n",
-    good=HEAD + "center_rewards_coefficient: 0.01\nmax_length: 1024\n",
-    example={"trainer": "reward", "target": OLD, "at": "/max_length"},
-    releases=Releases((0, 14, 0), (0, 24, 0)),
-)
+@rule("TRL059")
 def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
-    """The reward trainer of old releases drops samples that are longer than `max_length`, so it cannot be null."""
     if config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
         yield Finding(
             of(config, "max_length"),
@@ -277,19 +187,8 @@ REWARD_ADAPTERS = (0, 7, 11)  # the first release with `ModelConfig`
 ADAPTER_NEEDS_GENERATION = (4, 50, 0)  # from here on transformers' models do not inherit what generation needs
 
 
-@init_error(
-    "TRL061",
-    raises="AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'",
-    source="trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM)",
-    bad=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\n",
-    good=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\nlora_task_type: SEQ_CLS\n",
-    example={"trainer": "reward", "at": "/lora_task_type"},
-)
+@rule("TRL061")
 def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
-    """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
-
-    An adapter for text generation expects a model that generates, but a reward model returns a number.
-    """
     task = config.arguments["lora_task_type"]
     adapts = config.version >= ADAPTER_NEEDS_GENERATION and config.trl_version >= REWARD_ADAPTERS
     if adapts and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):

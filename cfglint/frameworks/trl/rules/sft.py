@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, init_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import HEAD, TRUNCATIONS, of, shown
+from cfglint.frameworks.trl.rules import TRUNCATIONS, of, shown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
@@ -33,7 +33,6 @@ LIGER_HAS_OWN_LOSS = Releases((0, 26, 0), (1, 15, 0))  # with `use_liger_kernel`
 TRUNCATION = Releases((1, 8, 0), of="`truncation_mode`, by the trainer")
 COLLATED = Releases((1, 0, 0), (1, 8, 0), "`truncation_mode`, by the collator")
 PACKS_INTO_BLOCKS = (0, 15, 0)  # from here on the trainer checks the length; before, from 0.10 on, null is replaced by at most 1024
-UNCHECKED_LENGTH = Releases((0, 9, 2), (0, 10, 1), "`max_seq_length`, in an operation")
 
 
 def skips_preparation(config: TrlConfig) -> bool:
@@ -42,25 +41,8 @@ def skips_preparation(config: TrlConfig) -> bool:
     return isinstance(given, dict) and bool(given.get("skip_prepare_dataset"))
 
 
-@init_error(
-    "TRL040",
-    source="trl 1.16.0 trainer/sft_trainer.py:1466-1468, 0.17.0 trainer/sft_trainer.py:624-626",
-    releases=(UNCHECKED_LENGTH, Releases((0, 15, 0), (0, 16, 0), "`max_seq_length`"), Releases((0, 16, 0), of="`max_length`")),
-    bad=(
-        HEAD + "packing: true\nmax_length: null\n",
-        Example(HEAD + "packing: true\n", "/max_seq_length", "TypeError: unsupported operand", facts={"target": {"trl": "0.9.6"}}),
-        Example(
-            HEAD + "packing: true\nmax_seq_length: null\n",
-            "/max_seq_length",
-            "ValueError: When packing is enabled, `max_seq_length`",
-            facts={"target": {"trl": "0.15.2"}},
-        ),
-    ),
-    good=HEAD + "packing: true\nmax_length: 4096\n",
-    example={"trainer": "sft", "at": "/max_length"},
-)
+@rule("TRL040")
 def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
-    """Packing cuts the data into blocks of `max_length` tokens (before 0.16 `max_seq_length`), so it cannot be null."""
     args = config.arguments
     name = "max_length" if "max_length" in args.fields.types else "max_seq_length"
     if config.trl_version < PACKS_INTO_BLOCKS:
@@ -83,17 +65,8 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "TRL041",
-    raises="ValueError: When `padding_free=True` without packing, `max_length` is not enforced.",
-    source="trl 1.16.0 trainer/sft_trainer.py:999-1005",
-    bad=HEAD + "padding_free: true\n",
-    good=HEAD + "padding_free: true\npacking: true\n",
-    example={"trainer": "sft", "at": "/padding_free"},
-    releases=Releases((1, 0, 0)),
-)
+@rule("TRL041")
 def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
-    """`padding_free` without `packing` requires `max_length: null`; it is 1024 when it is left out."""
     args = config.arguments
     if not config.only("sft") or not args["padding_free"] or args["packing"] or args["max_length"] is None:
         return
@@ -108,36 +81,8 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@init_error(
-    "TRL042",
-    source="trl 1.16.0 trainer/sft_trainer.py:1042, 1440-1447, data_utils.py:895-898; 1.7.1 trainer/sft_trainer.py:479-487",
-    bad=(
-        HEAD + "packing: true\npacking_strategy: ffd\n",
-        Example(HEAD + "loss_type: nll2\n", "/loss_type", "ValueError: Invalid `loss_type` nll2"),
-        Example(HEAD + "truncation_mode: left\n", "/truncation_mode", "ValueError: Unsupported truncation mode: left"),
-        Example(
-            HEAD + "truncation_mode: left\n",
-            "/truncation_mode",
-            "ValueError: Unsupported truncation mode: left",
-            facts={"target": {"trl": "1.7.1"}},
-        ),
-        Example(
-            HEAD + "packing: true\npacking_strategy: bfd\n",
-            "/packing_strategy",
-            "ValueError: Invalid packing strategy: bfd. Use 'ffd' or 'wrapped'.",
-            facts={"target": {"trl": "0.19.1"}},
-        ),
-    ),
-    releases=(*(each for each, _ in STRATEGIES), *(each for each, _ in LOSSES), COLLATED, TRUNCATION),
-    good=HEAD + "packing: true\npacking_strategy: bfd\n",
-    example={"trainer": "sft", "at": "/packing_strategy"},
-)
+@rule("TRL042")
 def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
-    """`packing_strategy`, `loss_type` or `truncation_mode` of SFT is not a valid choice.
-
-    The parser does not check the choices of a value that comes from a file. `packing_strategy` is only looked at with
-    `packing`, `truncation_mode` only without it and with a `max_length`; before 1.8 that is at the first step.
-    """
     if not config.only("sft"):
         return
     args, release = config.arguments, config.trl_version
@@ -196,29 +141,8 @@ def strategy_exception(strategy: object, known: tuple[str, ...], release: Versio
     return f"ValueError: Invalid packing strategy: {strategy}. Use {named}."
 
 
-CHUNKED_RELEASES = Releases((1, 4, 0), (1, 15, 0))
-
-
-@init_error(
-    "TRL062",
-    source="trl 1.4.0 trainer/sft_trainer.py:1236-1276",
-    releases=CHUNKED_RELEASES,
-    bad=(
-        HEAD + "loss_type: chunked_nll\nuse_liger_kernel: true\n",
-        Example(
-            HEAD + "use_peft: true\nlora_target_modules: [q_proj, lm_head]\n",
-            "/lora_target_modules",
-            "ValueError: `loss_type='chunked_nll'` is not supported",
-        ),
-    ),
-    good=HEAD + "loss_type: chunked_nll\n",
-    example={"trainer": "sft", "target": {"trl": "1.8.0"}, "at": "/loss_type"},
-)
+@rule("TRL062")
 def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
-    """`loss_type: chunked_nll` of these releases supports neither Liger nor a LoRA adapter on `lm_head`.
-
-    From 1.6 on it is the default, unless `use_liger_kernel` is on.
-    """
     args, release = config.arguments, config.trl_version
     if not config.only("sft") or not args.known("loss_type", "use_liger_kernel"):
         return
@@ -241,16 +165,8 @@ def adapts_head(modules: object) -> bool:
     return isinstance(modules, list) and "lm_head" in modules
 
 
-@init_error(
-    "TRL045",
-    source="trl 1.16.0 trainer/sft_trainer.py:1125-1140, and the same in DPO, KTO, GRPO and RLOO",
-    bad=HEAD + "packing: true\nuse_liger_kernel: true\nliger_kernel_config: {fused_linear_cross_entropy: true}\n",
-    good=HEAD + "packing: true\nuse_liger_kernel: true\n",
-    example={"trainer": "sft", "at": "/liger_kernel_config"},
-    releases=Releases((1, 15, 0)),
-)
+@rule("TRL045")
 def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
-    """TRL's trainers have a fused loss of their own, and refuse Liger's."""
     given = config.arguments["liger_kernel_config"]
     patched = config.only("sft", "dpo", "kto", "grpo", "rloo") and config.arguments["use_liger_kernel"]
     if patched and isinstance(given, dict) and given.get("fused_linear_cross_entropy"):

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import unpinned
-from cfglint.findings.rule import KEY, Example, ExampleFacts, Finding, config_error, load_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
 from cfglint.source.annotations import Iterator
 from cfglint.source.hydra.overrides import ADD, DELETE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 SHOWN = 3  # keys that a message names
-LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}
-ESTIMATOR = "adv_estimator=reinforce_plus_plus"  # without a critic, and with one sample per prompt
-RUN = f"python3 -m verl.trainer.main_ppo algorithm.{ESTIMATOR} actor_rollout_ref.rollout.name=vllm"
-BASE = f"{RUN} actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4"
 
 
 def is_about_key(refused: RefusedWord) -> bool:
@@ -37,16 +29,8 @@ def likely(config: VerlConfig, key: str) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-@load_error(
-    "VRL001",
-    source="hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal)",
-    bad=(f"{BASE} data.shuffle\n", f"{BASE} data.seed=1,2\n", f"{BASE} --data.seed=1\n"),
-    good=f"{BASE} data.shuffle=True\n",
-    example=LINE,
-    about=KEY,
-)
+@rule("VRL001")
 def invalid_override(config: VerlConfig) -> Iterator[Finding]:
-    """A word of the line is not an override that Hydra's grammar accepts, or names several values."""
     for each in config.refused:
         if is_about_key(each) and not each.has_several:
             continue
@@ -79,24 +63,8 @@ def described(refused: RefusedWord) -> tuple[str, str]:
     )
 
 
-@load_error(
-    "VRL002",
-    source="hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config",
-    bad=(
-        f"{BASE} data.train_batch_ize=512\n",
-        f"{BASE} ~data.nope\n",
-        f"{BASE} model_engine=nope\n",
-        Example(f"{BASE} lean.goals=1 lean.length=2 retriever.topk=3\n", facts={"target": {}}),
-    ),
-    good=f"{BASE} +data.own_key=512\n",
-    example=LINE,
-    about=KEY,
-)
+@rule("VRL002")
 def unknown_override(config: VerlConfig) -> Iterator[Finding]:
-    """An override without a plus sign names a key, or an option of a config group, that the release's config does not have.
-
-    Fix: correct the key, or write `+key=value` for a key of your own, if something reads it.
-    """
     unknown = config.unknown_overrides
     if config.is_for_fork:
         names = ", ".join(f"`{each.text.partition('=')[0]}`" for each in unknown[:SHOWN])
@@ -138,19 +106,8 @@ def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
     )
 
 
-@load_error(
-    "VRL003",
-    source="hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config)",
-    bad=f"{BASE} +data.shuffle=False\n",
-    good=f"{BASE} ++data.shuffle=False\n",
-    example=LINE,
-    about=KEY,
-)
+@rule("VRL003")
 def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
-    """An override with one plus sign names a key that the release's config already has.
-
-    Fix: remove the plus sign; `++` sets a key whether it exists or not.
-    """
     for each in config.refused if not config.is_for_fork else ():
         if each.override is None or each.override.sign != ADD or each.has_several:
             continue
@@ -163,15 +120,8 @@ def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "VRL004",
-    source="verl 0.9.1 trainer/main_ppo.py (OmegaConf.resolve); omegaconf 2.3.1 base.py",
-    bad=f"{BASE} 'trainer.experiment_name=${{name}}'\n",
-    good=f"{BASE} 'trainer.experiment_name=${{trainer.project_name}}'\n",
-    example=LINE,
-)
+@rule("VRL004")
 def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
-    """A value refers with `${...}` to a key that the config does not have."""
     found = config.unresolved()
     if found is not None:
         path, exception = found

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import KEY, LAUNCH, Example, ExampleFacts, Finding, info, warning
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.verl.config import VerlConfig
-from cfglint.frameworks.verl.rules.composition import BASE, ESTIMATOR, LINE
 from cfglint.frameworks.verl.sizes import ACTOR, BATCH, CRITIC, DYNAMIC, MICRO, MINI, REF, ROLLOUT, SAMPLES, uses_critic, uses_reference
 from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.source.annotations import Iterator
 
 ENGINES = (0, 8)  # the first release whose workers are built on engines
-OLD: ExampleFacts = {"kind": "launch", "target": {"verl": "0.7.1"}}
 CRITIC_MICRO = f"{CRITIC}.ppo_micro_batch_size_per_gpu"
 KL_LOSS = f"{ACTOR}.use_kl_loss"
 KL_REWARD = "algorithm.use_kl_in_reward"
 PER_NODE = "trainer.n_gpus_per_node"
-GAE = BASE.replace(ESTIMATOR, "adv_estimator=gae")
-GRPO = BASE.replace(ESTIMATOR, "adv_estimator=grpo")
 
 
 def written(config: VerlConfig, *prefixes: str) -> list[Setting]:
@@ -33,18 +29,8 @@ def is_on(tree: ComposedConfig, key: str) -> bool | None:
     return tree.is_true(key) if tree.raw(key) is not None else None
 
 
-@warning(
-    "VRL040",
-    source="verl 0.9.1 trainer/ppo/v1/trainer_base.py:262-280, workers/config/engine.py:100 (use_dynamic_bsz)",
-    bad=f"{GAE} {CRITIC_MICRO}=4\n",
-    good=f"{BASE}\n",
-    example=LINE,
-)
+@rule("VRL040")
 def ineffective_critic_micro_batch(config: VerlConfig) -> Iterator[Finding]:
-    """From 0.8 on the critic ignores its micro batch, although verl does not start without it.
-
-    Its engine keeps the default `use_dynamic_bsz: true`, and batches are packed up to `critic.ppo_infer_max_token_len_per_gpu` tokens.
-    """
     setting = config.setting(CRITIC_MICRO)
     if config.version >= ENGINES and uses_critic(config.tree) and setting.origin != DEFAULT and setting.value is not None:
         yield Finding(
@@ -54,15 +40,8 @@ def ineffective_critic_micro_batch(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "VRL041",
-    source="verl 0.9.1 trainer/ppo/core_algos.py (compute_grpo_outcome_advantage)",
-    bad=f"{GRPO}\n",
-    good=f"{GRPO} {SAMPLES}=8\n",
-    example=LINE,
-)
+@rule("VRL041")
 def single_sample_group(config: VerlConfig) -> Iterator[Finding]:
-    """GRPO with one sample per prompt: without other samples to compare with, the reward itself is the advantage."""
     if config.value("algorithm.adv_estimator") == "grpo" and config.sizes.samples == 1:
         yield Finding(
             config.setting(SAMPLES),
@@ -72,21 +51,8 @@ def single_sample_group(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@info(
-    "VRL042",
-    source="verl 0.9.1 trainer/ppo/utils.py (need_reference_policy, need_critic), workers/config/actor.py",
-    bad=(
-        f"{BASE} {ACTOR}.kl_loss_coef=0.01\n",
-        f"{BASE} algorithm.kl_ctrl.kl_coef=0.01\n",
-        f"{BASE} {REF}.log_prob_micro_batch_size_per_gpu=4\n",
-        f"{BASE} critic.optim.lr=1e-5\n",
-        f"{BASE} {DYNAMIC}=True\n",
-    ),
-    good=f"{BASE} {ACTOR}.use_kl_loss=True {REF}.log_prob_micro_batch_size_per_gpu=4 {ACTOR}.kl_loss_coef=0.01\n",
-    example=LINE,
-)
+@rule("VRL042")
 def unused_setting(config: VerlConfig) -> Iterator[Finding]:
-    """A setting is of a part that the run does not use: KL loss or penalty, reference policy, critic, fixed micro batches."""
     if config.refused or not config.has_rollout:  # a misspelt key may be the one that uses it
         return
     tree = config.tree
@@ -110,15 +76,8 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "VRL043",
-    source="verl 0.9.1 workers/engine/fsdp/transformer_impl.py:795-811, 0.8.0 :672-688",
-    bad=f"{BASE} {ACTOR}.grad_clip=0.5\n",
-    good=f"{BASE} {ACTOR}.optim.clip_grad=0.5\n",
-    example=LINE,
-)
+@rule("VRL043")
 def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
-    """From 0.8 on the FSDP engine clips gradients at `optim.clip_grad`; `grad_clip` of actor and critic is not read."""
     if config.version < ENGINES or not config.sizes.is_fsdp:
         return
     for section in (ACTOR, *([CRITIC] if uses_critic(config.tree) else [])):
@@ -131,15 +90,8 @@ def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "VRL044",
-    source="verl 0.9.1 workers/engine/fsdp/transformer_impl.py:509-520; 0.7.1 workers/fsdp_workers.py:653-660",
-    bad=f"{BASE} {ACTOR}.optim.lr_warmup_steps=0 {ACTOR}.optim.lr_warmup_steps_ratio=0.1\n",
-    good=f"{BASE} {ACTOR}.optim.lr_warmup_steps=0\n",
-    example=LINE,
-)
+@rule("VRL044")
 def zero_warmup_steps(config: VerlConfig) -> Iterator[Finding]:
-    """From 0.8 on `lr_warmup_steps: 0` does not switch warm-up off: only a number above 0 takes precedence over the ratio."""
     if config.version < ENGINES or not config.sizes.is_fsdp:
         return
     for section in (ACTOR, *([CRITIC] if uses_critic(config.tree) else [])):
@@ -153,22 +105,8 @@ def zero_warmup_steps(config: VerlConfig) -> Iterator[Finding]:
             )
 
 
-@warning(
-    "VRL045",
-    source="verl 0.9.1 single_controller/ray/base.py (ResourcePoolManager._check_resource_available)",
-    bad=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE}\n",
-    good=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE} {PER_NODE}=4\n",
-    example=LINE,
-    about=LAUNCH,
-)
+@rule("VRL045")
 def offered_gpus_differ(config: VerlConfig) -> Iterator[Finding]:
-    """`trainer.n_gpus_per_node` (default 8) is not the number of GPUs that the launch offers.
-
-    With fewer GPUs Ray cannot place the workers: `ValueError: Total available GPUs 4 is less than total desired GPUs 8`, unless a Ray
-    cluster with more of them is already running. Further GPUs are not used.
-
-    Fix: set `trainer.n_gpus_per_node`, and `trainer.nnodes` for several machines.
-    """
     offered, sizes = config.facts.gpus, config.sizes
     if not config.has_rollout or offered is None or sizes.gpus is None or offered == sizes.gpus or (sizes.nodes or 1) > 1:
         return
@@ -180,21 +118,8 @@ def offered_gpus_differ(config: VerlConfig) -> Iterator[Finding]:
     )
 
 
-@warning(
-    "VRL046",
-    source="verl 0.7.1 workers/fsdp_workers.py:248-270, workers/actor/dp_actor.py (update_policy)",
-    bad=(
-        Example(f"{BASE} {MINI}=100 trainer.n_gpus_per_node=8\n", facts=OLD),
-        Example(f"{BASE} data.train_batch_size=320 {MINI}=256\n", facts=OLD),
-    ),
-    good=f"{BASE} data.train_batch_size=512 {MINI}=256\n",
-    example=OLD,
-)
+@rule("VRL046")
 def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
-    """Up to 0.7 a mini batch that does not divide among the GPUs is rounded down, and a step may end with a smaller one.
-
-    Each of them is a full update of the optimizer, also the smaller one.
-    """
     sizes = config.sizes
     if sizes.engine or not sizes.is_fsdp:
         return
@@ -217,16 +142,8 @@ def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
         )
 
 
-@warning(
-    "VRL047",
-    source="hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config)",
-    bad=f"{BASE} data.train_batch_size=512 data.train_batch_size=1024\n",
-    good=f"{BASE} data.train_batch_size=1024\n",
-    example=LINE,
-    about=KEY,
-)
+@rule("VRL047")
 def repeated_override(config: VerlConfig) -> Iterator[Finding]:
-    """A line sets a key twice to different values: the last one silently takes effect."""
     seen: dict[str, object] = {}
     for override, _ in config.words:
         if override.key in seen and seen[override.key] != override.value and override.sign != "~":
@@ -240,18 +157,8 @@ def repeated_override(config: VerlConfig) -> Iterator[Finding]:
         seen[override.key] = override.value
 
 
-@warning(
-    "VRL048",
-    source="verl 0.9.1 trainer/ppo/v1/trainer_base.py (fit), 0.5.0 trainer/ppo/ray_trainer.py (fit)",
-    bad=f"{BASE} trainer.total_training_steps=1000 trainer.total_epochs=1\n",
-    good=f"{BASE} trainer.total_training_steps=8 trainer.total_epochs=1\n",
-    example={**LINE, "num_examples": 10_000},
-)
+@rule("VRL048")
 def steps_beyond_epochs(config: VerlConfig) -> Iterator[Finding]:
-    """`trainer.total_training_steps` is more than the epochs have: the run ends earlier.
-
-    The schedule of the learning rate is as long as `total_training_steps`, so it is not decayed to its end.
-    """
     steps, each = config.setting("trainer.total_training_steps"), config.sizes.steps_per_epoch
     epochs = config.tree.integer("trainer.total_epochs")
     if config.has_rollout and type(steps.value) is int and each and epochs is not None and steps.value > each * epochs:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe, raised
-from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
@@ -14,27 +14,8 @@ ATTENTION_KINDS = tuple("global local sparse_fixed sparse_variable bigbird bslon
 PLAIN_ATTENTION = ("global", "flash")
 
 
-@config_error(
-    "NEO020",
-    source="gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103",
-    old_names=("attention-config",),
-    bad=(
-        '{num_layers: 4, attention_config: [[["global"], 3]]}\n',
-        "{num_layers: -1}\n",
-        '{num_layers: 3, attention_config: [[["global", "flash"], "all"]]}\n',
-        '{num_layers: 2, attention_config: [[["bogus"], 2]]}\n',
-    ),
-    good='{num_layers: 4, attention_config: [[["global"], 4]]}\n',
-    example={**RUN, "at": "/attention_config"},
-)
+@rule("NEO020")
 def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
-    """`attention_config` must give one known attention type per layer.
-
-    It is a list of types, one per layer, or a list of `[[types], count]`, where `all` repeats the types over
-    all layers; their number must divide the number of layers. Types are case-sensitive.
-
-    Fix: write for example `[[["flash"], "all"]]` or `[[["global"], 24]]`.
-    """
     written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
     if written is None and attention is not None and attention.layers != layers:
         text = "AssertionError: Length of attention config list must equal num_layers"
@@ -63,24 +44,8 @@ def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized", help=remedy)
 
 
-@config_error(
-    "NEO021",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124",
-    old_names=("attention-incompatible",),
-    bad=(
-        '{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
-        '{num_layers: 2, attention_config: [[["gmlp"], 2]], partition_activations: true}\n',
-        '{num_layers: 2, attention_config: [[["mamba"], 2]], zero_optimization: {stage: 3}}\n',
-    ),
-    good='{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 1}\n',
-    example={**RUN, "at": "/model_parallel_size"},
-)
+@rule("NEO021")
 def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
-    """An attention type is incompatible with another setting.
-
-    gMLP and aMLP do not support partitioned activations; Mamba and RWKV do not support ZeRO stage 3;
-    RWKV does not support model parallelism.
-    """
     attention = config.derived.attention
     if attention is None or config.argument("attention_config") is None:
         return
@@ -108,29 +73,8 @@ def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@config_error(
-    "NEO022",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148",
-    old_names=("grouped-query-attention",),
-    bad=(
-        "{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
-        "{num_kv_heads: 2, num_layers: 2}\n",
-        "{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, sparsity_config: {block: 16}}\n",
-        '{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, attention_config: [[["local"], 2]]}\n',
-        "{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, model_parallel_size: 4}\n",
-    ),
-    good="{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2}\n",
-    example={**RUN, "at": "/num_kv_heads"},
-)
+@rule("NEO022")
 def invalid_num_kv_heads(config: NeoXConfig) -> Iterator[Finding]:
-    """`num_kv_heads` is incompatible with the attention heads, the attention types or model parallelism.
-
-    It must divide `num_attention_heads`; if it is smaller, all layers must be `global` or `flash`,
-    without a sparsity section, and `model_parallel_size` must divide it.
-
-    Fix: use a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
-    `flash` layers.
-    """
     shared, heads = config.argument("num_kv_heads"), config.argument("num_attention_heads")
     if shared is None or (heads is None and elsewhere(config, "num_attention_heads")):
         return

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import SKIP, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.source.annotations import Iterator
 
 SPLITS = ("train", "valid", "test")
 
 
-@config_error(
-    "STP060",
-    old_names=("save-without-schedule",),
-    when_partial=SKIP,
-    raises="ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be defined if save is defined",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1278-1291",
-    bad="{save: checkpoints}\n",
-    good="{save: checkpoints, checkpoint_factor: 1000}\n",
-    example={**RUN, "at": "/save"},
-)
+@rule("STP060")
 def save_without_interval(config: NeoXConfig) -> Iterator[Finding]:
-    """`save` is set without a checkpoint interval."""
     save = config.argument("save")
     if save is not None and config.argument("checkpoint_factor") is None and config.argument("extra_save_iters") is None:
         yield Finding(
@@ -31,27 +21,8 @@ def save_without_interval(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "NEO026",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361",
-    old_names=("data-paths",),
-    bad=(
-        "{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c], data_path: d}\n",
-        "{data_path: d, train_label_data_paths: [l]}\n",
-        "{train_data_paths: [a]}\n",
-        "{train_data_paths: [], valid_data_paths: [b], test_data_paths: [c]}\n",
-        "{train_data_paths: [a], train_data_weights: [1.0, 2.0], valid_data_paths: [b], test_data_paths: [c]}\n",
-    ),
-    good="{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c]}\n",
-    example={**RUN, "at": "/data_path"},
-)
+@rule("NEO026")
 def conflicting_data_paths(config: NeoXConfig) -> Iterator[Finding]:
-    """The data paths contradict each other.
-
-    Data is read either from `data_path`, divided by `split`, or from all three of `train_data_paths`,
-    `valid_data_paths` and `test_data_paths`. The number of weights, if any, must equal the number of paths. Labels require
-    `train_data_paths`.
-    """
     names = [f"{split}_data_paths" for split in SPLITS]
     given = [name for name in names if config.argument(name) is not None]
     alone = config.argument("data_path")

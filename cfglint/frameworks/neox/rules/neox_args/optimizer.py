@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import SKIP, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import CANNOT
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.neox.rules import RUN, elsewhere
+from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.remedies import replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
 
-@config_error(
-    "NEO010",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1053-1060, 1425-1462",
-    old_names=("optimizer-section",),
-    bad=(
-        "{optimizer: {type: Adam, lr: 0.001}}\n",
-        "{optimizer: {params: {lr: 0.001}}}\n",
-        "{optimizer: {type: Adam, params: null}}\n",
-        "{scheduler: {type: 1, params: {}}}\n",
-        "{optimizer: {type: null, params: {}}}\n",
-    ),
-    good="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
-    example={**RUN, "at": "/optimizer"},
-)
+@rule("NEO010")
 def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
-    """The `optimizer` or `scheduler` section has no valid `type` or `params`.
-
-    Both require `type` to be a string and `params` to be a mapping, which may be empty.
-    """
     for name in ("optimizer", "scheduler"):
         section = config.argument(name)
         if not isinstance(section, dict) or (name == "scheduler" and config.derived.optimizer_name == "onebitadam"):
@@ -67,23 +50,8 @@ def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
             )
 
 
-@config_error(
-    "NEO012",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1013-1048",
-    old_names=("zero-stage",),
-    bad=(
-        '{zero_optimization: {stage: "1"}}\n',
-        "{zero_optimization: {allgather_partitions: true}}\n",
-    ),
-    good="{zero_optimization: {stage: 1}}\n",
-    example={**RUN, "at": "/zero_optimization/stage"},
-)
+@rule("NEO012")
 def invalid_zero_stage(config: NeoXConfig) -> Iterator[Finding]:
-    """`zero_optimization.stage` is missing or not 0, 1, 2 or 3.
-
-    A section without `stage` is an error, not ZeRO stage 0; so are a number in quotes and `1e0`, which YAML 1.1
-    parses as a string. With an `autotuning` section other values pass this check and fail in DeepSpeed.
-    """
     section = config.argument("zero_optimization")
     if not isinstance(section, dict):
         return
@@ -103,21 +71,8 @@ def invalid_zero_stage(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "NEO013",
-    old_names=("onebitadam-needs-iterations",),
-    when_partial=SKIP,
-    raises="AssertionError: OneBitAdam requires train_iters to be specified",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065",
-    bad="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}}\n",
-    good="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}, train_iters: 10}\n",
-    example={**RUN, "at": "/optimizer/type"},
-)
+@rule("NEO013")
 def onebitadam_without_train_iters(config: NeoXConfig) -> Iterator[Finding]:
-    """OneBitAdam requires `train_iters`.
-
-    DeepSpeed builds its learning-rate schedule from `train_iters`.
-    """
     if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
         yield Finding(
             config.setting("optimizer", "type"),
@@ -126,16 +81,8 @@ def onebitadam_without_train_iters(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "NEO014",
-    raises="AssertionError: MoE is not compatible with zero stages 2 and 3",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089",
-    bad="{moe_num_experts: 4, zero_optimization: {stage: 2}}\n",
-    good="{moe_num_experts: 4, zero_optimization: {stage: 1}}\n",
-    example={**RUN, "at": "/zero_optimization/stage"},
-)
+@rule("NEO014")
 def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
-    """Mixture of experts is incompatible with ZeRO stage 2 and 3."""
     experts = config.argument("moe_num_experts")
     stage: ConfigValue = config.derived.zero.get("stage")
     if is_number(experts) and experts > 1 and is_number(stage) and stage >= 2:
@@ -149,24 +96,8 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
         )
 
 
-@config_error(
-    "NEO025",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1216-1276",
-    old_names=("learning-rate",),
-    bad=(
-        "{optimizer: {type: Adam, params: {lr: 0.0001}}, min_lr: 0.001}\n",
-        "{optimizer: {type: Adam, params: {lr: null}}}\n",
-    ),
-    good="{optimizer: {type: Adam, params: {lr: 0.001}}, min_lr: 0.0001}\n",
-    example={**RUN, "at": "/min_lr"},
-)
+@rule("NEO025")
 def invalid_learning_rate(config: NeoXConfig) -> Iterator[Finding]:
-    """`optimizer.params.lr` is null, or `min_lr` is greater.
-
-    The learning rate is `optimizer.params.lr`; its default is 0.001.
-
-    Fix: set `lr` to a number above `min_lr`; in YAML 1.1 `1e-4` is a string, `1.0e-4` a number.
-    """
     rate, least = config.derived.lr, config.argument("min_lr")
     if rate is None:
         text = "ValueError: NeoXArgs.validate_values() lr is None"

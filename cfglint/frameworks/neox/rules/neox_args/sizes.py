@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import SKIP, Finding, config_error
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import raised
-from cfglint.frameworks.neox.rules import RUN
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
 
-@config_error(
-    "NEO023",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311",
-    old_names=("model-size",),
-    bad="{hidden_size: 100, num_attention_heads: 12}\n",
-    good="{hidden_size: 96, num_attention_heads: 12}\n",
-    example={**RUN, "at": "/hidden_size"},
-)
+@rule("NEO023")
 def incompatible_model_sizes(config: NeoXConfig) -> Iterator[Finding]:
-    """The sizes of the model are incompatible with each other.
-
-    `hidden_size` must be a multiple of `num_attention_heads` (except with Mamba layers), `seq_length` must be at most
-    `max_position_embeddings`, and `num_unique_layers` must divide `num_layers`.
-
-    Run-time errors: `ValueError: NeoXArgs.validate_values() hidden_size must be divisible by
-    num_attention_heads`, `ValueError: NeoXArgs.validate_values() max_position_embeddings must be bigger or
-    equal seq_length`, `ValueError: NeoXArgs.validate_values() num-unique-layers must be smaller or equal
-    num_layers`, `ZeroDivisionError: integer modulo by zero`.
-
-    Fix: use sizes that divide; set `max_position_embeddings` to at least `seq_length`.
-    """
     hidden, heads = config.argument("hidden_size"), config.argument("num_attention_heads")
     attention = config.derived.attention
     if is_number(hidden) and is_number(heads):
@@ -66,26 +46,8 @@ def _size_conflict(config: NeoXConfig, names: tuple[str, str], message: str, tex
     return Finding(config.setting(names[0]), message, related=(config.setting(names[1]),), exception=exception)
 
 
-@config_error(
-    "NEO024",
-    source="gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1225-1241, megatron/utils.py:351",
-    old_names=("missing-size",),
-    when_partial=SKIP,
-    bad="{num_layers: 2, hidden_size: 64, num_attention_heads: 4}\n",
-    good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, max_position_embeddings: 128}\n",
-    example=RUN,
-)
+@rule("NEO024")
 def missing_model_size(config: NeoXConfig) -> Iterator[Finding]:
-    """One of the four required model sizes is missing.
-
-    `num_layers`, `hidden_size`, `num_attention_heads` and `max_position_embeddings` have no defaults. A
-    missing `num_layers` fails earlier than the others, in the expansion of the attention list.
-
-    Run-time errors: `ValueError: NeoXArgs.validate_values() hidden_size is None.`, `TypeError: 'NoneType'
-    object cannot be interpreted as an integer`.
-
-    Fix: set it. Model sizes and paths are often in two files that must be passed together.
-    """
     for name in ("num_layers", "hidden_size", "num_attention_heads", "max_position_embeddings"):
         if config.argument(name) is None:
             text = f"ValueError: NeoXArgs.validate_values() {name} is None."

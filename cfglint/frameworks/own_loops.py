@@ -1,0 +1,119 @@
+"""What a training loop of a program's own says of its run: batches and steps, optimizer, schedule and length."""
+
+from __future__ import annotations
+
+from cfglint.findings.setting import DERIVED, WRITTEN, Setting
+from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.program import OwnLoop
+from cfglint.frameworks.summary import LENGTH, RATE, Summary
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.annotations import ConfigValue
+from cfglint.source.python.call import CallDocument
+
+TURNS, EPOCHS, MAX_STEPS = "turns", "epochs", "max_steps"
+RATES = ("lr", "learning_rate")
+SCHEDULE, WARMUP = "schedule", "num_warmup_steps"
+NAMED_BY_KEY = ("get_scheduler",)  # whose first argument is the name of the schedule
+SHORTENED = {"cosine_with_hard_restarts": "cosine_with_restarts", "polynomial_decay": "polynomial", "wsd": "warmup_stable_decay"}
+
+
+def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Setting | None:
+    """An argument of a call, at the place where it is written: on the line, if that gives it; None if the call does not have it.
+
+    The value is None if it is unknown. `name` is what it is called in reports.
+    """
+    key_node, node = call.find((key,))
+    if node is None:
+        return None
+    path = (name or key,)
+    value = call.values.get(key)
+    if isinstance(value, Unknown):
+        return Setting(path, None, WRITTEN, call, node, key_node, "; ".join(value.reasons[:1]))
+    place = on_line(call, key, launch)
+    if place is not None:
+        return Setting(path, value, WRITTEN, launch.command, place, None)
+    found = Setting(path, value, WRITTEN, call, node, key_node)
+    found.elsewhere = call.elsewhere.get(key)
+    return found
+
+
+def on_line(call: CallDocument, key: str, launch: Launch) -> ConfigValue:
+    """The node of the launch line that gives an argument of a call; None if the line does not give it."""
+    from cfglint.frameworks.own_arguments import options_of
+
+    argument, program = call.borrowed.get(key), launch.parser
+    if argument is None or launch.command is None or program is None or launch.line is None:
+        return None
+    options = options_of(argument, program.fields)
+    return next((value for name, value in reversed(launch.command.roots[0].pairs()) if name.raw in options), None)
+
+
+def integer(value: object) -> int | None:
+    """The value, if it is an integer; an integral fraction is one."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return value if type(value) is int else None
+
+
+def number_of(loop: OwnLoop, key: str, launch: Launch) -> Setting | None:
+    """A number that the loop itself says."""
+    numbers: CallDocument | None = loop.numbers
+    return setting(numbers, key, launch) if numbers is not None else None
+
+
+def total_steps(loop: OwnLoop, launch: Launch, accumulation: int | None) -> int | None:
+    """The steps of the optimizer after which the loop ends, where a number ends it."""
+    found = number_of(loop, MAX_STEPS, launch)
+    total = integer(found.value) if found is not None else None
+    if total is None or not loop.counts_batches:
+        return total
+    return total // accumulation if accumulation else None
+
+
+def warmup_steps(loop: OwnLoop, launch: Launch) -> int | None:
+    """The warm-up that the schedule is made with."""
+    found = setting(loop.schedule, WARMUP, launch) if loop.schedule is not None else None
+    return integer(found.value) if found is not None else None
+
+
+def schedule_of(loop: OwnLoop, launch: Launch) -> Setting | None:
+    """The schedule of the learning rate by the name that libraries give it; None without one, or if it is not known."""
+    call: CallDocument | None = loop.schedule
+    if call is None:
+        return None
+    if call.name in NAMED_BY_KEY:
+        found = setting(call, "name", launch, SCHEDULE)
+        if found is not None and isinstance(found.value, str):
+            found.value = found.value.rpartition(".")[2].lower()
+            return found
+        return None
+    name = call.name
+    if name.startswith("get_"):
+        name = name.removeprefix("get_").removesuffix("_schedule_with_warmup").removesuffix("_schedule")
+        name = "constant_with_warmup" if call.name == "get_constant_schedule_with_warmup" else SHORTENED.get(name, name)
+    return Setting((SCHEDULE,), name, WRITTEN, call, call.roots[0], None)
+
+
+def add_loop(summary: Summary, loop: OwnLoop, launch: Launch, accumulation: int | None, *, has_optimizer: bool = True) -> None:
+    """Add the optimizer, the schedule and the length of a training loop."""
+    if loop.optimizer is not None and has_optimizer:
+        summary.add(RATE, "optimizer", Setting(("optimizer",), loop.optimizer.name, WRITTEN, loop.optimizer, loop.optimizer.roots[0], None))
+        rate = next(filter(None, (setting(loop.optimizer, each, launch, "learning_rate") for each in RATES)), None)
+        if rate is not None and type(rate.value) in (int, float):
+            summary.add(RATE, "learning rate", rate)
+    schedule = schedule_of(loop, launch)
+    if schedule is not None:
+        summary.add(RATE, "schedule", schedule)
+    warmup = setting(loop.schedule, WARMUP, launch, "warmup_steps") if loop.schedule is not None else None
+    if warmup is not None and integer(warmup.value) is not None:
+        summary.add(LENGTH, "warm-up", warmup)
+    epochs = number_of(loop, EPOCHS, launch)
+    if epochs is not None and type(epochs.value) in (int, float):
+        summary.add(LENGTH, "epochs", epochs)
+    total = total_steps(loop, launch, accumulation)
+    ends = number_of(loop, MAX_STEPS, launch)
+    if total is not None and ends is not None:
+        if loop.counts_batches and total != ends.value:
+            summary.add(LENGTH, "total steps", Setting((MAX_STEPS,), total, DERIVED, because=f"{ends.value} batches / {accumulation}"))
+        else:
+            summary.add(LENGTH, "total steps", ends)

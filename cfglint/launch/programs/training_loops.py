@@ -1,0 +1,236 @@
+"""Evaluates the training loops of a program: what they go through, where gradients are computed, and when an optimizer steps."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+
+from cfglint.launch.programs import loop_objects
+from cfglint.launch.programs.interpreter import Interpreter, is_generator
+from cfglint.launch.programs.modules import Modules, ProgramModule
+from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, LoopObject, Method, OneOf, Opaque, Value
+from cfglint.launch.programs.scopes import dotted
+from cfglint.source.annotations import Any, Iterator
+from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.programs.context import Context
+    from cfglint.launch.programs.objects import Given
+    from cfglint.source.budget import Budget
+
+Loop = ast.For | ast.AsyncFor | ast.While
+BACKWARD, STEP, TRAIN_BATCH = "backward", "step", "train_batch"
+EVENTS = (BACKWARD, STEP, TRAIN_BATCH)
+MOST_LOOPS = 256  # of which is known whether they train
+
+
+class OpenLoop:
+    """A loop that is evaluated: the data loaders that each of its turns takes a batch of, and how many conditions are around its body.
+
+    `turns` is the number of its turns if it goes through a range, with the expression that gives it; of a `while` loop that a counter ends,
+    the limit.
+    """
+
+    def __init__(self, node: Loop, module: ProgramModule, depth: int, loaders: list[LoopObject]) -> None:
+        self.node = node
+        self.module = module
+        self.depth = depth
+        self.loaders = loaders
+        self.turns: tuple[ast.expr, Value] | None = None
+
+
+class Place(Record):
+    """Where something is done in the loops of a program."""
+
+    node: ast.AST
+    module: ProgramModule
+    loops: tuple[OpenLoop, ...]
+    conditions: tuple[tuple[ast.AST, int], ...]
+
+
+class Event(Record):
+    """A call of `backward`, `step` or `train_batch` with the object whose method it is."""
+
+    name: str
+    owner: Value
+    place: Place
+
+
+class Guard(Record):
+    """A condition in a loop that is not known: `turns` is the number in `step % turns == 0`, with its expression, None without one.
+
+    `limit` is the number in `step >= limit`, if that ends the loop, with what it is compared with.
+    """
+
+    node: ast.If
+    source: ast.AST
+    turns: tuple[ast.expr, Value] | None
+    on_rest: bool = False
+    limit: tuple[ast.expr, Value] | None = None
+    counter: str = ""
+    operation: ast.cmpop | None = None
+    place: Place | None = None
+
+
+class TrainingLoops(Interpreter):
+    """The evaluation of loops; `ProgramEvaluation` adds what calls do."""
+
+    def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
+        super().__init__(modules, budget, context)
+        self.loops: list[OpenLoop] = []
+        self.accumulated: list[Place] = []  # the blocks of `accumulate()`
+        self.events: list[Event] = []
+        self.guards_of: dict[ast.AST, Guard] = {}
+        self.counted: list[tuple[str, Place]] = []  # the variables that are counted up by one
+
+    def place(self, node: ast.AST, frame: Frame) -> Place:
+        """The place of a node that is evaluated."""
+        return Place(node, frame.module, tuple(self.loops), tuple(self.conditions))
+
+    def _for(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> None:
+        loop = OpenLoop(node, frame.module, len(self.conditions), list(loop_objects.loaders_in(value)))
+        loop.turns = self._turns_of(node.iter, frame)
+        self.loops.append(loop)
+        try:
+            if is_training_loop(node):  # its turns are many, and alike
+                self._unknown_loop(node, frame, node.target)
+            else:
+                super()._for(node, value, frame)
+        finally:
+            self.loops.pop()
+
+    def _do_while(self, node: ast.While, frame: Frame) -> None:
+        loop = OpenLoop(node, frame.module, len(self.conditions), [])
+        test = node.test
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Lt):
+            loop.turns = test.comparators[0], self.evaluate(test.comparators[0], frame)
+        self.loops.append(loop)
+        try:
+            super()._do_while(node, frame)
+        finally:
+            self.loops.pop()
+
+    def _turns_of(self, node: ast.expr, frame: Frame) -> tuple[ast.expr, Value] | None:
+        """The number of turns of a loop through a range, at the expression that ends it."""
+        found = next((each for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func) == ["range"]), None)
+        if found is None or not 0 < len(found.args) < 3 or any(isinstance(each, ast.Starred) for each in found.args):
+            return None
+        start, end = ([None, *found.args])[-2:]
+        assert end is not None
+        stop = self.evaluate(end, frame)
+        first = self.evaluate(start, frame) if start is not None else None
+        if first is None or first.data == 0:
+            return end, stop
+        if first.data == 1 and isinstance(end, ast.BinOp) and isinstance(end.op, ast.Add):  # `range(1, turns + 1)`
+            return end.left, self.evaluate(end.left, frame)
+        return end, self.operated(ast.Sub(), stop, first)
+
+    def _within(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
+        if not self.trial and any(isinstance(each.data, Opaque) and each.data.name == loop_objects.ACCUMULATE for each in entered):
+            self.accumulated.append(self.place(node, frame))
+        super()._within(node, entered, frame)
+
+    def _undecided(self, node: ast.If, value: Value, frame: Frame) -> None:
+        if self.loops and not self.trial:
+            self.guards_of[node] = self._guard(node, value, frame)
+
+    def _guard(self, node: ast.If, value: Value, frame: Frame) -> Guard:
+        """What a condition asks of the turns of a loop."""
+        source, is_negated = node.test, isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+        named = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and isinstance(value.reason, ast.expr):
+            source = value.reason  # what the variable was assigned, or the function has returned
+        found = Guard(node, source, None)
+        rest = next(rests_in(source), None)
+        if rest is not None:
+            turns, on_rest = rest
+            found.on_rest = on_rest is not (is_negated and source is not node.test)
+            found.turns = turns, self.evaluate(turns, frame)
+        compared = next((each for each in comparisons_in(source) if ends_loop(node.body)), None)
+        if compared is not None:
+            found.counter, found.operation = ast.unparse(compared.left), compared.ops[0]
+            found.limit = compared.comparators[0], self.evaluate(compared.comparators[0], frame)
+            found.place = self.place(node, frame)
+        return found
+
+    def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> None:
+        is_one = isinstance(node.op, ast.Add) and isinstance(node.value, ast.Constant) and node.value.value == 1
+        if is_one and self.loops and not self.trial:
+            self.counted.append((ast.unparse(node.target), self.place(node, frame)))
+        super()._do_augassign(node, frame)
+
+    def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
+        """Evaluate the call of a function; one that yields what a data loader gives stands for the loader."""
+        if is_generator(function.node):
+            found = [each for each in (*given, *named.values()) if any(True for _ in loop_objects.loaders_in(each))]
+            if len(found) == 1:
+                return found[0]
+        return super().run_function(function, given, named)
+
+    def take(self, value: Value) -> None:
+        """Note that a turn of the present loop takes a batch of a data loader."""
+        if self.loops and not self.trial:
+            self.loops[-1].loaders.extend(loop_objects.loaders_in(value))
+
+    def note(self, node: ast.Call, function: Value, given: Given, named: dict[Any, Value], frame: Frame) -> None:
+        """Record a call of a method that trains."""
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name not in EVENTS or self.trial or isinstance(function.data, Function):
+            return
+        owner = owner_of(function)
+        if name == STEP and isinstance(owner.data, Opaque) and owner.data.name.endswith("GradScaler") and given:
+            owner = given[0]
+        if name == TRAIN_BATCH:
+            for each in (*given, *named.values()):
+                self.take(each)
+        if not (isinstance(owner.data, LoopObject) and owner.data.kind == SCHEDULE):
+            self.events.append(Event(name, owner, self.place(node, frame)))
+
+
+def owner_of(function: Value) -> Value:
+    """The object whose method is called."""
+    if isinstance(function.data, Method):
+        return function.data.owner
+    if isinstance(function, OneOf):
+        return OneOf([each.data.owner for each in function.objects if isinstance(each.data, Method)], function.reason)
+    return function
+
+
+@lru_cache(MOST_LOOPS)
+def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop computes gradients."""
+    calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
+    return any(isinstance(each, ast.Attribute) and each.attr in (BACKWARD, TRAIN_BATCH) for each in calls)
+
+
+def rests_in(test: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    """The numbers of turns in a condition, each with whether it holds on the others: `step % turns == 0`, `step % turns`."""
+    for each in ast.walk(test):
+        if isinstance(each, ast.Compare) and is_rest(each.left) and len(each.ops) == 1:
+            negated = isinstance(each.ops[0], ast.NotEq)
+            if isinstance(each.ops[0], (ast.Eq, ast.NotEq)):
+                yield each.left.right, negated  # type: ignore[attr-defined]
+    if is_rest(test):
+        yield test.right, True  # type: ignore[attr-defined]
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and is_rest(test.operand):
+        yield test.operand.right, False  # type: ignore[attr-defined]
+
+
+def is_rest(node: ast.AST) -> bool:
+    """Whether an expression is `step % turns`."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
+
+
+def comparisons_in(test: ast.AST) -> Iterator[ast.Compare]:
+    """The comparisons of a counter with a limit that end a loop by themselves: `step >= limit`, `a or step >= limit`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        for each in test.values:
+            yield from comparisons_in(each)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.GtE, ast.Gt, ast.Eq)):
+        yield test
+
+
+def ends_loop(body: list[ast.stmt]) -> bool:
+    """Whether statements end a loop, or the function around it."""
+    return isinstance(body[-1], (ast.Break, ast.Return))
