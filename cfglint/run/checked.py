@@ -171,17 +171,14 @@ class CheckedRun(LoadedRun):
     @property
     def assumed(self) -> str:
         """What is assumed of the program of a launch line that was not read, because its arguments are names of the Trainer; else empty."""
+        line, launch = self.launch.line, self.launch
+        if line is None or line.program is None or not launch.is_closed or not self.configs:
+            return ""
         from cfglint.frameworks.program import OF_LAUNCHER
 
-        line, launch = self.launch.line, self.launch
-        of_program = [each for each in launch.not_read if each.what != OF_LAUNCHER]
-        if line is None or line.program is None or not of_program or not launch.is_closed or not self.configs:
+        if all(each.what == OF_LAUNCHER for each in launch.not_read) or not takes_arguments(self.configs[0].kind):
             return ""
-        return (
-            f"`{line.program.string.rpartition('/')[2]}` takes the arguments of the Trainer"
-            if takes_arguments(self.configs[0].kind)
-            else ""
-        )
+        return f"`{line.program.string.rpartition('/')[2]}` takes the arguments of the Trainer"
 
     @property
     def decided_alone(self) -> set[str]:

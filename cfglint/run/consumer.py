@@ -73,9 +73,9 @@ def parser_of(line: LaunchLine) -> Reason:
 
 
 def seems_trainer(line: LaunchLine, command: CommandDocument) -> bool:
-    """Whether the arguments of a line are names of the Trainer: a program that is not read needs several that no other parser has."""
-    own = OWN_NAMES & {*command.words}
-    return len(own) >= ASSUMED or (line.program is None and bool(own) and len(trainer_names(command)) > 1)
+    """Whether the arguments of a line are the Trainer's: of a program that is not read three, of them two that no other parser has."""
+    own, names = len(OWN_NAMES & {*command.words}), len(trainer_names(command))
+    return own >= ASSUMED or (own >= 2 and names >= ASSUMED) or (line.program is None and own > 0 and names > 1)
 
 
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:

@@ -250,6 +250,6 @@ def of_launcher(config: LaunchConfig) -> Setting | None:
         return Setting(("precision",), launcher.precision, found.origin, found.document, found.node, found.key_node, found.because)
     if launcher is not None and not launcher.documents[0].is_command:
         return Setting(("precision",), launcher.precision, DEFAULT, because="default of accelerate")
-    if line is not None and line.values is None and line.launcher != "accelerate":
+    if line is not None and line.values is None and not any(each.kind == "accelerate" for each in line.files):
         return Setting(("precision",), "no", DEFAULT, because="default of Accelerator")
     return None
