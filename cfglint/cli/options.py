@@ -77,6 +77,13 @@ def add_fact_options(parser: Parser) -> None:
     add("--config", "a cfglint.toml or pyproject.toml (default: the nearest one)", metavar="FILE")
 
 
+def add_pace_options(parser: Parser) -> None:
+    """Add the options for the speed of a run, as it was measured, and the price of its GPUs."""
+    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
+    parser.add_argument("--gpu-price", type=above_zero, metavar="P", help="of a GPU for an hour, in any currency")
+
+
 def add_finding_options(parser: Parser) -> None:
     """Add the options that select findings."""
     add_code_options(parser)

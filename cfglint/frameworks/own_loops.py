@@ -29,7 +29,8 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
     value = call.values.get(key)
     given = on_line(call, key, launch)
     if given is not None:
-        option, node, value = given
+        option, node, word = given
+        value = value if isinstance(word, Unknown) else word  # which the parser of the program converts by a function of its own
         return Setting((name or option,), None if isinstance(value, Unknown) else value, WRITTEN, launch.command, node, None)
     path = (name or key,)
     if isinstance(value, Unknown):
@@ -57,10 +58,10 @@ def integer(value: object) -> int | None:
     return value if type(value) is int else None
 
 
-def number_of(loop: OwnLoop, key: str, launch: Launch) -> Setting | None:
+def number_of(loop: OwnLoop, key: str, launch: Launch, name: str = "") -> Setting | None:
     """A number that the loop itself says."""
     numbers: CallDocument | None = loop.numbers
-    return setting(numbers, key, launch) if numbers is not None else None
+    return setting(numbers, key, launch, name) if numbers is not None else None
 
 
 def total_steps(loop: OwnLoop, launch: Launch, accumulation: int | None) -> int | None:
@@ -109,11 +110,11 @@ def add_loop(summary: Summary, loop: OwnLoop, launch: Launch, accumulation: int 
     warmup = setting(loop.schedule, WARMUP, launch, "warmup_steps") if loop.schedule is not None else None
     if warmup is not None and integer(warmup.value) is not None:
         summary.add(LENGTH, "warm-up", warmup)
-    epochs = number_of(loop, EPOCHS, launch)
+    epochs = number_of(loop, EPOCHS, launch, EPOCHS)
     if epochs is not None and type(epochs.value) in (int, float):
         summary.add(LENGTH, "epochs", epochs)
     total = total_steps(loop, launch, accumulation)
-    ends = number_of(loop, MAX_STEPS, launch)
+    ends = number_of(loop, MAX_STEPS, launch, MAX_STEPS)
     if total is not None and ends is not None:
         if loop.counts_batches and total != ends.value:
             summary.add(LENGTH, "total steps", Setting((MAX_STEPS,), total, DERIVED, because=f"{ends.value} batches / {accumulation}"))

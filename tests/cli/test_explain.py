@@ -300,3 +300,12 @@ def test_a_log_without_a_banner_is_a_document_in_the_format_that_is_asked_for(tm
     ended = capsys.readouterr()
     assert json.loads(ended.out)["banners"] == []
     assert "no banner of a training" in ended.err
+
+
+def test_the_hours_of_a_run_and_their_price(folder, capsys):
+    arguments = ["explain", "train.yaml", "--gpus", "4", "--num-examples", "128770", "--time-per-step", "2", "--gpu-price", "3"]
+    assert main([*arguments, "--format", "json"]) == 0
+    found = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert (found["hours"], found["cost"]) == (0.84, 10.08)  # 1,512 steps
+    assert main(arguments[:-4]) == 0
+    assert "hours" not in capsys.readouterr().out

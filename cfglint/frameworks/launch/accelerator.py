@@ -90,6 +90,8 @@ def accumulation(config: LaunchConfig) -> Setting:
     turns = number_of(loop, TURNS, config.facts.launch)
     if turns is not None:
         turns.value = integer(turns.value)
+        if loop.is_twice and of_accelerator(config).value not in (1, turns.value):
+            return open_accumulation("the loop accumulates by `accumulate()` and by a condition of its own")
         return turns
     if not loop.accumulates:
         because = (

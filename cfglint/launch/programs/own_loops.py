@@ -61,7 +61,8 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     owners = [each.owner.data for each in steps if isinstance(each.owner.data, LoopObject)]
     loops = [loop for each in steps for loop in [loop_of_batches(each.place)]]
     loaders = {id(each): each for loop in loops if loop is not None for each in loop.loaders}
-    loader, lacks = the_loader([*loaders.values()])
+    one_at_a_time = all(len({id(each) for each in loop.loaders}) < 2 for loop in loops if loop is not None)
+    loader, lacks = the_loader([*loaders.values()], one_at_a_time)
     found = OwnLoop(document_of_call(loader, program) if loader is not None else None, plugins, None, lacks_loader=lacks, is_found=True)
     found.is_whole = made is None or made.every
     found.trains = tuple(dict.fromkeys(each.made.node for each in owners if each.kind == ENGINE and each.made is not None))
@@ -69,6 +70,7 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     found.why = stepping.why
     accumulates = any(shares_loop(each, event.place) for each in evaluation.accumulated for event in steps)
     found.accumulates = None if stepping.why else accumulates and stepping.turns is None
+    found.is_twice = accumulates and stepping.turns is not None
     if steps[0].name == BACKWARD and not found.accumulates:
         found.accumulates, found.why = None, "no step of the optimizer was found in the training loop"
     found.stages = stages_of(evaluation) if any(each.name == TRAIN_BATCH for each in steps) else 1
@@ -177,16 +179,16 @@ def loop_of_batches(place: Place) -> OpenLoop | None:
     return next((each for each in reversed(place.loops) if each.loaders), None)
 
 
-def the_loader(loaders: list[LoopObject]) -> tuple[MadeCall | None, str]:
-    """The call that makes the data loader, and why it is not known."""
+def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall | None, str]:
+    """The call that makes the data loader, and why it is not known; several are as good as one if they have the same batch size."""
     calls = {each.made.node: each.made for each in loaders if each.made is not None}
     if not loaders:
         return None, "the loop goes through something else than a data loader that is known"
     if len(calls) == 1:
         return next(iter(calls.values())), ""
     sizes = [each.arguments.get("batch_size") for each in calls.values()]
-    known = bool(sizes) and all(each is not None and each[1].is_plain for each in sizes)
-    if known and len({each[1].data for each in sizes if each is not None}) == 1 and len(loaders) == 1:
+    equal = all(alike(sizes[0], each) and each is not None and each[1].is_plain for each in sizes) if sizes else False
+    if equal and one_at_a_time:
         return next(iter(calls.values())), ""
     return None, SEVERAL if calls else "DeepSpeed makes the data loader"
 
@@ -285,8 +287,9 @@ def numbers_of(
     loop = loop or event.place.loops[-1]
     outside = event.place.loops[: event.place.loops.index(loop)] if loop in event.place.loops else ()
     ranges = [each for each in outside if isinstance(each.node, ast.For)]
-    if len(ranges) == 1 and ranges[0].turns is not None:
-        numbers["epochs"] = ranges[0].turns
+    named = [each for each in ranges if isinstance(each.node, ast.For) and "epoch" in ast.unparse(each.node.target).lower()] or ranges
+    if len(named) == 1 and named[0].turns is not None:
+        numbers["epochs"] = named[0].turns
     if not outside and loop.turns is not None and isinstance(loop.node, ast.For):
         numbers["max_steps"] = loop.turns
         found.counts_batches = event.name != TRAIN_BATCH and not any(each not in event.place.loops for each in loops if each is not None)

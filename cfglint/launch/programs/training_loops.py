@@ -97,7 +97,8 @@ class TrainingLoops(Interpreter):
         loop.turns = self._turns_of(node.iter, frame)
         self.loops.append(loop)
         try:
-            if is_training_loop(node):  # its turns are many, and alike
+            of_loaders = any(True for each in self.iterated(value) or () for _ in loop_objects.loaders_in(each))
+            if is_training_loop(node) and not of_loaders:  # its turns are many, and alike
                 self._unknown_loop(node, frame, node.target)
             else:
                 super()._for(node, value, frame)

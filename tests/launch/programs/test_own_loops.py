@@ -145,6 +145,8 @@ def test_a_loader_of_an_object(run):
         ("even_batches=False", "0.34.0", []),
         ("even_batches=False", "1.15.0", ["error"]),
         ("dataloader_config=own()", "0.27.0", ["error"]),
+        ("logging_dir='logs'", "0.18.0", []),
+        ("logging_dir='logs'", "0.20.0", ["error"]),
         ("mixed_precision='fp17'", "1.15.0", ["error"]),
         ("gradient_accumulation_steps=2, gradient_accumulation_plugin=GradientAccumulationPlugin()", "1.15.0", ["error"]),
     ],
@@ -361,3 +363,38 @@ def test_a_module_in_a_folder_that_the_program_adds_to_its_path(run, tmp_path):
     for added in ("os.path.join(os.path.dirname(__file__), 'shared')", "str(Path(__file__).parent / 'shared')", "'shared'"):
         code = f"import os, sys\nfrom pathlib import Path\nsys.path.append({added})\nfrom settings import SIZE\n"
         assert run(code + PROGRAM.format("", "SIZE"))["sizes"] == [[16, 1, 64]], added
+
+
+ENGINE = """import deepspeed, torch
+from torch.utils.data import DataLoader
+loader = DataLoader(rows, batch_size={})
+engine, _, _, _ = deepspeed.initialize(model=m, model_parameters=p, config="ds.json")
+for epoch in range(3):
+    for batch in loader:
+        engine.backward(engine(batch))
+        engine.step()
+"""
+
+
+@pytest.mark.parametrize(("size", "consumed"), [(2, 4), (100, 200)])
+def test_an_engine_takes_the_batches_of_the_programs_own_loader(run, tmp_path, size, consumed):
+    (tmp_path / "ds.json").write_text('{"train_batch_size": 4, "optimizer": {"type": "Adam", "params": {"lr": 1e-3}}}')
+    found = run(ENGINE.format(size), path="run.sh", line="deepspeed --num_gpus 2 train.py")["runs"][0]["resolved"]
+    assert (found["micro_batch"], found["global_batch"], found["consumed_batch"]) == (size, 4, consumed)
+    assert main(["fix", "run.sh", "--global-batch", "64"]) == (0 if size == 2 else 2)
+
+
+@each_case(
+    ("loops", "sizes"),
+    [
+        ("for part in [loader, other]:\n    for batch in part:\n", [8, 2, 64]),
+        ("for one, two in zip(loader, other):\n    if True:\n", [None, 2, None]),
+        ("for batch in cycle(loader):\n    if True:\n", [8, 2, 64]),
+        ("taken = iter(loader)\nwhile True:\n    batch = next(taken)\n    if True:\n", [8, 2, 64]),
+    ],
+)
+def test_where_a_loop_takes_its_batches(run, loops, sizes):
+    code = IMPORTS + "def cycle(loader):\n    while True:\n        for each in loader:\n            yield each\n\n"
+    code += MADE.format("gradient_accumulation_steps=2", "batch_size=8") + "other = DataLoader(rows, batch_size=8)\n" + loops
+    code += "        with accelerator.accumulate(model):\n            accelerator.backward(model(batch))\n            optimizer.step()\n"
+    assert run(code)["sizes"] == [sizes]

@@ -63,7 +63,9 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
 def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding]:
     """The finding about an argument that no release has, or that the release of the run has not."""
     since, until = SPANS.get(setting.name, ("", ""))
-    release, where = config.facts.version(PACKAGE, RELEASES[PACKAGE]), f"`{setting.name}` is not accepted by Accelerator"
+    stated = config.facts.outside.get(PACKAGE)  # an older one than those that are modelled
+    release = parse_version(stated) if stated is not None else config.facts.version(PACKAGE, RELEASES[PACKAGE])
+    where = f"`{setting.name}` is not accepted by Accelerator"
     if not since and not until:
         where = f"unknown argument `{setting.name}` is not accepted by Accelerator"
     elif until and release >= parse_version(until):
