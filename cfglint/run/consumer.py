@@ -10,7 +10,7 @@ from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.launch_line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.frameworks.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.arguments import hidden_options
-from cfglint.launch.command import ASSUMED, COMMON_NAMES, OWN_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
@@ -55,27 +55,13 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if consumer:
         launch.consumer, launch.is_main = consumer, True
         return
-    if seems_trainer(line, command) and not own_parser and not launcher.has_own_parser:
+    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and not launcher.has_own_parser:
         take_trainer_arguments(launch, line, command, names)
         return
     launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), "")
-    if launch.parser is None and names - COMMON_NAMES and not own_parser:  # which may be those of a trainer, that fills its files
-        launch.doubts = (parser_of(line),)
     if not launch.consumer or (launch.parser is None and names_unread_file(line)):
         launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
-
-
-def parser_of(line: LaunchLine) -> Reason:
-    """The parser of the arguments of a line."""
-    program = (line.program.string if line.program is not None else "").rpartition("/")[2]
-    return Reason("program", f"the parser of `{program}`" if program else "the parser of the arguments")
-
-
-def seems_trainer(line: LaunchLine, command: CommandDocument) -> bool:
-    """Whether the arguments of a line are the Trainer's: of a program that is not read three, of them two that no other parser has."""
-    own, names = len(OWN_NAMES & {*command.words}), len(trainer_names(command))
-    return own >= ASSUMED or (own >= 2 and names >= ASSUMED) or (line.program is None and own > 0 and names > 1)
 
 
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:
@@ -88,7 +74,7 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
         command.leave_out(key)
     leave_out_flag(command)
     if own_defaults or not likely or "no_trainer" in program or SWIFT & {*command.words}:
-        launch.doubts = (parser_of(line),)
+        launch.doubts = (Reason("program", f"the parser of `{program}`" if program else "the program"),)
     if launch.parser is not None and launch.parser.not_read:
         launch.doubts = launch.parser.not_read
     elif launch.doubts and "per_device_train_batch_size" not in command.words:

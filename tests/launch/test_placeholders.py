@@ -9,7 +9,7 @@ import pytest
 from cases import each_case
 from cfglint.cli import main
 
-LINE = "torchrun --nproc_per_node 8 train.py --output_dir {} --per_device_train_batch_size 4 --save_strategy no"
+LINE = "torchrun --nproc_per_node 8 train.py --output_dir {} --per_device_train_batch_size 4 --max_steps 3"
 
 
 @pytest.fixture

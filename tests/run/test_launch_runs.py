@@ -298,7 +298,7 @@ def test_runs_lists_and_declares(project, capsys):
     assert "expected 65" in str(report(capsys, "check"))
 
 
-LOOP = "for b in 4 8; do torchrun --nproc_per_node 4 train.py --save_strategy no --per_device_train_batch_size $b --max_steps 9; done\n"
+LOOP = "for b in 4 8; do torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size $b --max_steps 9; done\n"
 
 
 def test_a_declared_line_may_start_several_runs(project, capsys):
@@ -479,9 +479,8 @@ def test_a_program_with_a_parser_of_its_own_does_not_have_the_defaults_of_the_tr
     found = resolved(line, tmp_path, capsys)
     assert (found["micro_batch"], found["global_batch"]) == (None, None)
     found = resolved(f"{line} --num_train_epochs 3", tmp_path, capsys)
-    assert (found["data_parallel"], found["global_batch"]) == (None, None)
-    assert resolved(f"{line} --per_device_train_batch_size 4", tmp_path, capsys)["global_batch"] is None
-    assert resolved(f"{line} --per_device_train_batch_size 4 --num_train_epochs 3", tmp_path, capsys)["global_batch"] == 32
+    assert (found["data_parallel"], found["global_batch"]) == (8, None)
+    assert resolved(f"{line} --per_device_train_batch_size 4", tmp_path, capsys)["global_batch"] == 32
 
 
 BLOCK = "distributed_type: DEEPSPEED\nnum_processes: 4\ndeepspeed_config:\n  gradient_accumulation_steps: 1\n  zero_stage: 2\n"
@@ -594,6 +593,6 @@ def test_a_flag_beside_a_file_of_arguments_is_the_programs_own(tmp_path, monkeyp
 
 @pytest.mark.parametrize(("given", "kept"), [("--deepspeed", False), ("--deepspeed $CONFIG", True)])
 def test_a_deepspeed_argument_with_an_unknown_value_is_no_bare_flag(tmp_path, given, kept):
-    (tmp_path / "run.sh").write_text(f"CONFIG=$1\ndeepspeed --num_gpus 8 $2/train.py --save_strategy no --output_dir out --num_train_epochs 3 {given}\n")
+    (tmp_path / "run.sh").write_text(f"CONFIG=$1\ndeepspeed --num_gpus 8 $2/train.py --output_dir out --num_train_epochs 3 {given}\n")
     (run,) = cfglint.check(str(tmp_path / "run.sh")).runs
     assert ("deepspeed" in run.launch["arguments"]) == kept
