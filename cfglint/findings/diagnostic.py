@@ -126,6 +126,9 @@ class Reason(Record):
         return f"{self.what} ({self.why})" if self.why else self.what
 
 
+IN_BRANCH = Reason("branch", "a condition or `try` of the program")
+
+
 def unpinned(package: str) -> Reason:
     """The release of a package that the project does not state."""
     return Reason("release", f"the release of {package}", "it is not pinned")

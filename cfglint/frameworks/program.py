@@ -60,9 +60,6 @@ def arguments_of(path: str) -> str:
     return f"the arguments of `{path.rpartition('/')[2]}`"
 
 
-BRANCH = Reason("branch", "a condition or `try` of the program")
-
-
 class DataRecipe(Record):
     """A data set of local files: the builder that reads them (`saved` for `load_from_disk`), the field that has the rows, and the steps
     of the program that may change their number, each with its argument.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason, unpinned
+from cfglint.findings.diagnostic import IN_BRANCH, Reason, unpinned
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
@@ -11,7 +11,6 @@ from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.program import BRANCH
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import Node
@@ -162,7 +161,7 @@ def missing_import(config: TrainerConfig) -> Iterator[Finding]:
 def unknowns(call: TrainerCall | ImportedNames, config: TrainerConfig) -> Iterator[Reason]:
     """What decides whether the program fails at a call or import: its branch, and the release of a package whose others are not asked."""
     if not call.is_certain:
-        yield BRANCH
+        yield IN_BRANCH
     if call.package not in config.framework.packages() and call.package not in config.facts.target:
         yield unpinned(call.package)
 

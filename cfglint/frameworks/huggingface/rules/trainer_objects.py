@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import IN_BRANCH
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of
-from cfglint.frameworks.program import BRANCH
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def of_call(call: TrainerCall, key: str, message: str, field: Setting, exception
         message,
         exception=exception,
         related=(field,) if setting is not field else (),
-        depends_on=() if call.is_certain else (BRANCH,),
+        depends_on=() if call.is_certain else (IN_BRANCH,),
         on_key=setting is not field,
         help=remedy,
     )
