@@ -20,11 +20,13 @@ __all__ = [
     "MissingFileError",
     "NewFiles",
     "PlanResult",
+    "Preflight",
     "ReviewResult",
     "Skipped",
     "UnknownKindError",
     "Unreachable",
     "ValueChange",
+    "WouldFail",
     "check",
     "diff",
     "explain",
@@ -32,6 +34,7 @@ __all__ = [
     "log",
     "new",
     "plan",
+    "preflight",
     "review_branch",
 ]
 

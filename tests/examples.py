@@ -70,6 +70,7 @@ def launch_of(kind, named, folder, example):
         expected_numbers=example.get("expected_numbers") or {},
         policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
     )
+    facts = facts.on_card(example.get("gpu"))
     return Discovery(facts, kind, source=FileSource(files)).one(list(files)[: example.get("named", len(files))])
 
 

@@ -1,8 +1,8 @@
 """The library: `check`, `fix`, `plan`, `explain`, `log`, `diff`, `review_branch` and `new`, for paths or for the contents of files.
 
-Nothing is printed, and only `FixResult.write` and `NewFiles.write` write files. In a notebook each result
-is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that another
-one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`.
+Nothing is printed, but by `preflight` inside a training program, and only `FixResult.write` and `NewFiles.write` write files. In a
+notebook each result is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that
+another one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from cfglint.api.arguments import ArgumentError, boolean, counted, job_spec, launch_facts, number, one_of, positive
+from cfglint.api.in_program import Preflight, WouldFail, preflight
 from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
 from cfglint.api.settings import configuration, declared_facts, suppress, with_settings
 from cfglint.api.sources import (
@@ -64,11 +65,13 @@ __all__ = [
     "MissingFileError",
     "NewFiles",
     "PlanResult",
+    "Preflight",
     "ReviewResult",
     "Skipped",
     "UnknownKindError",
     "Unreachable",
     "ValueChange",
+    "WouldFail",
     "check",
     "diff",
     "explain",
@@ -76,6 +79,7 @@ __all__ = [
     "log",
     "new",
     "plan",
+    "preflight",
     "review_branch",
 ]
 
@@ -92,6 +96,7 @@ def check(
     strict_keys: bool = False,
     trainer: str | None = None,
     model: Path | None = None,
+    gpu: str | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
     settings: bool = True,
@@ -102,17 +107,18 @@ def check(
     `run`: the sources are the complete configuration of one run. `gpus`: number of processes that the launch starts, one GPU each.
     `num_examples`: number of training samples. `target` maps packages to versions. `overrides` are values passed on the launch line, by
     dotted key. `strict_keys`: the script defines no keys of its own, so unknown keys are reported as the framework treats them.
-    `trainer`: the TRL trainer. `model` (path of a config.json or a known name), `gpu_memory` (GiB or name of a card) and `seq_length`
-    (tokens per sample) are for the memory estimate. `settings`: the nearest configuration above the working directory applies, with its
-    baseline. Raises MissingFileError for a path that does not exist, UnknownKindError if `run`
-    is set and no kind can be detected, ArgumentError for an invalid value.
+    `trainer`: the TRL trainer. `gpu`: the card (`T4`, `A100-80GB`), with its memory and what the frameworks refuse on it. `model`
+    (path of a config.json or a known name), `gpu_memory` (GiB or name of a card) and `seq_length` (tokens per sample) are for the
+    memory estimate. `settings`: the nearest configuration above the working directory applies, with its baseline. Raises
+    MissingFileError for a path that does not exist, UnknownKindError if `run` is set and no kind can be detected, ArgumentError for
+    an invalid value.
     """
     from cfglint.explanation.summary import explained
 
     project = configuration(settings)
     given: dict[str, Any] = {
         "kind": kind, "gpus": gpus, "num_examples": num_examples, "target": target, "overrides": overrides, "strict_keys": strict_keys,
-        "trainer": trainer, "model": model, "gpu_memory": gpu_memory, "seq_length": seq_length,
+        "trainer": trainer, "model": model, "gpu": gpu, "gpu_memory": gpu_memory, "seq_length": seq_length,
     }  # fmt: skip
     facts = launch_facts(run=run, **given)
     unrecognized: list[str] = []
@@ -141,6 +147,7 @@ def fix(
     strict_keys: bool = False,
     trainer: str | None = None,
     model: Path | None = None,
+    gpu: str | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
     settings: bool = True,
@@ -157,7 +164,7 @@ def fix(
     project = configuration(settings)
     facts = launch_facts(
         kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
-        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+        trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
     facts = with_settings(facts, project)
     one = single(sources, facts, kind)
@@ -188,6 +195,7 @@ def plan(
     strict_keys: bool = False,
     trainer: str | None = None,
     model: Path | None = None,
+    gpu: str | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
     settings: bool = True,
@@ -204,7 +212,7 @@ def plan(
     project = configuration(settings)
     facts = launch_facts(
         kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
-        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+        trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
     plans = planning.plan(single(sources, with_settings(facts, project), kind), counts, positive("global_batch", global_batch), most, pace)
     return PlanResult(planning.table(plans, pace))
@@ -221,6 +229,7 @@ def explain(
     strict_keys: bool = False,
     trainer: str | None = None,
     model: Path | None = None,
+    gpu: str | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
     settings: bool = True,
@@ -231,7 +240,7 @@ def explain(
     project = configuration(settings)
     facts = launch_facts(
         kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
-        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+        trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
     return Explanation(RunSummary(single(sources, with_settings(facts, project), kind), gpus))
 
@@ -246,6 +255,7 @@ def log(
     target: Versions | None = None,
     trainer: str | None = None,
     model: Path | None = None,
+    gpu: str | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
     settings: bool = True,
@@ -265,7 +275,8 @@ def log(
         def run_with(known: dict[str, int], card: float | None) -> CheckedRun:
             facts = launch_facts(
                 kind=kind, gpus=gpus or known.get("gpus"), num_examples=num_examples or known.get("num_examples"), target=target,
-                overrides=None, strict_keys=False, trainer=trainer, model=model, gpu_memory=gpu_memory or card, seq_length=seq_length,
+                overrides=None, strict_keys=False, trainer=trainer, model=model, gpu=gpu,
+                gpu_memory=gpu_memory or card, seq_length=seq_length,
             )  # fmt: skip
             return single(sources, with_settings(facts, project), kind)
 
@@ -286,6 +297,7 @@ def diff(
     strict_keys: bool = False,
     trainer: str | None = None,
     model: Path | None = None,
+    gpu: str | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
     settings: bool = True,
@@ -297,7 +309,7 @@ def diff(
     project = configuration(settings)
     facts = launch_facts(
         kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
-        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+        trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
     facts = with_settings(facts, project)
     before, after, _ = with_same_releases(together(old, facts, kind), together(new, facts, kind), facts.target)
@@ -315,6 +327,7 @@ def review_branch(
     target: Versions | None = None,
     trainer: str | None = None,
     model: Path | None = None,
+    gpu: str | None = None,
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
     settings: bool = True,
@@ -335,7 +348,7 @@ def review_branch(
     project, stats = configuration(settings), ScanStats()
     given: dict[str, Any] = {
         "kind": None, "gpus": gpus, "num_examples": num_examples, "target": target, "overrides": None, "strict_keys": False,
-        "trainer": trainer, "model": model, "gpu_memory": gpu_memory, "seq_length": seq_length,
+        "trainer": trainer, "model": model, "gpu": gpu, "gpu_memory": gpu_memory, "seq_length": seq_length,
     }  # fmt: skip
     facts = launch_facts(run=False, **given)
     with GitRepository() as repository:

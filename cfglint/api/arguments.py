@@ -134,7 +134,7 @@ def as_written(key: str, value: object) -> str:
 
 def memory_of_a_gpu(value: float | str | None) -> float | None:
     """The memory of a GPU in GiB, from a number or the name of a card."""
-    from cfglint.batch.memory.cards import offered
+    from cfglint.batch.cards import offered
 
     try:
         return None if value is None else offered(value) if isinstance(value, str) else offered(str(number("gpu_memory", value)))
@@ -170,11 +170,12 @@ def launch_facts(
     seq_length: int | None,
     run: bool = True,
     from_gpus: int | None = None,
+    gpu: str | None = None,
 ) -> LaunchFacts:
     """The facts of a launch; raises ArgumentError for an invalid value."""
     one_of("kind", kind, file_kinds())
     packages = versions(target)
-    return LaunchFacts(
+    facts = LaunchFacts(
         gpus=positive("gpus", gpus),
         gpus_source="gpus",
         num_examples=positive("num_examples", num_examples),
@@ -189,9 +190,9 @@ def launch_facts(
         from_gpus=positive("from_gpus", from_gpus),
         trainer=one_of("trainer", trainer, trainers()),
         model=named(model),
-        gpu_memory=memory_of_a_gpu(gpu_memory),
         seq_length=positive("seq_length", seq_length),
     )
+    return facts.on_card(text("gpu", gpu), memory_of_a_gpu(gpu_memory))
 
 
 def job_spec(facts: ConfigTable) -> JobSpec:

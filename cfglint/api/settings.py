@@ -20,12 +20,12 @@ def configuration(apply: bool) -> Configuration:
 
 def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
     """The facts with those of the configuration where the caller gives none."""
+    facts = facts.on_card(project.gpu, project.gpu_memory)
     return facts.replace(
         gpus=facts.gpus or project.gpus,
         gpus_source=facts.gpus_source if facts.gpus else project.path,
         target={**project.target, **facts.target},
         target_from={**dict.fromkeys(project.target, project.path), **facts.target_from},
-        gpu_memory=facts.gpu_memory or project.gpu_memory,
         installed=facts.installed or project.installed,
         policies=project.policies,
     )
@@ -33,11 +33,12 @@ def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
 
 def declared_facts(given: dict[str, Any], run: DeclaredRun, project: Configuration) -> LaunchFacts:
     """The facts of a declared run; the arguments of the caller win."""
-    names = ("gpus", "num_examples", "trainer", "model", "gpu_memory")
+    names = ("gpus", "num_examples", "trainer", "model")
     facts = {**given, **{name: getattr(run, name) for name in names if given[name] is None}}
     facts["strict_keys"] = given["strict_keys"] or run.strict_keys
     facts["overrides"] = {**dict(run.overrides), **(given["overrides"] or {})}
     found = launch_facts(**{**facts, "kind": run.kind, "target": given["target"] or run.target, "run": True})
+    found = found.on_card(run.gpu, run.gpu_memory)
     found.arguments, found.expected_numbers = run.arguments or "", run.expected_numbers
     found.installed = found.installed or run.installed
     return with_settings(found, project)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
@@ -13,6 +14,7 @@ from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader
 from cfglint.explanation.summary import RunSummary, table
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
+from cfglint.report.brief import as_brief
 from cfglint.report.json import dumps
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 
@@ -22,6 +24,7 @@ def add_arguments(parser: Parser) -> None:
     parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
+    parser.add_argument("--all", action="store_true", help="every number and where it comes from")
     parser.add_argument("--resume", metavar="CHECKPOINT", topic=RUN, help="the run continues from this checkpoint's folder")
     add_report_options(parser, FORMATS)
     parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "with steps")
@@ -57,22 +60,24 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
     differing = distinct(accounts)
     for each in differing:
         name_reader(each.run)
-    written = write_texts(arguments, FORMATS, lambda form, output: _report(form, accounts, differing, None if output else columns()))
+    whole = arguments.all
+    written = write_texts(arguments, FORMATS, lambda form, output: _report(form, accounts, differing, None if output else columns(), whole))
     warn_of(bug for each in runs for bug in each.bug_reports)
     return written or (2 if any(each.beyond_limits or each.bug_reports for each in runs) else 0)
 
 
-def _report(form: str, accounts: list[RunSummary], differing: dict[RunSummary, list[str]], width: int | None) -> str:
+def _report(form: str, accounts: list[RunSummary], differing: dict[RunSummary, list[str]], width: int | None, whole: bool) -> str:
     """The explanations of runs; as text those that differ, each with its places, and as a page one."""
     if form == "html":
         only_of([each.run for each in differing], "explain")
+    told = as_brief if form == "text" and not whole else partial(render_account, form)
     if len(accounts) == 1 or form == "html":
-        return render_account(form, accounts[0], width)
+        return told(accounts[0], width)
     if form == "json":
         return dumps({"runs": [table(each) for each in accounts]})
     shown = [*differing.items()][:MOST_RUNS]
     left = [place for _, places in [*differing.items()][MOST_RUNS:] for place in places]
-    texts = [f"{', '.join(dict.fromkeys(places))}\n{render_account(form, each, width)}" for each, places in shown]
+    texts = [f"{', '.join(dict.fromkeys(places))}\n{told(each, width)}" for each, places in shown]
     return "\n".join([*texts, *([f"not shown: {', '.join(left)}\n"] if left else [])])
 
 

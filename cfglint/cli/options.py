@@ -64,9 +64,11 @@ def add_fact_options(parser: Parser) -> None:
     versions = "release of a framework, or `installed`: those of the environment; repeatable"
     add("--target", versions, action="append", default=[], metavar="NAME==VERSION")
     add("--num-examples", "number of training samples, to compute steps", type=positive, metavar="N")
+    add("--count-data", "count the rows of local data files over 256 MB, too", action="store_true")
     add("--set", "an override passed on the launch line; repeatable", action="append", default=[], metavar="KEY=VALUE")
     add("--args", "the arguments of a launch line, as one string", metavar="TEXT")
     add("--model", "for memory: a config.json, its folder, or a known name", metavar="PATH|NAME")
+    add("--gpu", "the card: its memory, and what frameworks refuse on it (T4)", type=card, metavar="CARD")
     add("--gpu-memory", "memory of a GPU in GiB (79.2), or a card (80GB, H100)", type=gpu_memory, metavar="GIB")
     add("--seq-length", "tokens per sample, if the files leave it open", type=positive, metavar="N")
     add("--trainer", "the TRL trainer (default: detected)", choices=trainers)
@@ -116,9 +118,18 @@ def positive(text: str) -> int:
 
 def gpu_memory(text: str) -> float:
     """A number of GiB such as 79.2, or a card such as 80GB or H100."""
-    from cfglint.batch.memory.cards import offered
+    from cfglint.batch.cards import offered
 
     return offered(text)
+
+
+def card(text: str) -> str:
+    """A card such as T4, A100-80GB, RTX-4090 or MI300X."""
+    from cfglint.batch.cards import find
+
+    if find(text) is None:
+        warn(f"--gpu {text}: unknown card, so nothing is checked for it; known are such as T4, A100-80GB, RTX-4090, H100, MI300X, cpu")
+    return text
 
 
 def model_of(text: str | None) -> Model | None:
@@ -267,10 +278,10 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         nodes=arguments.nodes,
         environment=environment(arguments.env),
         model=model_of(getattr(arguments, "model", None)),
-        gpu_memory=getattr(arguments, "gpu_memory", None) or project.gpu_memory,
         seq_length=getattr(arguments, "seq_length", None),
         installed=INSTALLED in arguments.target or project.installed,
         resume=getattr(arguments, "resume", None),
+        count_data=getattr(arguments, "count_data", False),
         here=bool(getattr(arguments, "command", None)),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():
@@ -278,7 +289,12 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
             setattr(facts, name, value)
             facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
             facts.examples_source = "the log" if name == "num_examples" else facts.examples_source
-    return facts
+    return on_card(facts, arguments).on_card(project.gpu, project.gpu_memory)
+
+
+def on_card(facts: LaunchFacts, arguments: Namespace) -> LaunchFacts:
+    """The facts with the card and the memory that flags name."""
+    return facts.on_card(getattr(arguments, "gpu", None), getattr(arguments, "gpu_memory", None))
 
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
@@ -304,8 +320,8 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.arguments = arguments.args or run.arguments or ""
     facts.expected_numbers = run.expected_numbers
     facts.model = facts.model or model_of(run.model)
-    facts.gpu_memory = getattr(arguments, "gpu_memory", None) or run.gpu_memory or project.gpu_memory
-    return facts
+    facts.card = facts.gpu_memory = None
+    return on_card(facts, arguments).on_card(run.gpu, run.gpu_memory).on_card(project.gpu, project.gpu_memory)
 
 
 def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:

@@ -7,7 +7,7 @@ from math import prod
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
-from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
+from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
 from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
@@ -49,6 +49,12 @@ class RunSummary:
         resumption = run.configs[0].resumption if summaries else None
         if resumption is not None:
             resumption.show(summaries[0])
+        samples = run.facts.samples
+        if samples is not None and not samples.certain and summaries:
+            most = "" if samples.count is None else f"{samples.source}; "
+            summaries[0].derive(LENGTH, "samples at most", "samples_at_most", samples.count, f"{most}{samples.why}")
+            if samples.count is not None:
+                summaries[0].derive(LENGTH, "total steps at most", "steps_at_most", self._steps_of(samples.count), "of so many samples")
         items = [item for each in summaries for item in each.items]
         batch = run.batch
         if batch is not None and summaries:
@@ -91,6 +97,11 @@ class RunSummary:
         """What two runs that differ in nothing but their places have in common."""
         values = [(item.group, item.label, str(value_or_auto(item.setting))) for item in self.items if item.label != "output_dir"]
         return repr((self.run.kinds, self.run.verdict, [each.code for each in self.errors], values))
+
+    def _steps_of(self, samples: int) -> int | None:
+        """The total steps of the run with so many samples."""
+        run = self.run
+        return run.with_facts(run.given.replace(num_examples=samples)).resolved["total_steps"]
 
     def _add_memory(self) -> None:
         """The memory of the run where the model's shape is known, and the flags that are missing."""

@@ -7,7 +7,16 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import AlternativeEntry, LaunchEntry, MemoryDrawing, NotReadEntry, ResumeEntry, RunEntry, SettingEntry
+    from cfglint.findings.entries import (
+        AlternativeEntry,
+        LaunchEntry,
+        MemoryDrawing,
+        NotReadEntry,
+        ResumeEntry,
+        RunEntry,
+        SamplesEntry,
+        SettingEntry,
+    )
     from cfglint.findings.vocabulary import ReasonKind, Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change, Edit
     from cfglint.source.document import Document
@@ -228,6 +237,7 @@ class Outcome(Record):
     not_read: list[NotReadEntry] = []
     nodes: int | None = None
     resume: ResumeEntry | None = None
+    samples: SamplesEntry | None = None
     context: ReportContext | None = None
 
     @property
@@ -272,6 +282,8 @@ class Outcome(Record):
             entry["launch"] = self.launch
         if self.resume is not None:
             entry["resume"] = self.resume
+        if self.samples is not None:
+            entry["num_examples_from"] = self.samples
         return entry
 
 

@@ -74,11 +74,21 @@ if TYPE_CHECKING:
         micro_batch: int | None
         restored: list[str]
 
+    class SamplesEntry(TypedDict):
+        """The data files whose rows were counted, how many of them become training samples at most, and why not exactly so many."""
+
+        files: list[str]
+        rows: int | None
+        certain: bool
+        why: str | None
+
     class RunEntry(RunEntryBase, total=False):
-        """An entry of `runs`; `launch` is present for a run that a script starts, `resume` for one that continues from a checkpoint."""
+        """An entry of `runs`; `launch` is present for a run that a script starts, `resume` for one that continues from a checkpoint,
+        `num_examples_from` for one whose samples were counted."""
 
         launch: LaunchEntry
         resume: ResumeEntry
+        num_examples_from: SamplesEntry
 
     class SettingEntry(TypedDict):
         """A setting of a run and where it comes from."""

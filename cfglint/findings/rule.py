@@ -38,6 +38,7 @@ LAUNCHER_CONFIG: Subject = "launcher-config"  # the config of the launcher, whic
 EXPECTATION: Subject = "expectation"  # what the project itself demands of its runs
 IGNORE_COMMENT: Subject = "ignore-comment"
 MEMORY: Subject = "memory"  # the memory of the GPUs
+SAMPLES: Subject = "samples"  # the number of training samples
 CODE: Subject = "code"  # the code of the program: its imports and calls
 
 CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT, CODE)  # no other argument makes such a finding wrong

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         "expectation",
         "ignore-comment",
         "memory",
+        "samples",
         "code",
     ]
     ReasonKind: TypeAlias = Literal["release", "argument", "branch", "program", "environment", "file"]  # what is not known

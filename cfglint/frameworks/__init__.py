@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import Launch
 
-OTHER_PACKAGES = {"torch", "peft"}
+OTHER_PACKAGES = ("torch", "peft", "bitsandbytes")
 WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line has, or a file that it names
 LINE_KINDS = ("launch", "megatron")  # kinds whose config is a launch line: no file is recognised as one of these
 # Distributions that replace a package under another name -> this package; empty for one that installs others.
@@ -67,7 +67,7 @@ def is_trainer(kind: str) -> bool:
 
 def known_packages() -> set[str]:
     """The packages whose version can be a target: those of all kinds, and others that rules ask for."""
-    return {package for kind in kinds() for package in framework(kind).packages()} | OTHER_PACKAGES
+    return {package for kind in kinds() for package in framework(kind).packages()} | {*OTHER_PACKAGES}
 
 
 def framework(kind: str) -> Framework:

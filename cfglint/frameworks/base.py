@@ -157,6 +157,11 @@ class Config:
         found: Part = imported(self.parts[name])(self, *more) if name in self.parts else otherwise
         return found
 
+    @property
+    def further_rules(self) -> tuple[str, ...]:
+        """The modules of rules that only some runs need, and this one does: those about its card, and about checkpoints."""
+        return (*(("card",) if self.facts.card is not None else ()), *(("resuming",) if self.may_resume else ()))
+
     def unknown_keys(self) -> list[str]:
         """The keys that the framework, and the project's own copy of it, refuse as unknown; empty if it accepts every key."""
         return self.part("unknown_keys", [])
@@ -424,7 +429,7 @@ class Framework:
     parts: dict[str, str] = {}  # functions and tables of the folder by their purpose, imported when needed
     history_tables: tuple[str, ...] = ()  # the fields of the package through its releases, as far as they are modelled
     rules = ""  # the modules of `rules` in its folder, which register its rules
-    rules_of_resuming = ""  # the module of those about checkpoints, for runs that resume alone
+    further_rules = ""  # those of them that only some runs need: `Config.further_rules` says which
 
     def part(self, name: str, otherwise: Part) -> Part:
         """The function or table that `parts` names; else the given one."""
@@ -567,9 +572,9 @@ class Framework:
         made: Config = imported(self.parts["config"])(documents, facts, kinds)
         return made
 
-    def load_rules(self, names: str) -> None:
-        """Import modules with rules of this kind, which registers them."""
-        for name in names.split():
+    def load_rules(self, further: Collection[str] = ()) -> None:
+        """Import the rules of this kind, which registers them; of those that only some runs need, the modules named."""
+        for name in [*self.rules.split(), *(each for each in self.further_rules.split() if each in further)]:
             __import__(f"cfglint.frameworks.{self.kind}.rules.{name}")
 
     def words(self, facts: LaunchFacts) -> Loader:

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from cfglint.batch.cards import Card
     from cfglint.batch.nodes import Size
     from cfglint.findings.diagnostic import Reason
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import OwnLoop, ProgramFacts
+    from cfglint.frameworks.samples import Samples
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
@@ -99,12 +101,13 @@ class LaunchFacts(Record):
     `pinned` has (release, file) of further packages that those of the run require, where a file states one.
     `copies` maps a package to the folder from which the program imports a copy of it, because the launch puts it first on its path.
     `forks` are the distributions of `cfglint.frameworks.FORKS` that the project states.
-    `expected_numbers` are numbers of `Run.resolved` that the project
-    requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
-    tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
-    `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script. `arguments`
-    are those given with --args. `resume` is the checkpoint that the user says the run continues from. `here`: the launch is to start on
-    this machine now, with its GPUs and its environment. `launch` is what was read of the launch: its line, its program, and whose arguments
+    `expected_numbers` are numbers of `Run.resolved` that the project requires; `policies` are its own schemas. `model` is the model's
+    shape, `card` the card that the run is for, `gpu_memory` the memory of a card in GiB, `seq_length` the tokens per row if the files
+    do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified. `nodes` is the number of machines
+    if the launch line leaves it open, `environment` the shell variables of its script. `arguments` are those given with --args.
+    `resume` is the checkpoint that the user says the run continues from. `samples` are the rows of local data files, which are
+    `num_examples` where that is certain; `count_data`: large ones are counted, too. `here`: the launch is to start on this
+    machine now, with its GPUs and its environment. `launch` is what was read of the launch: its line, its program, and whose arguments
     these are.
     """
 
@@ -129,6 +132,7 @@ class LaunchFacts(Record):
     copies: Mapping[str, str] = NOTHING
     forks: tuple[str, ...] = ()
     model: Model | None = None
+    card: Card | None = None
     gpu_memory: float | None = None
     seq_length: int | None = None
     trainer: str | None = None
@@ -136,6 +140,8 @@ class LaunchFacts(Record):
     examples_source: str = "--num-examples"
     installed: bool = False
     resume: str | None = None
+    samples: Samples | None = None
+    count_data: bool = False
     here: bool = False
     launch: Launch = NO_LAUNCH
 
@@ -147,6 +153,26 @@ class LaunchFacts(Record):
     def is_known(self, package: str) -> bool:
         """Whether the release of a package is stated, and not merely a bound or nothing."""
         return package in self.target and package not in self.bounds
+
+    @property
+    def counted(self) -> tuple[Reason, ...]:
+        """The files whose rows are the number of samples, if nobody stated it: they may be others where the run starts."""
+        found = self.samples
+        if found is None or not found.certain:
+            return ()
+        from cfglint.findings.diagnostic import Reason
+
+        return (Reason("file", f"`{found.files[0]}`", "its rows were counted here", found.files[0]),)
+
+    def on_card(self, name: str | None, memory: float | None = None) -> LaunchFacts:
+        """The same facts with a card by its name, and the memory of a GPU, where neither is known yet; a card has its memory."""
+        if not name and memory is None:
+            return self
+        from cfglint.batch.cards import card, memory_of
+
+        found = card(name) if name else None
+        memory = memory or (memory_of(found) if found is not None else None)
+        return self.replace(card=self.card or found, gpu_memory=self.gpu_memory or memory)
 
     def replace(self, **changes: object) -> LaunchFacts:
         """The same facts with some changed."""

@@ -5,8 +5,8 @@ This module is imported only if a model or a card is known.
 
 from __future__ import annotations
 
+from cfglint.batch.cards import Memory
 from cfglint.batch.memory import GIB, Estimate, estimate, largest_micro_batch, longest_row, verdict
-from cfglint.batch.memory.cards import Card
 from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, PROBABLY_NOT, in_words, largest_in_words, possible
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -48,20 +48,29 @@ class RunMemory(Record):
     @property
     def line(self) -> str:
         """One line for display: peak, card, band, verdict, terms, the largest micro batch, assumptions."""
-        found = self.estimate
-        parts = self.at_the_peak() if self.inputs.known else self.at_least()
-        if self.surely is not None:
-            parts.append(largest_in_words(self.surely, self.possibly, found.classification))
-        if self.longest:
-            parts.append(f"rows of up to {self.longest:,} tokens surely fit")
-        parts.append(CERTAINTY[found.classification] + (f", shape of {self.model.name}" if self.model.name else ""))
+        shape = f", shape of {self.model.name}" if self.model.name else ""
         assumed = f" (assumed: {', '.join(self.assumed)})" if self.assumed else ""
-        return "; ".join(parts) + assumed
+        return "; ".join([*self.peak(), *self.bounds(), CERTAINTY[self.estimate.classification] + shape]) + assumed
+
+    @property
+    def short_line(self) -> str:
+        """The line without terms and shape, and without what is assumed of the run."""
+        card = [self.available.assumption] if isinstance(self.available, Memory) and self.available.assumption else []
+        return "; ".join([self.peak()[0], *self.bounds(), CERTAINTY[self.estimate.classification], *card])
+
+    def peak(self) -> list[str]:
+        """The peak, as far as it is known, then what it consists of."""
+        return self.at_the_peak() if self.inputs.known else self.at_least()
+
+    def bounds(self) -> list[str]:
+        """The largest micro batch and the longest rows that fit, as far as they are known."""
+        largest = [largest_in_words(self.surely, self.possibly, self.estimate.classification)] if self.surely is not None else []
+        return largest + ([f"rows of up to {self.longest:,} tokens surely fit"] if self.longest else [])
 
     @property
     def assumed(self) -> list[str]:
         """What was assumed: of the card, and of the run."""
-        card = self.available.assumption if isinstance(self.available, Card) else ""
+        card = self.available.assumption if isinstance(self.available, Memory) else ""
         return [*([card] if card else []), *self.inputs.assumed]
 
     @property

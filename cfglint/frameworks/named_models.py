@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory_inputs import Model
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.root import leads_out
 
 CONFIG_FILE = "config.json"
@@ -50,8 +50,6 @@ def read_model(path: str) -> Model:
     """The model of a config.json. Raises UnknownModel if the file describes none."""
     import json
 
-    from cfglint.batch.memory.settings import DTYPES
-    from cfglint.batch.memory.shape import UnknownShape, of_config
     from cfglint.source import files
 
     try:
@@ -60,6 +58,14 @@ def read_model(path: str) -> Model:
         raise UnknownModel(f"{path}: {error}") from error
     if not isinstance(config, dict):
         raise UnknownModel(f"{path}: is not a JSON object")
+    return described_model(config, path)
+
+
+def described_model(config: ConfigTable, path: str) -> Model:
+    """The model of the content of a config.json. Raises UnknownModel if it describes none."""
+    from cfglint.batch.memory.settings import DTYPES
+    from cfglint.batch.memory.shape import UnknownShape, of_config
+
     try:
         shape = of_config(config)
     except UnknownShape as error:

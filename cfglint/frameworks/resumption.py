@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.checkpoints import Checkpoint
+from cfglint.data.checkpoint import Checkpoint
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.summary import BATCH, LENGTH, Summary
 from cfglint.source.record import Record

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import FORKS
+from cfglint.frameworks import FORKS, OTHER_PACKAGES
 from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source import files
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
     Folders = dict[str, dict[str, list[Statement]]]
 
-PACKAGES = (*NEWEST, *FORKS)
+PACKAGES = (*NEWEST, *FORKS, *OTHER_PACKAGES)
 REQUIRING_NOTHING = {"accelerate", "deepspeed", "gpt-neox", "transformers"}  # of the others
 OWN_NAME = ""  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"

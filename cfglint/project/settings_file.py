@@ -26,13 +26,13 @@ MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes quadr
 LARGEST = 10**18  # the largest count; products of much larger ones have more digits than Python prints
 EXPECTED_NUMBERS = ("global-batch", "total-steps", "tokens-per-step")
 RUN_KEYS = frozenset((
-    *EXPECTED_NUMBERS, "files", "kind", "launch", "gpus", "gpu-memory", "model", "num-examples", "strict-keys", "target", "trainer",
+    *EXPECTED_NUMBERS, "files", "kind", "launch", "gpus", "gpu", "gpu-memory", "model", "num-examples", "strict-keys", "target", "trainer",
     "args", "set", "name",
 ))  # fmt: skip
 OLD_POLICY_KEY = "house-schema"  # of 0.1.0
 KEYS = frozenset((
-    "gpus", "gpu-memory", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "policy-schema", OLD_POLICY_KEY,
-    "exclude", "kinds",
+    "gpus", "gpu", "gpu-memory", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "policy-schema",
+    OLD_POLICY_KEY, "exclude", "kinds",
 ))  # fmt: skip
 
 
@@ -58,6 +58,7 @@ class DeclaredRun:
         self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
         self.kind = one_of(file_kinds(), table, "kind", where)
         self.gpus: int | None = expect(table, "gpus", int, where)
+        self.gpu: str | None = expect(table, "gpu", str, where)
         self.gpu_memory = gpu_memory(table, where)
         named: str | None = expect(table, "model", str, where)
         adjacent = os.path.normpath(os.path.join(folder, named)) if named else ""
@@ -86,6 +87,7 @@ class Configuration:
         if unknown:
             raise ConfigurationError(f"{where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(KEYS))}")
         self.gpus: int | None = expect(table, "gpus", int, where)
+        self.gpu: str | None = expect(table, "gpu", str, where)
         self.gpu_memory = gpu_memory(table, where)
         self.target = versions(table, where)
         self.installed = table.get("target") == INSTALLED
@@ -140,14 +142,14 @@ def gpu_memory(table: ConfigTable, where: str) -> float | None:
     value = table.get("gpu-memory")
     if value is None:
         return None
-    from cfglint.batch.memory.cards import CARDS, offered
+    from cfglint.batch.cards import offered
 
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         try:
             return offered(str(value))
         except ValueError:
             pass
-    raise ConfigurationError(f"{where}: `gpu-memory` must be a number of GiB or one of {', '.join(CARDS)}, not {quoted(value)}")
+    raise ConfigurationError(f'{where}: `gpu-memory` must be a number of GiB, a size such as "80GB" or a card, not {quoted(value)}')
 
 
 def one_of(words: Iterable[Word], table: ConfigTable, key: str, where: str) -> Word | None:

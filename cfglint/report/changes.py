@@ -8,8 +8,10 @@ from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic, Outcome
 from cfglint.report.text import Segments
 from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
+from cfglint.review.consequences import VERSION
 from cfglint.review.left_out import NotCompared, lines_of
 from cfglint.review.release_groups import Fact, ReleaseGroup, grouped_by_release, listed_runs
+from cfglint.review.releases import ReleaseChange
 from cfglint.review.settings import SettingChange, SettingState
 from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.record import changed
@@ -114,7 +116,7 @@ def as_text(comparisons: list[Comparison], colour: bool, width: int | None = Non
     groups, others = grouped_by_release(comparisons)
     blocks = [release_block(each, width) for each in groups]
     blocks += [block(group[0], width, group) for group in alike(others)]
-    if not blocks and not any(each.is_release for each in unused):
+    if not blocks and not any(each.release is not None for each in unused):
         blocks = [[("", f"{nothing(comparisons, bool(unused))}\n")]]
     blocks += [[("", line("", each, width)) for each in lines_of(unused)]] if unused else []
     parts = [part for number, each in enumerate(blocks) for part in ([[("", "\n")]] if number else []) + [each]]
@@ -219,11 +221,32 @@ def finding_block(found: Diagnostic, side: Outcome, width: int | None) -> Segmen
 
 
 def as_json(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
-    """`{"cfglint", "changes": [...], "not_compared": [...]}`, one entry per run, also for those without an effective change."""
+    """`{"cfglint", "changes": [...], "not_compared": [...]}`, one entry per run, also for those without an effective change, and one for
+    each release that no compared run depends on.
+    """
     from cfglint.report.json import dumps
 
     left_out = [{"file": each.file, "reason": each.reason} for each in unused]
-    return dumps({"changes": [entry(each) for each in comparisons], "not_compared": left_out})
+    releases = [release_entry(each.release) for each in unused if each.release is not None]
+    return dumps({"changes": [*(entry(each) for each in comparisons), *releases], "not_compared": left_out})
+
+
+def release_entry(change: ReleaseChange) -> ChangeEntry:
+    """The entry of a release that no compared run depends on: there is no run before and after."""
+    consequence = Consequence(VERSION, change.text, change.before, change.after)
+    return {
+        "files": [change.file],
+        "renamed_from": [],
+        "run": change.file,
+        "before": None,
+        "after": None,
+        "consequences": [consequence_entry(consequence)],
+        "settings": [],
+        "new": [],
+        "gone": [],
+        "still": [],
+        "no_effect": False,
+    }
 
 
 def entry(comparison: Comparison) -> ChangeEntry:

@@ -18,6 +18,7 @@ FAMILIES = {  # families of rules that belong to no single framework
     "BAT": "Batch",
     "STP": "Steps and schedules",
     "PRC": "Precision",
+    "GPU": "Cards",
     "RUN": "Across the files of a run",
     "MEM": "Memory",
     "HSE": "Policy schemas",

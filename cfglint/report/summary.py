@@ -54,11 +54,7 @@ def lines(account: RunSummary) -> list[Paragraph]:
     """All lines."""
     run = account.run
     names = short_names([document.path for document in run.documents])
-    lines = [*verdict(account), *of_what(run)]
-    if account.what_if is not None:
-        lines += paragraph("", on_other_gpus(run, account.what_if))
-    elif account.refused_gpus:
-        lines += paragraph("", f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); {account.refused_gpus}.")
+    lines = [*verdict(account), *of_what(run), *on_asked_gpus(account)]
     for group in GROUPS:
         items = [item for item in account.items if item.group == group]
         if items and group != FILLED:
@@ -87,6 +83,16 @@ def of_what(run: CheckedRun) -> list[Paragraph]:
     targets = ", ".join(f"{package} {version} ({sources[package]})" for package, version in run.target.items())
     files = paragraph("", ", ".join(document.path for document in run.documents))
     return [*files, *paragraph("", f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}")]
+
+
+def on_asked_gpus(account: RunSummary) -> list[Paragraph]:
+    """The answer for the GPUs that are asked about, where the launch sets another number."""
+    run = account.run
+    if account.what_if is not None:
+        return paragraph("", on_other_gpus(run, account.what_if))
+    if account.refused_gpus:
+        return paragraph("", f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); {account.refused_gpus}.")
+    return []
 
 
 def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:

@@ -6,6 +6,7 @@ import os
 import stat
 from itertools import zip_longest
 
+from cfglint.frameworks import is_trainer
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.project.settings_file import Configuration
@@ -63,6 +64,7 @@ class Branch:
         self.renamed: dict[str, str] = {}
         self.compared: set[str] = set()  # the files of the runs that were compared
         self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
+        self.has_trainers = False  # whether a run of the new side is one of the Trainer
         self.dependencies: list[str] = []  # the changed files that may specify versions
         self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # the versions in the folders of each side
@@ -189,6 +191,7 @@ class Branch:
         discovery.stats = stats
         new = by_file(run for _, run in discovery.each(touched))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
+        self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
         old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(sorted(was))))

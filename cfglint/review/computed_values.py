@@ -5,14 +5,13 @@ from __future__ import annotations
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import EFFECTS, LENGTHS, has_effect, length_key
+from cfglint.review.settings import size_texts
 from cfglint.review.snapshot import Side
 from cfglint.source.annotations import Iterator
 from cfglint.source.python.call import CallDocument
 
 BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "train_batch_size", "micro_batch_size", "global_batch_size")
-SIZES = ("nproc_per_node", "nnodes", "num_processes", "num_machines", "num_gpus", "num_nodes", "include")
 FROM_CHANGED = "`{}` is unknown and computed from values that changed"
-SIZE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 
 
 def computed(old: Side, new: Side, covered: set[str]) -> list[Consequence]:
@@ -46,7 +45,7 @@ def of_programs(old: Side, new: Side) -> Iterator[tuple[str, str]]:
         return
     for key in {**calls[0].values, **calls[1].values}:
         was, now = key in calls[0].unknown, key in calls[1].unknown
-        if not has_effect(key) or not (was or now):
+        if not has_effect(key) or not (was or now) or not any(config.has_field(key) for side in (old, new) for config in side.run.configs):
             continue
         if was and now and calls[0].trace(key) != calls[1].trace(key):
             yield quantity(key), FROM_CHANGED.format(key)
@@ -60,10 +59,5 @@ def quantity(key: str) -> str:
 
 
 def sizes(launch: Launch) -> dict[str, str]:
-    """The sources of the unknown sizes of a launch, by option or variable."""
-    line = launch.line
-    assert line is not None
-    options = line.options.given
-    given = {f"--{name}": text for name in SIZES if name in options and (text := options[name].value) is not None}
-    given.update((name, line.call.environment[name]) for name in SIZE_VARIABLES if name in line.call.environment)
-    return {name: text.source for name, text in given.items() if not text.known}
+    """The sources of the unknown sizes of a launch, by option, header or variable."""
+    return {name: text.source for name, text in size_texts(launch).items() if not text.known}

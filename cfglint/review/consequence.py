@@ -79,7 +79,8 @@ def quotient(above: float, below: float) -> float | None:
 
 def line_of(side: Side, label: str) -> ConfigValue:
     """The value of a line; without the line, the value that its absence means; None if it is unknown."""
-    return side.line(label) if label in side.lines else ABSENT.get(label)
+    value = side.line(label) if label in side.lines else ABSENT.get(label)
+    return "off" if value == "none" and ABSENT.get(label) == "off" else value
 
 
 def name_of(label: str) -> str:

@@ -22,10 +22,10 @@ from cfglint.review.consequence import (
     relation,
     spelled,
 )
-from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, length_key
+from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, SUBJECT_KEYS, SUBJECTS, length_key
 from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
-from cfglint.review.settings import SettingChange, equal
+from cfglint.review.settings import UNKNOWN, SettingChange, equal
 from cfglint.review.snapshot import Side
 
 VERSION = "target"
@@ -85,9 +85,10 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         return lost
     found = [
         *start(old, new),
+        *subjects(settings),
         *launch(old, new),
         *batch(old, new, changed_keys),
-        *length(old, new),
+        *length(old, new, same_data=all(subject_of(each) != "data" for each in settings)),
         *rate(old, new),
         *other_lines(old, new),
     ]
@@ -140,7 +141,11 @@ def start(old: Side, new: Side) -> list[Consequence]:
     """The consequence of another verdict, or another stage of failure."""
     before, after = old.outcome, new.outcome
     if before.verdict != after.verdict and None in (before.verdict, after.verdict):
-        return [Consequence("verdict", "whether it starts cannot be decided on both sides", before.verdict, after.verdict, known=False)]
+        return [
+            Consequence(
+                "verdict", of_known_side(before, after, on_gpus(new)), before.verdict, after.verdict, known=after.verdict is not None
+            )
+        ]
     if before.verdict != after.verdict:
         how, failed, side = ("starts now", "failed", before) if after.verdict == "accept" else ("no longer starts", "fails", after)
         text = f"{how}{on_gpus(new)}{f': {failed} {MOMENTS[side.fails_at]}' if side.fails_at else ''}"
@@ -149,6 +154,44 @@ def start(old: Side, new: Side) -> list[Consequence]:
         text = f"still does not start{on_gpus(new)}: fails {moment(after)}, before {moment(before)}"
         return [Consequence("fails_at", text, before.fails_at, after.fails_at)]
     return []
+
+
+def of_known_side(before: Outcome, after: Outcome, on: str) -> str:
+    """Whether a run starts, where only one side is known."""
+    if after.verdict is None:
+        was = "it started before" if before.verdict == "accept" else f"it did not start before: failed {moment(before)}"
+        return f"whether it starts is not known; {was}"
+    unknown = "before, that was not known"
+    return f"starts{on}; {unknown}" if after.verdict == "accept" else f"does not start{on}: fails {moment(after)}; {unknown}"
+
+
+def subjects(settings: list[SettingChange]) -> list[Consequence]:
+    """What a run trains with: other data, another model, other adapters, or a training that is switched on or off."""
+    found: dict[str, list[SettingChange]] = {}
+    for each in settings:
+        what = subject_of(each)
+        if what:
+            found.setdefault(what, []).append(each)
+    ordered = ((what, found[what]) for what in ("training", "model", "data", "adapter") if what in found)
+    return [subject(what, changes) for what, changes in ordered]
+
+
+def subject(what: str, changes: list[SettingChange]) -> Consequence:
+    """The consequence of settings with one subject."""
+    texts = [f"`{each.key}` {each.before.text} -> {each.after.text}" for each in changes]
+    known = all(UNKNOWN not in (each.before.text, each.after.text) for each in changes)
+    before, after = (changes[0].before.known, changes[0].after.known) if len(changes) == 1 else (None, None)
+    return Consequence(what, f"{SUBJECTS[what]}: {', '.join(texts)}", before, after, known=known and len(changes) == 1)
+
+
+def subject_of(change: SettingChange) -> str:
+    """What a setting is about, if a reviewer has to know it whatever the framework computes from it; empty for any other.
+
+    A file or model of the same name in another folder is taken for the same one.
+    """
+    what = SUBJECT_KEYS.get(change.key.rpartition(".")[2].replace("-", "_").lower(), "")
+    names = [str(each.value).rstrip("/").rpartition("/")[2] for each in (change.before, change.after)]
+    return "" if what in ("data", "model") and names[0] == names[1] else what
 
 
 def moment(outcome: Outcome) -> str:
@@ -218,7 +261,7 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
         what = EFFECTS.get(key)
         if what is None and length_key(key) and any(config.has_field(key) for side in (old, new) for config in side.run.configs):
             what = LENGTHS
-        if what is None or what in covered or what in found or is_ignored(change, old, new):
+        if what is None or what in covered or what in found or is_ignored(change, old, new) or of_refused(change, old, new):
             continue
         before, after = change.before.known, change.after.known
         text = f"`{change.key}` {change.before.text} -> {change.after.text}"
@@ -240,6 +283,13 @@ def is_ignored(change: SettingChange, old: Side, new: Side) -> bool:
     name = change.key.partition(".")[0]
     configs = [config for side in (old, new) for config in side.run.configs if config.kind == change.kind]
     return bool(configs) and not any(config.reads(name) for config in configs)
+
+
+def of_refused(change: SettingChange, old: Side, new: Side) -> bool:
+    """Whether a setting was unknown, and the other value is the default of a side that does not start: its key may be misspelt there."""
+    states = ((change.before, old), (change.after, new))
+    refused = [side.outcome.verdict == "reject" and not state.written for state, side in states]
+    return any(refused) and UNKNOWN in (change.before.text, change.after.text)
 
 
 def limited(old: Side, new: Side) -> bool:

@@ -44,6 +44,27 @@ EFFECTS = {
     "save_strategy": "checkpoints",
     "saves_per_epoch": "checkpoints",
 }
+# What a reviewer has to know, whatever the framework computes from it.
+SUBJECTS = {"training": "training is switched", "model": "another model", "data": "other data", "adapter": "other adapters"}
+SUBJECT_KEYS = {
+    **dict.fromkeys(("do_train", "train"), "training"),
+    **dict.fromkeys(("model_name_or_path", "base_model", "model_path", "model_name", "model_id", "model", "base_model_name"), "model"),
+    **dict.fromkeys(
+        """
+        dataset datasets dataset_name dataset_names dataset_path dataset_dir dataset_config_name dataset_config dataset_split
+        dataset_mixer train_file train_files train_data train_data_path train_dataset train_path data_path data_dir data_file data_files
+        data_name train_data_file train_data_paths training_data train_dir dataset_train_split
+        """.split(),
+        "data",
+    ),
+    **dict.fromkeys(
+        """
+        lora_r lora_rank lora_alpha lora_dropout lora_target lora_target_modules lora_target_linear lora_modules_to_save use_lora use_peft
+        use_dora use_rslora finetuning_type adapter tuner_type train_type load_in_4bit load_in_8bit quantization_bit q_lora
+        """.split(),
+        "adapter",
+    ),
+}
 # What a setting means, where its name does not say it.
 MEANINGS = {
     "beta": "the weight of the reference model in the loss of DPO and GRPO",
@@ -51,7 +72,20 @@ MEANINGS = {
 }
 # What decides whether and what a run trains comes first, how it is laid out on the GPUs last.
 STARTS = ("run", "unreadable", "file", "verdict", "fails_at")
-TRAINS = ("global_batch", "samples", "learning_rate", "total_steps", "schedule", "warmup", "precision", "zero_stage")
+TRAINS = (
+    "training",
+    "model",
+    "data",
+    "adapter",
+    "global_batch",
+    "samples",
+    "learning_rate",
+    "total_steps",
+    "schedule",
+    "warmup",
+    "precision",
+    "zero_stage",
+)
 LAYOUT = ("micro_batch", "gpus", "implied_gpus", "memory")
 TOKEN_LENGTHS = frozenset(
     ("max_length", "max_seq_length", "max_seq_len", "cutoff_len", "sequence_len", "model_max_length", "seq_length", "block_size")

@@ -12,6 +12,7 @@ from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
 
 NO_RUN = "no recognised run depends on it"
+REQUIRED, REQUIRED_BY = "accelerate", "the Trainer requires it, and what it changes in its runs is not compared"
 NO_LAUNCH = "no launch line in it is recognised"
 UNRECOGNIZED = "not recognised as a training config, and no recognised run reads it"
 NAMED = "not recognised as a training config; {} names it, and what it makes of it is not compared"
@@ -40,12 +41,13 @@ class NotCompared(Record):
 
     file: str
     reason: str
-    is_release: bool = False  # a changed release, not a changed file
+    release: ReleaseChange | None = None  # if that changed, and not a file
 
 
 def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Collection[str]) -> list[NotCompared]:
     """The changed files that no compared run reads but cfglint's own, and the `releases` that change and that no run depends on."""
-    found = [NotCompared(each.file, f"{each.text}; {NO_RUN}", is_release=True) for each in releases]
+    reasons = {REQUIRED: REQUIRED_BY} if branch.has_trainers else {}
+    found = [NotCompared(each.file, f"{each.text}; {reasons.get(each.package, NO_RUN)}", each) for each in releases]
     return [*found, *(NotCompared(name, reason) for name, reason in files_left_out(branch) if os.path.abspath(name) not in own_files)]
 
 
@@ -68,9 +70,9 @@ def lines_of(found: Sequence[NotCompared]) -> list[str]:
     """A line for each release, and one for each reason with its first files: `not compared: a.py, b.py (REASON)`."""
     files: dict[str, list[str]] = {}
     for each in found:
-        if not each.is_release:
+        if each.release is None:
             files.setdefault(each.reason, []).append(each.file)
-    releases = [f"{each.file}: {each.reason}" for each in found if each.is_release]
+    releases = [f"{each.file}: {each.reason}" for each in found if each.release is not None]
     return releases + [f"not compared: {first_names(names)} ({reason})" for reason, names in files.items()]
 
 

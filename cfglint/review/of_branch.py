@@ -100,5 +100,5 @@ def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) ->
 
 def differ(before: LaunchFacts, after: LaunchFacts) -> bool:
     """Whether two declarations describe different launches."""
-    said = ("gpus", "gpu_memory", "num_examples", "target", "strict_keys", "overrides", "expected_numbers", "kind_given")
+    said = ("gpus", "card", "gpu_memory", "num_examples", "target", "strict_keys", "overrides", "expected_numbers", "kind_given")
     return any(getattr(before, name) != getattr(after, name) for name in said)

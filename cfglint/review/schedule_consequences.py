@@ -15,12 +15,12 @@ SCHEDULES = (  # lines of a schedule that has steps of its own
 )
 
 
-def length(old: Side, new: Side) -> list[Consequence]:
+def length(old: Side, new: Side, *, same_data: bool = True) -> list[Consequence]:
     """Steps, samples, and the fractions of the run for warm-up and decay."""
     before, after = old.number("total_steps"), new.number("total_steps")
     found = changed("total_steps", "total steps", before, after) or one_sided(before, after)
     found = found or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
-    found += estimated(old, new) if before is None and after is None else samples(old, new)
+    found += estimated(old, new, same_data) if before is None and after is None else samples(old, new)
     return [*found, *warmup(old, new), *schedule(old, new)]
 
 
@@ -32,8 +32,8 @@ def one_sided(before: int | None, after: int | None) -> list[Consequence]:
     return [Consequence("total_steps", f"total steps {shown[0]} -> {shown[1]}", before, after, known=False)]
 
 
-def estimated(old: Side, new: Side) -> list[Consequence]:
-    """The change of an unknown number of steps, for the same data."""
+def estimated(old: Side, new: Side, same_data: bool) -> list[Consequence]:
+    """The change of an unknown number of steps, for the same data, or for as many samples of other data."""
     epochs = [number(side.line("epochs")) for side in (old, new)]
     times = growth(old, new)
     completions = completions_growth(old, new)
@@ -46,7 +46,8 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
     how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else same
     batches = "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
     batches += "" if completions == 1 else f" with {'more' if completions > 1 else 'fewer'} completions per prompt"
-    found = [Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}{batches}", factor=factor, known=False)]
+    data = "" if same_data else ", if the other data has as many samples"
+    found = [Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}{batches}{data}", factor=factor, known=False)]
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
         text = f"warm-up stays {steps[1]:,} steps, {approximate_ratio(1 / factor)} as a fraction of the run"

@@ -6,14 +6,18 @@ import json
 
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.launch import KIND as LAUNCH
+from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.schema import Property
 from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.resizing import srun_options
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.document import Node
 from cfglint.source.record import Record
+from cfglint.source.shell.placed_text import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +28,10 @@ Path = tuple[Any, ...]
 AUTO = "auto"
 UNKNOWN = "(unknown)"
 NOWHERE: ConfigValue = object()  # the value of an absent key
+# What sets or limits the number of processes: options of launchers, of srun and the header of a job, and variables.
+SIZES = ("nproc_per_node", "nnodes", "num_processes", "num_machines", "num_gpus", "num_nodes", "include")
+OF_SLURM = ("nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus")
+SIZE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
@@ -74,6 +82,12 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     changes: list[SettingChange] = []
     seen: set[tuple[ConfigValue, ConfigValue]] = set()
     before, after = old.run, new.run
+    commands = [side.run.launch.command for side in (old, new)]
+    counts = {each.size_key for each in commands if each is not None}
+    for change in launch_changes(old, new):
+        if (change.before.span, change.after.span) not in seen:
+            seen.add((change.before.span, change.after.span))
+            changes.append(change)
     kinds = dict.fromkeys(config.kind for config in (*after.configs, *before.configs))
     unseen = {kind for side in (old, new) for _, kind, _ in side.missing_files}
     for kind in kinds:
@@ -82,10 +96,45 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
             continue
         for change in differ.changes():
             spans = (change.before.span, change.after.span)
-            if spans not in seen:  # a section of a Trainer config is a separate config too
+            if spans not in seen and not (
+                kind == LAUNCH and change.key in counts
+            ):  # a section of a Trainer config is a separate config too
                 seen.add(spans)
                 changes.append(change)
     return changes
+
+
+def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:
+    """The options, headers and variables of a launch that set or limit its processes, where they differ."""
+    before, after = (size_texts(side.run.launch) for side in (old, new))
+    for name in dict.fromkeys((*after, *before)):
+        states = [size_state(side.run.launch, texts.get(name)) for side, texts in ((old, before), (new, after))]
+        if states[0].text != states[1].text:
+            yield SettingChange(LAUNCH, name, *states)
+
+
+def size_texts(launch: Launch) -> dict[str, Text]:
+    """The values that set or limit the processes of a launch, by their names: first the header, from which the others may be computed."""
+    line = launch.line
+    if line is None or launch.command is None:
+        return {}
+    found = {f"#SBATCH --{name}": text for name, text in line.header.items() if name in OF_SLURM}
+    found.update((f"srun --{name}", text) for name, text in srun_options(line.srun).items() if name in OF_SLURM)
+    given = line.options.given.items()
+    found.update((name, each.value) for name, each in given if name in SIZES and each.value is not None and not each.in_file)
+    found.update((name, line.call.environment[name]) for name in SIZE_VARIABLES if name in line.call.environment)
+    return found
+
+
+def size_state(launch: Launch, text: Text | None) -> SettingState:
+    """A value of a launch with its place."""
+    command = launch.command
+    if text is None or command is None:
+        return SettingState(NOWHERE, "(unset)")
+    value = text.value if text.value is None or not text.value.isdigit() else int(text.value)
+    path, start, end = text.place or (command.path, *command.extent)
+    place = f"{path}:{command.position(start)[0]}" if path == command.path else path
+    return SettingState(value, text.string if text.known else UNKNOWN, place, (path, start, end) if text.place else None)
 
 
 class Differ:
@@ -166,6 +215,8 @@ class Differ:
 
     def _same(self, before_path: Path, after_path: Path, before: object, after: object, states: tuple[SettingState, SettingState]) -> bool:
         """Whether both sides have the same value, with the defaults of absent keys."""
+        if str(after_path[-1]).startswith("offload_") and all(each is NOWHERE or each in (None, "none") for each in (before, after)):
+            return True
         if before is NOWHERE and isinstance(after, dict):
             return all(equal(value, self._default(0, (*before_path, *path))) for path, value in leaves(after))
         if after is NOWHERE and isinstance(before, dict):

@@ -6,22 +6,28 @@ from functools import cached_property
 from os.path import basename
 
 from cfglint.explanation.summary import RunSummary, diagram_context
+from cfglint.findings.diagnostic import ERROR
 from cfglint.frameworks import framework
 from cfglint.frameworks.launch_line import HOSTFILE, NamedFile
 from cfglint.frameworks.summary import FILLED, Item
+from cfglint.rewrite.apply_fixes import Pass
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import ConfigValue
+from cfglint.source.change import RENAME
 
 MISSING = "does not exist"
 
 
 class Side:
-    """A run, its `outcome`, and the `lines` of its summary by their labels."""
+    """A run, its `outcome`, and the `lines` of its summary by their labels.
+
+    Its numbers are those of the run under the names that its keys have in the release: one that the release refuses sets nothing there.
+    """
 
     def __init__(self, run: CheckedRun) -> None:
-        self.run = run
         self.outcome = run.outcome()
+        self.run = run = with_current_names(run)
         self.lines: dict[str, Item] = {}
         try:
             account = RunSummary(run)
@@ -56,11 +62,24 @@ class Side:
 
     def number(self, name: str) -> int | None:
         """A resolved number of the run; None if it is unknown."""
-        return self.outcome.resolved.get(name)
+        return self.run.resolved.get(name)
 
     def line(self, label: str) -> ConfigValue:
         """The value of a line; None if the summary has no such line or its value is unknown."""
         return self.lines[label].setting.value if label in self.lines else None
+
+
+def with_current_names(run: CheckedRun) -> CheckedRun:
+    """The run with the keys renamed that the release refuses, because it has them under another name."""
+    found = [
+        each
+        for each in run.diagnostics
+        if each.fix is not None
+        and (each.severity == ERROR or each.since)
+        and (each.fix.safe or each.fix.by_release)
+        and all(change.kind == RENAME for _, change in each.fix.changes)
+    ]
+    return Pass(run, found).run if found else run
 
 
 def why_unread(file: NamedFile) -> str:

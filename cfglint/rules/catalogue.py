@@ -9,6 +9,8 @@ from cfglint.frameworks import kinds
 from cfglint.rules.engine import rules_for
 from cfglint.rules.project import project_rules
 
+FURTHER = ("adapters", "card", "resuming")  # modules of rules that only some runs need
+
 
 def every_rule() -> list[Rule]:
     """Every rule, sorted by code; loads all frameworks."""
@@ -16,7 +18,7 @@ def every_rule() -> list[Rule]:
 
     found: dict[str, Rule] = {rule.code: rule for rule in project_rules()}
     for kind in kinds():
-        found.update((rule.code, rule) for rule in rules_for(kind, resumes=True))
+        found.update((rule.code, rule) for rule in rules_for(kind, FURTHER))
     return [found[code] for code in sorted(found)]
 
 

@@ -37,46 +37,45 @@ if TYPE_CHECKING:
 MOST = 1000  # maximum number of diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
-_by_kind: dict[tuple[str, bool], list[Rule]] = {}
+_by_kind: dict[tuple[str, tuple[str, ...]], list[Rule]] = {}  # kind, modules of rules that only some runs need
 _by_release: dict[tuple[Any, ...], list[Rule]] = {}  # (kind, their code or severity, release of each of the packages asked) -> rules
-_packages_asked: dict[str, list[str]] = {}
+_packages_asked: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 
 
-def rules_for(kind: str, resumes: bool = False) -> list[Rule]:
-    """The rules for configs of a kind, those of all kinds first; with those about checkpoints for a run that resumes."""
-    key = kind, resumes
-    if key not in _by_kind:
+def rules_for(kind: str, further: tuple[str, ...] = ()) -> list[Rule]:
+    """The rules for configs of a kind, those of all kinds first; `further` are modules of rules that only some runs need."""
+    if (kind, further) not in _by_kind:
         load_shared()
         own = framework(kind)
-        for each in (own, framework(own.base)) if own.base else (own,):
-            each.load_rules(each.rules)
-            if resumes:
-                each.load_rules(each.rules_of_resuming)
-        _by_kind[key] = [
+        own.load_rules(further)
+        if own.base:
+            framework(own.base).load_rules(further)
+        _by_kind[kind, further] = [
             rule
             for rule in RULES
             if rule.scope == CONFIG
             and (not rule.kinds or kind in rule.kinds or (own.base in rule.kinds and rule.code not in own.replaced_rules))
         ]
-    return _by_kind[key]
+    return _by_kind[kind, further]
 
 
 def rules_of(config: Config, only: str = "") -> list[Rule]:
     """The rules for a config whose checks its releases have, in the order of `rules_for`; with `only` those of a code or a severity."""
-    kind, packages = config.kind, packages_asked(config.framework)
-    key = (kind, only, config.may_resume, *[config.facts.version(package, RELEASES[package]) for package in packages])
+    kind, further = config.kind, config.further_rules
+    packages = packages_asked(config.framework, further)
+    key = (kind, further, only, *[config.facts.version(package, RELEASES[package]) for package in packages])
     if key not in _by_release:
-        rules = [rule for rule in rules_for(kind, config.may_resume) if not only or only in (rule.code, rule.severity)]
+        rules = [rule for rule in rules_for(kind, further) if not only or only in (rule.code, rule.severity)]
         _by_release[key] = [rule for rule in rules if not rule.releases or has_check(rule, config)]
     return _by_release[key]
 
 
-def packages_asked(own: Framework) -> list[str]:
+def packages_asked(own: Framework, further: tuple[str, ...] = ()) -> list[str]:
     """The packages whose release decides which rules for configs of a framework run: all that `has_check` asks for."""
-    if own.kind not in _packages_asked:
-        asked = dict.fromkeys(package for rule in rules_for(own.kind) for package, _ in releases_of(rule))
-        _packages_asked[own.kind] = [package for package in asked if package in own.packages() or not own.package]
-    return _packages_asked[own.kind]
+    if (own.kind, further) not in _packages_asked:
+        asked = dict.fromkeys(package for rule in rules_for(own.kind, further) for package, _ in releases_of(rule))
+        _packages_asked[own.kind, further] = [package for package in asked if package in own.packages() or not own.package]
+    return _packages_asked[own.kind, further]
 
 
 def load_shared() -> None:

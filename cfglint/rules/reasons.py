@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Reason
-from cfglint.findings.rule import BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, WARN, Finding, Rule
+from cfglint.findings.rule import BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, SAMPLES, WARN, Finding, Rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.base import Config
 from cfglint.source.annotations import Iterator
@@ -20,6 +20,8 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
     stage, named = finding.fails_at or rule.fails_at, (finding.setting, *finding.related)
     of_engine = config.framework.is_engine and rule.about != BATCH  # which checks its own file, whatever the program and its arguments are
     yield from finding.depends_on
+    if rule.about == SAMPLES:
+        yield from config.facts.counted
     if rule.when_partial == WARN:
         yield from config.rest
     if setting is not finding.setting and isinstance(setting.value, str):  # which another parser may cast to a number

@@ -252,6 +252,7 @@ class CheckedRun(LoadedRun):
             not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in self.not_read],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
             resume=self.attempt("the checkpoint", self._resume, None),
+            samples=self.facts.samples.entry() if self.facts.samples is not None else None,
         )
 
     def _resume(self) -> ResumeEntry | None:

@@ -617,6 +617,7 @@ class Discovery:
         packages += steps_with(document, read_by)
         packages += nested_in(documents, packages)
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
+        packages += ["torch"] if facts.card is not None else []
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]

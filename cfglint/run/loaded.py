@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.ignore import Ignore
     from cfglint.frameworks.resolved_batch import Batch, Layout
+    from cfglint.frameworks.samples import Samples
 
     Result = TypeVar("Result")
 
@@ -61,7 +62,7 @@ class LoadedRun:
         try:
             consumer = framework(self.kinds[0])
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts, self.documents[0].path)))
-            config = consumer.config(self.documents, self.kinds, self.facts)
+            config = self._with_samples(consumer.config(self.documents, self.kinds, self.facts))
             self.configs = [config, *self.nested_configs(config)]
             if config.own_size is not None:
                 self.facts = self.facts.replace(gpus=config.own_size.processes)
@@ -72,6 +73,18 @@ class LoadedRun:
                 self.configs += [line, *line.nested_configs()]
         except Exception as error:
             self.bugs.append((f"reading {self.kinds[0]}", error))
+
+    def _with_samples(self, config: Config) -> Config:
+        """The consumer's config with the training samples, if their number is not given and their files are in the project."""
+        found: Samples | None = None
+        if self.facts.num_examples is None and "samples" in config.parts:
+            found = self.attempt("counting the samples", lambda: config.part("samples", None), None)
+        if found is None:
+            return config
+        self.facts = self.facts.replace(samples=found)
+        if found.certain:
+            self.facts = self.facts.replace(num_examples=found.count, examples_source=found.source)
+        return framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
 
     def nested_configs(self, consumer: Config) -> list[Config]:
         """The configs that the consumer's adds to the run."""

@@ -47,7 +47,7 @@ def answer(command: str, paths: Sequence[str] = (), **options: str | float | boo
     Raises NotAnswered if the command could not do its job.
     """
     refuse_outside(paths)
-    behind = ["--", *paths] if paths else []
+    behind = [os.path.join(os.curdir, path) if path.startswith("-") else path for path in paths]  # `--` may be a command
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-c", PROGRAM, OWN_FOLDER, command, *flags(**options), *behind],

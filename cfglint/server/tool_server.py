@@ -73,7 +73,7 @@ def plan(
 @tool
 def explain(paths: Run, gpus: Gpus = None, num_examples: Examples = None, target: Targets = None, gpu_memory: Memory = None) -> str:
     """Every number of one run and where it comes from: batch, steps, schedule, precision, memory. A training log is explained, too."""
-    return answer("explain", paths, gpus=gpus, num_examples=num_examples, target=target, gpu_memory=gpu_memory)
+    return answer("explain", paths, all=True, gpus=gpus, num_examples=num_examples, target=target, gpu_memory=gpu_memory)
 
 
 @tool

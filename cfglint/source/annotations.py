@@ -10,19 +10,20 @@ from _collections_abc import Callable, Collection, Container, Iterable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
+    from typing import IO, Any, Final, NoReturn, TypeAlias, TypeGuard
 
     # None, a boolean, a number, a string, a date, a list or a mapping of such values, `Unknown`, or an object of a custom tag. What it is
     # decides the file, and rules apply the operators of the framework to it, which may raise: a type checker lets every operator pass.
     ConfigValue: TypeAlias = Any
     ConfigMapping: TypeAlias = dict[Any, Any]  # a mapping of a file: YAML allows keys that are no strings
     ConfigTable: TypeAlias = dict[str, Any]  # a mapping whose keys are strings
+    BinaryFile: TypeAlias = IO[bytes]
 else:
-    Any = Final = NoReturn = TypeAlias = TypeGuard = ConfigValue = ConfigMapping = ConfigTable = object
+    Any = Final = NoReturn = TypeAlias = TypeGuard = ConfigValue = ConfigMapping = ConfigTable = BinaryFile = object
 
 # fmt: off
 __all__ = [
-    "Any", "Callable", "Collection", "ConfigMapping", "ConfigTable", "ConfigValue", "Container", "Final", "Iterable", "Iterator", "Mapping",
-    "NoReturn", "Sequence", "Set", "TypeAlias", "TypeGuard",
+    "Any", "BinaryFile", "Callable", "Collection", "ConfigMapping", "ConfigTable", "ConfigValue", "Container", "Final", "Iterable",
+    "Iterator", "Mapping", "NoReturn", "Sequence", "Set", "TypeAlias", "TypeGuard",
 ]
 # fmt: on

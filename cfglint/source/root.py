@@ -70,6 +70,16 @@ def folders_upwards(path: str) -> list[str]:
     return found
 
 
+def places_of(name: str, origin: str) -> list[str]:
+    """The paths that a name in a file may mean, the likeliest first: from the file's own folder, those above it up to the root of its
+    project, and the working directory.
+    """
+    if os.path.isabs(name):
+        return [name]
+    found = [os.path.normpath(os.path.join(folder, name)) for folder in (*folders_upwards(origin), "")]
+    return [*dict.fromkeys(found)]
+
+
 def repository(path: str) -> list[str]:
     """The folders from that of a file up to the top of its repository.
 

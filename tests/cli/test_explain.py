@@ -221,7 +221,7 @@ def test_a_file_of_a_declared_run_is_explained_as_that_run(folder, capsys):
     (folder / "pyproject.toml").write_text(DECLARED, encoding="utf-8")
     assert main(["explain", "train.yaml"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2] == "Hugging Face trainer: transformers 4.57.1 (the declared run in pyproject.toml)"
+    assert lines[1] == "train.yaml: transformers 4.57.1 (the declared run in pyproject.toml)"
     (samples,) = (line.split() for line in lines if "training samples" in line)
     assert samples[2:] == ["1,000", "the", "declared", "run", "in", "pyproject.toml"]
     assert explained(capsys, "train.yaml")[1]["resolved"]["global_batch"] == 256

@@ -54,12 +54,12 @@ def test_explain_without_a_card_has_no_verdict(capsys):
 
 
 def test_explain_without_a_model_says_which_flags_tell(capsys):
-    main(["explain", "t.yaml"])
+    main(["explain", "--all", "t.yaml"])
     assert "GPU memory: pass --model and --gpu-memory to see whether it fits." in capsys.readouterr().out
 
 
 def test_explain_in_one_line(capsys):
-    main(["explain", "t.yaml", "--gpus", "1", *MODEL, *CARD])
+    main(["explain", "--all", "t.yaml", "--gpus", "1", *MODEL, *CARD])
     text = " ".join(capsys.readouterr().out.split())
     assert "does not fit; peak in the loss backward: weights 2.3" in text
     assert "close estimate" in text
@@ -235,7 +235,7 @@ def test_a_folder_with_a_known_name_is_an_assumption_without_a_confident_verdict
 def test_an_unknown_name_needs_the_flag(capsys, folder):
     path = named(folder, per_device_train_batch_size=1)
     (folder / path).write_text((folder / path).read_text().replace("Llama-3.1-8B", "Unheard-of-8B"))
-    main(["explain", path, "--gpus", "1", *CARD])
+    main(["explain", "--all", path, "--gpus", "1", *CARD])
     assert "GPU memory: pass --model to see whether it fits." in capsys.readouterr().out
 
 
@@ -327,7 +327,7 @@ def test_a_given_card_is_the_only_one_that_is_assumed(capsys, folder):
     path = named(folder, per_device_train_batch_size=1, max_length=512)
     main(["explain", path, "--gpus", "1", "--gpu-memory", "A100"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "(assumed: A100 is the card with 79.2 GiB (A100-40GB: 39.4)" in text
+    assert "; A100 is the card with 79.2 GiB (A100-40GB: 39.4)" in text
     assert "H100" not in text
 
 

@@ -206,7 +206,7 @@ SCENES = {
             "ok.yaml",
             "--show files",
         ),
-        ({"cfglint.toml": "gpu = 8\n", "ok.yaml": TRAINER}, ""),
+        ({"cfglint.toml": "gpuz = 8\n", "ok.yaml": TRAINER}, ""),
         ({"note.txt": "x\n"}, "", "note.txt", "."),
     ),
     "init": (

@@ -219,7 +219,7 @@ def test_an_automatic_size_that_its_trainer_fills_is_not_null(capsys, tmp_path, 
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}')
-    assert main(["explain", "ds.json"]) == 0
+    assert main(["explain", "--all", "ds.json"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "micro batch" in line)
     assert line.split()[2] == "auto"
 
@@ -230,7 +230,7 @@ def test_what_the_trainer_fills_in_for_the_block_of_an_accelerate_config(tmp_pat
     clipping = FIELDS["max_grad_norm"][1]
     block = "deepspeed_config:\n  zero_stage: 2\n  gradient_accumulation_steps: 2\n"
     (tmp_path / "acc.yaml").write_text(f"distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\n{block}")
-    assert main(["explain", "train.yaml", "acc.yaml", "--run"]) == 0
+    assert main(["explain", "--all", "train.yaml", "acc.yaml", "--run"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert f"gradient clipping {clipping} auto: max_grad_norm" in shown
     assert f'"auto" filled in: train_micro_batch_size_per_gpu 4, train_batch_size 64, gradient_clipping {clipping}' in shown

@@ -112,7 +112,7 @@ def content(page):
 @pytest.mark.parametrize("name", FILES)
 def test_accounts(name, root, printed, monkeypatch, is_recorded):
     monkeypatch.chdir(root)
-    arguments = ("explain", *FILES[name], *FACTS)
+    arguments = ("explain", "--all", *FILES[name], *FACTS)
     is_recorded(name, f"{printed(*arguments)}\n{content(printed(*arguments, '--format', 'html'))}")
 
 
@@ -122,7 +122,7 @@ def test_schedulers(printed, tmp_path, monkeypatch, is_recorded):
     for name, params in SCHEDULERS.items():
         config = {"train_batch_size": 64, "optimizer": {"type": "AdamW"}, "scheduler": {"type": name, "params": params}}
         (tmp_path / f"{name}.json").write_text(json.dumps(config))
-        arguments = ("explain", "--kind", "deepspeed", "--gpus", "8", f"{name}.json", *FACTS)
+        arguments = ("explain", "--all", "--kind", "deepspeed", "--gpus", "8", f"{name}.json", *FACTS)
         texts += [f"{MARK}{name}", printed(*arguments), f"{MARK}{name} as a page", content(printed(*arguments, "--format", "html"))]
     is_recorded("schedulers", "\n".join(texts))
 

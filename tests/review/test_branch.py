@@ -406,3 +406,76 @@ def test_a_program_that_names_a_changed_file_is_named(checkout, reviewed):
     checkout.commit()
     checkout.write(own__yaml="a: 2\n")
     assert "; train.py names it, and what it makes of it is not compared)" in reviewed()[0]
+
+
+def changed_in(checkout, reviewed, **texts):
+    """The text of a review of files that change: name -> (before, after)."""
+    checkout.write(**{name: before for name, (before, _) in texts.items()})
+    checkout.commit()
+    checkout.write(**{name: after for name, (_, after) in texts.items()})
+    return reviewed()[0]
+
+
+def test_the_changed_line_of_a_launch_is_the_one_that_is_shown(checkout, reviewed):
+    script = "#!/bin/bash\n#SBATCH --nodes={}\n#SBATCH --gpus-per-node=8\nCUDA_VISIBLE_DEVICES={} torchrun --nnodes $SLURM_NNODES {}\n"
+    line = "--nproc_per_node 2 train.py --output_dir o --per_device_train_batch_size 4"
+    text = changed_in(checkout, reviewed, run__sh=(script.format(8, "0,1", line), script.format(1, "0,1,2", line)))
+    assert "    #SBATCH --nodes: 8 -> 1 (run.sh:2)\n" in text
+    assert "    CUDA_VISIBLE_DEVICES: 0,1 -> 0,1,2 (run.sh:4)\n" in text
+    assert "nproc_per_node" not in text
+    assert "    nproc_per_node: 2 -> 4 (run.sh:4)\n" in changed_in(
+        checkout, reviewed, run__sh=(script.format(1, "0,1,2,3", line), script.format(1, "0,1,2,3", line.replace("2", "4")))
+    )
+
+
+NO_RELEASE = {"requirements__txt": ("transformers>=4.44\ntrl>=0.15\n",) * 2}
+
+
+@pytest.mark.parametrize(
+    ("program", "before", "after"),
+    [
+        ("from trl import SFTConfig\nSFTConfig(output_dir='o', {})\n", "max_seq_length=512", "max_length=512"),
+        (
+            "from transformers import TrainingArguments\nTrainingArguments('o', max_steps=9, eval_steps=3, {})\n",
+            "evaluation_strategy='steps'",
+            "eval_strategy='steps'",
+        ),
+    ],
+)
+def test_a_key_that_the_release_has_under_another_name_changes_no_number(program, before, after, checkout, reviewed):
+    text = changed_in(checkout, reviewed, train__py=(program.format(before), program.format(after)), **NO_RELEASE)
+    assert text.splitlines()[1:4] == ["  starts; before, that was not known", "  resolved findings", text.splitlines()[3]]
+    text = changed_in(checkout, reviewed, train__py=(program.format(before), program.format(after.replace("512", "256"))), **NO_RELEASE)
+    assert ("max_length: 512 -> 256" in text) is ("512" in after)
+
+
+def test_a_refusal_of_what_was_unknown_comes_first_and_gives_no_default(checkout, reviewed):
+    program = (
+        "import os\nfrom trl import SFTConfig, SFTTrainer\n"
+        "SFTTrainer(model='m', tokenizer=None, args=SFTConfig(output_dir='o', {}=int(os.environ['X'])))\n"
+    )
+    text = changed_in(checkout, reviewed, train__py=(program.format("max_steps"), program.format("max_stepz")), **NO_RELEASE)
+    assert text.splitlines()[1] == "  does not start: fails while checking the config; before, that was not known"
+    consequences = text.partition("  settings\n")[0]
+    assert ("-1" in consequences, "max_stepz" in consequences) == (False, False)
+
+
+def test_model_data_adapter_and_whether_it_trains_are_consequences(checkout, reviewed):
+    line = "torchrun --nproc_per_node 2 train.py --output_dir o --num_train_epochs {} --per_device_train_batch_size {} "
+    old = line.format(1, 2) + "--model_name_or_path org/a --dataset_name d --lora_r 8 --seed 1\n"
+    new = line.format(2, 2) + "--model_name_or_path org/b --dataset_name e --lora_r 16 --lora_alpha 4 --seed 1 --do_train\n"
+    lines = [each.strip() for each in changed_in(checkout, reviewed, run__sh=(old, new)).splitlines()]
+    assert "another model: `model_name_or_path` org/a -> org/b" in lines
+    assert "other data: `dataset_name` d -> e" in lines
+    assert "other adapters: `lora_r` 8 -> 16, `lora_alpha` (unset) -> 4" in lines
+    assert any(each.startswith("training is switched: `do_train`") for each in lines)
+    assert any(each.startswith("total steps about doubled") and each.endswith(", if the other data has as many samples") for each in lines)
+    moved = old.replace("org/a", "/home/me/a").replace("name d", "name /data/d")
+    assert "another model" not in changed_in(checkout, reviewed, run__sh=(old, moved))
+
+
+def test_no_offload_written_and_unset_are_the_same(checkout, reviewed):
+    config = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 8\nmixed_precision: bf16\n"
+    old = config + "deepspeed_config:\n  zero_stage: 2\n  offload_optimizer_device: none\n"
+    text = changed_in(checkout, reviewed, a__yaml=(old, old.replace("  offload_optimizer_device: none\n", "")))
+    assert "offload" not in text

@@ -11,6 +11,7 @@ import pytest
 
 from cfglint.report import render_changes
 from cfglint.review.left_out import NotCompared
+from cfglint.review.releases import ReleaseChange
 from records import check_parts
 
 FOUR = "output_dir: out\nper_device_train_batch_size: 4\nbf16: true\n"
@@ -29,8 +30,13 @@ PAGES = (  # that are recorded whole: all would be long
     *("nothing changed", "a name and the batch", "a new warning and an error that is resolved", "a run that no longer starts"),
     *("the same in two runs", "a release that stops two of three runs", "only what is not compared", "a remark"),
 )
+NEWER_TRL = ReleaseChange("trl", "0.17.0", "1.16.0", "requirements.txt")
 LEFT_OUT = [
-    NotCompared("requirements.txt", "trl 0.17.0 -> 1.16.0; no recognised run depends on it", is_release=True),
+    NotCompared(
+        "requirements.txt",
+        "trl 0.17.0 -> 1.16.0; no recognised run depends on it",
+        ReleaseChange("trl", "0.17.0", "1.16.0", "requirements.txt"),
+    ),
     NotCompared("a.py", "only the arguments in its code are compared"),
     NotCompared("b.py", "only the arguments in its code are compared"),
 ]

@@ -110,7 +110,7 @@ def test_a_pin_that_is_loosened_makes_the_start_unknown(recipes, repinned, revie
     repinned("trl==1.16.0\n", "trl>=0.17\n")
     _, out = review()
     assert out.startswith("requirements.txt: trl 1.16.0 -> not pinned (>=0.17; checked as ")
-    assert "whether it starts cannot be decided on both sides (5 runs: " in out
+    assert "whether it starts is not known; it did not start before: failed while checking the config (5 runs: " in out
     assert "warning TRL011" in out
     assert "resolved" not in out
     target = json.loads(review("--format", "json")[1])["changes"][0]["consequences"]
@@ -144,7 +144,9 @@ def test_a_release_that_no_run_depends_on(checkout, repinned, review, file, befo
     assert review() == (0, f"{text}; no recognised run depends on it\n")
     name, _, change = text.partition(": ")
     reason = f"{change}; no recognised run depends on it"
-    assert json.loads(review("--format", "json")[1])["not_compared"] == [{"file": name, "reason": reason}]
+    report = json.loads(review("--format", "json")[1])
+    assert report["not_compared"] == [{"file": name, "reason": reason}]
+    assert [(each["files"], each["before"], each["consequences"][0]["text"]) for each in report["changes"]] == [([name], None, change)]
     assert "no recognised run depends on it" in review("--format", "markdown")[1]
     assert "no recognised run depends on it" in review("--format", "html")[1]
 
@@ -218,3 +220,9 @@ def test_a_dependency_file_in_utf_16_states_the_release_in_a_commit_too(checkout
     checkout.commit()
     changed = json.loads(review("--format", "json")[1])["changes"][0]
     assert changed["after"]["target"]["transformers"] == "4.44.0"
+
+
+def test_accelerate_is_required_by_every_run_of_the_trainer(recipes, repinned, review):
+    repinned("accelerate==0.33.0\n", "accelerate==0.34.2\n")
+    reason = "the Trainer requires it, and what it changes in its runs is not compared"
+    assert f"requirements.txt: accelerate 0.33.0 -> 0.34.2; {reason}\n" in review()[1]

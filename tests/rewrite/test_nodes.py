@@ -159,7 +159,7 @@ def test_the_nodes_of_a_run_without_a_launch_hold_its_gpus(project, capsys):
 
 def test_explain_shows_several_nodes(project, capsys):
     (project / "run.sh").write_text(f"torchrun --nnodes 4 --nproc_per_node 8 {TRAIN} 2\n")
-    assert main(["explain", "run.sh"]) == 0
+    assert main(["explain", "--all", "run.sh"]) == 0
     assert " ".join(["nodes", "4", "of 8 GPUs"]) in " ".join(capsys.readouterr().out.split())
 
 

@@ -155,13 +155,13 @@ def test_cells_of_a_notebook(opened):
 
 
 def test_problems_are_said_once(opened):
-    (opened.folder / "cfglint.toml").write_text("gpu = 8\n")
+    (opened.folder / "cfglint.toml").write_text("gpuz = 8\n")
     opened.open(train__yaml=TRAINER)
     opened.open(train__yaml=TRAINER)
     large = '{"train_batch_size": 8, "notes": "' + "x" * 1_000_000 + '"}'
     opened.open(data__json=large)
     assert [each.partition(";")[0] for each in opened.said] == [
-        "cfglint: cfglint.toml: unknown key `gpu`",
+        "cfglint: cfglint.toml: unknown key `gpuz`",
         "cfglint: data.json: not checked while it is open: larger than 1,000,000 characters (`cfglint check` reads it)",
     ]
 

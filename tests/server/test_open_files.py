@@ -51,7 +51,7 @@ def declared(files, **facts):
         (declared(["notes.yaml"]), {"notes.yaml": "a: 1\n"}, {}, []),  # a file of no kind
         (f"gpus = 8\n{declared(['a.yaml'])}", {"a.yaml": TRAINER, "b.yaml": TRAINER}, {}, ["a.yaml on None", "b.yaml on 8"]),
         ('exclude = ["old"]\n', {"old/train.yaml": TRAINER, "train.yaml": TRAINER}, {}, ["train.yaml on None"]),
-        ("gpu = 8\n", {"train.yaml": TRAINER}, {}, ["train.yaml on None", "cfglint.toml: unknown key `gpu`"]),
+        ("gpuz = 8\n", {"train.yaml": TRAINER}, {}, ["train.yaml on None", "cfglint.toml: unknown key `gpuz`"]),
     ],
 )
 def test_the_runs_of_open_files(runs, settings, files, disk, expected):

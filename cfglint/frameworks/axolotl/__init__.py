@@ -64,6 +64,7 @@ class Axolotl(Framework):
         "batch": "axolotl.batch.resolve",
         "operations": "huggingface.field_operations.OPERATIONS",
         "numbers": "axolotl.batch.numbers",
+        "samples": "axolotl.samples.samples",
         "resumption": "axolotl.resumption.resumption",
         "model": "named_models.model_of_names",
         "memory": "axolotl.memory.inputs",

@@ -49,7 +49,7 @@ class AxolotlConfig(AxolotlValues):
         if self.model is not None:
             from cfglint.frameworks.axolotl.normalization import normalize
 
-            self.refusal = normalize(self.model)
+            self.refusal = normalize(self.model, self.validation.capabilities)
         self.parsed = self.model is not None and self.refusal is None
         if not self.parsed:
             return AxolotlTrainingArguments({}, {}, {}, self._version)

@@ -7,6 +7,7 @@ from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, AxolotlM
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigTable
 
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -22,12 +23,12 @@ FIRST_OPTION: tuple[tuple[Version, str], ...] = (  # of those that axolotl reads
 VARIABLE_LENGTH = Releases((0, 21, 0))
 
 
-def normalize(model: AxolotlModel) -> Refusal | None:
+def normalize(model: AxolotlModel, capabilities: ConfigTable) -> Refusal | None:
     """Complete the values of the model; return the refusal if axolotl fails at that."""
     refusal = deepspeed_mapping(model) or sharding(model) or batch(model)
     if refusal is not None:
         return refusal
-    precision(model)
+    precision(model, capabilities)
     return intervals(model) or variable_length(model)
 
 
@@ -63,16 +64,17 @@ def batch(model: AxolotlModel) -> Refusal | None:
     return None
 
 
-def precision(model: AxolotlModel) -> None:
-    """Resolve the precision as lines 190-220 do: on a GPU with bf16, auto is true; bf16 switches fp16 off."""
+def precision(model: AxolotlModel, capabilities: ConfigTable) -> None:
+    """Resolve the precision as lines 190-220 do: on a GPU with bf16, auto is true, else fp16 is; bf16 switches fp16 off."""
     if model.bf16 == "auto" and (not model.fp16 or model.release not in FP16_FIRST):
-        model.bf16 = True
+        model.bf16 = bool(capabilities["bf16"])
+        model.fp16 = model.fp16 or not model.bf16
     if model.fp16 and model.bf16 == "auto":
         model.bf16 = False
     if model.bf16:
         model.fp16 = False
     if model.tf32 == "auto":
-        model.tf32 = True
+        model.tf32 = bool(capabilities["tf32"])
 
 
 def intervals(model: AxolotlModel) -> Refusal | None:

@@ -14,6 +14,7 @@ from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, Axolotl
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.history import TYPE as READS
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
@@ -101,6 +102,21 @@ def enum_in(annotation: Any) -> str:
     return next(filter(None, map(enum_in, annotation)), "")
 
 
+def capabilities(launch: LaunchFacts, transformers: Version) -> ConfigTable:
+    """What axolotl finds out about a card (cli/config.py:350-390); one that is not known can do everything."""
+    card = launch.card
+    if card is None or not card.is_cuda:
+        return {"bf16": True, "fp8": True, "tf32": True, "compute_capability": "sm_90"}
+    from cfglint.frameworks.card_support import HOPPER, has_bf16, has_tf32, torch_release
+
+    return {
+        "bf16": has_bf16(card, torch_release(launch), transformers),
+        "fp8": not card.below(*HOPPER),
+        "tf32": has_tf32(card),
+        "compute_capability": f"sm_{''.join(map(str, card.capability))}",
+    }
+
+
 class Validation:
     """The values of a file after each step of axolotl's validation.
 
@@ -110,6 +126,7 @@ class Validation:
 
     def __init__(self, config: AxolotlValues) -> None:
         self.gpus = config.facts.gpus
+        self.capabilities = capabilities(config.facts, config.version)
         self.transformers = config.version
         self.release = config.own_version
         self.refusals: list[Refusal] = []
@@ -163,7 +180,7 @@ class Validation:
         """What axolotl finds out about the machine."""
         gpus = Unknown() if self.gpus is None else self.gpus
         return {
-            "capabilities": {"bf16": True, "fp8": True, "tf32": True, "n_gpu": gpus, "compute_capability": "sm_90"},
+            "capabilities": {**self.capabilities, "n_gpu": gpus},
             "env_capabilities": {"torch_version": TORCH},
         }
 

@@ -71,11 +71,11 @@ class Trainer(Framework):
     oldest = OLDEST["transformers"]
     reads_arguments = True
     rule_families = {"HFT": title}
+    further_rules = "card resuming"
     rules = (
         "across arguments data_loader fsdp keys migrations no_effect optimizer"
         " precision program_code schedule scheduler_arguments trainer_objects training value_types"
     )
-    rules_of_resuming = "resuming"
     file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
     history_tables = ("huggingface.fields.HISTORY",)

@@ -63,6 +63,7 @@ class LlamaFactory(Framework):
     parts = {
         "batch": "huggingface.batch.resolve",
         "numbers": "llamafactory.summary.numbers",
+        "samples": "llamafactory.samples.samples",
         "resumption": "llamafactory.resumption.resumption",
         "operations": "llamafactory.field_operations.ALL_OPERATIONS",
         "unknown_keys": "llamafactory.rules.keys.unknown_keys",

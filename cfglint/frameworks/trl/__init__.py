@@ -75,6 +75,7 @@ class Trl(Framework):
         "batches_because": "trl.summary.batches_because",
         "operations": "trl.field_operations.ALL_OPERATIONS",
         "numbers": "trl.batch.numbers",
+        "samples": "trl.samples.samples",
         "resumption": "huggingface.resumption.resumption",
         "model": "named_models.model_of_names",
         "memory": "trl.memory.inputs",

@@ -38,6 +38,7 @@ class Verl(Framework):
         "config": "verl.sft.config_of",
         "batch": "verl.batch.batch",
         "numbers": "verl.batch.numbers",
+        "samples": "verl.samples.samples",
         "choose_sizes": "verl.target.choose",
         "account": "verl.summary.account",
     }

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.batch.cards import cards, offered
 from cfglint.batch.memory import Lora, Settings, UnknownShape, estimate, largest_micro_batch, of_config, verdict
-from cfglint.batch.memory.cards import CARDS, offered
 from cfglint.batch.memory.estimate import largest, possible
 from cfglint.batch.memory.loss import implementation
 from cfglint.batch.memory.optimizer import default_name
@@ -103,7 +103,7 @@ def test_the_text_part_of_a_multimodal_config_is_used() -> None:
 
 def test_cards() -> None:
     assert offered("79.2") == offered("79.2 GiB") == 79.2
-    assert offered("H100") == CARDS["h100"]
+    assert offered("H100") == cards()["h100"].memory
     assert offered("80 GB") == 79.2
     for wrong in ("0", "-3", "card", "nan", "inf", ""):
         with pytest.raises(ValueError):  # noqa: PT011

@@ -38,7 +38,7 @@ def test_a_written_accumulation_is_kept_and_batch_size_removed(file):
 
 
 def test_explain_names_the_factors_of_the_global_batch(file, capsys):
-    assert main(["explain", str(file), "--gpus", "8"]) == 0
+    assert main(["explain", "--all", str(file), "--gpus", "8"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "global batch 128 batch_size x data-parallel size samples per step 16" in shown
 

@@ -23,7 +23,7 @@ def test_a_target_is_reached_and_the_rest_stays(tmp_path, capsys):
 def test_explain_says_what_is_trained(tmp_path, capsys):
     path = tmp_path / "train.yaml"
     path.write_text(BASE.replace("stage: sft", "stage: pt"))
-    assert main(["explain", str(path), "--gpus", "8"]) == 0
+    assert main(["explain", "--all", str(path), "--gpus", "8"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     for part in ("stage", "lora", "number of blocks", "disable_gradient_checkpointing", "transformers 5.6.0"):
         assert part in shown

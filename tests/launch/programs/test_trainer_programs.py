@@ -174,7 +174,7 @@ def test_the_note_names_what_fails(launched, capsys):
 
 def test_a_precision_that_is_not_known_is_not_fp32(launched, capsys):
     launched(HEAD + CLASSES + MAIN, "--bf16 $BF16")
-    main(["explain", "run.sh"])
+    main(["explain", "--all", "run.sh"])
     [line] = [each for each in capsys.readouterr().out.splitlines() if each.startswith("  precision")]
     assert line.split() == ["precision", "?", "bf16", "is", "not", "known"]
 
@@ -182,7 +182,7 @@ def test_a_precision_that_is_not_known_is_not_fp32(launched, capsys):
 def test_the_launcher_s_precision_counts_where_the_trainer_has_none(launched, tmp_path, capsys):
     launched(HEAD + CLASSES + MAIN)
     (tmp_path / "run.sh").write_text(f"accelerate launch --num_processes 2 --mixed_precision bf16 {LINE.partition('2 ')[2]}\n")
-    main(["explain", "run.sh"])
+    main(["explain", "--all", "run.sh"])
     assert "bf16  mixed_precision of the launcher" in capsys.readouterr().out
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.checkpoints import Checkpoint
-from cfglint.checkpoints.deepspeed import EngineState, engine_state, engine_tags
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.data.checkpoint import Checkpoint
+from cfglint.data.engine_state import EngineState, engine_state, engine_tags
+from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.huggingface.batch import of, steps
@@ -15,21 +15,7 @@ from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-
-RESUMED = "output_dir: out\nresume_from_checkpoint: out/checkpoint-500\n"
-SAVED = "model.safetensors optimizer.pt scheduler.pt rng_state.pth"  # what the Trainer itself saves
-STATE = '{"global_step": 500, "train_batch_size": 8}\n'
-SHARDS = "global_step500/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt global_step500/bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt"
-
-
-def example(config: str = RESUMED, names: str = SAVED, state: str = STATE, engine: str = "", latest: str = "") -> dict[str, str]:
-    """A run with the files of its checkpoint, which are empty but for the state of the Trainer."""
-    saved = {"trainer_state.json": state, "latest": latest, **dict.fromkeys(names.split(), "")}
-    files = {"train.yaml": config, **({"ds.json": engine} if engine else {})}
-    return {**files, **{f"out/checkpoint-500/{name}": text for name, text in saved.items() if text or name in names.split()}}
-
 
 WEIGHTS = frozenset(
     """
@@ -49,6 +35,7 @@ LATER_FIELDS = {  # field of the state: the first release that has it
     "stateful_callbacks": (4, 41),
     "best_global_step": (4, 50),
 }
+NOT_PASSED = Reason("program", "`resume_from_checkpoint`", "the program has to hand it to `Trainer.train`")
 STATE_NEEDED = (4, 36)
 COMPARED = (4, 40)  # from here on the micro batch of the state is compared, which must be a number
 SAFE_GLOBALS = (4, 47)  # from here on the state of the random numbers is loaded with the classes that it needs
@@ -64,9 +51,9 @@ def found(config: TrainerConfig) -> tuple[Resumption, Checkpoint] | None:
     return (resumed, resumed.checkpoint) if resumed is not None and resumed.checkpoint is not None else None
 
 
-def severity(resumed: Resumption) -> Severity:
-    """An error if the checkpoint is known to reach the Trainer."""
-    return ERROR if resumed.is_certain else WARNING
+def doubts(resumed: Resumption) -> tuple[Reason, ...]:
+    """What keeps a refusal from being certain: a program that was not read may not hand the argument to the Trainer."""
+    return () if resumed.is_certain else (NOT_PASSED,)
 
 
 @rule("HFT080")
@@ -74,37 +61,43 @@ def invalid_checkpoint(config: TrainerConfig) -> Iterator[Finding]:
     resumed = config.resumption
     if resumed is None:
         return
-    checkpoint, setting, how = resumed.checkpoint, resumed.setting, severity(resumed)
+    checkpoint, setting, how = resumed.checkpoint, resumed.setting, doubts(resumed)
     if checkpoint is None:
         if resumed.name.lower() in ("true", "false"):
             text = f"`resume_from_checkpoint` is the string {spelled(resumed.name)}, which is taken for a path"
             yield Finding(
-                setting, text, exception=invalid(resumed), severity=how, help="set `resume_from_checkpoint: true` without quotes, or a path"
+                setting,
+                text,
+                exception=invalid(resumed),
+                depends_on=how,
+                help="set `resume_from_checkpoint: true` without quotes, or a path",
             )
         return
     if config.uses_deepspeed:
         if not engine_tags(checkpoint):
             text = f"`{resumed.name}` has no folder `global_step...`, so DeepSpeed did not save it"
-            yield Finding(setting, text, exception=invalid(resumed), severity=how, help="set the path of a checkpoint that DeepSpeed saved")
+            yield Finding(
+                setting, text, exception=invalid(resumed), depends_on=how, help="set the path of a checkpoint that DeepSpeed saved"
+            )
         elif not checkpoint.text("latest") and config.deepspeed is not None and not universal(config):
             text = f"`{resumed.name}` has no file `latest`, which names the state to load"
             exception = f"ValueError: [deepspeed] failed to resume from checkpoint {resumed.name}"
             yield Finding(
-                setting, text, exception=exception, severity=how, help="write the name of its folder `global_step...` into `latest`"
+                setting, text, exception=exception, depends_on=how, help="write the name of its folder `global_step...` into `latest`"
             )
         return
     sharded = any("pytorch_model_fsdp" in name for name in checkpoint.names)
     if sharded and not config.uses_fsdp and config.launcher is None:
         text = f"`{resumed.name}` was saved with FSDP, and this run does not use it"
         exception = f"ValueError: Checkpoint found at {resumed.name} is only supported when using PyTorch FSDP"
-        yield Finding(setting, text, exception=exception, severity=how, help="set `fsdp` as in the run that saved it")
+        yield Finding(setting, text, exception=exception, depends_on=how, help="set `fsdp` as in the run that saved it")
     elif not sharded and not checkpoint.names & WEIGHTS and not any(checkpoint.listed(name) & WEIGHTS for name in checkpoint.names):
         text = f"`{resumed.name}` has no file with weights"
-        yield Finding(setting, text, exception=invalid(resumed), severity=how, help="set the path of a complete checkpoint")
+        yield Finding(setting, text, exception=invalid(resumed), depends_on=how, help="set the path of a complete checkpoint")
     elif not checkpoint.has_state and config.version >= STATE_NEEDED:
         text = f"`{resumed.name}` has no `trainer_state.json`, which the Trainer reads first"
         exception = f"FileNotFoundError: [Errno 2] No such file or directory: '{resumed.name}/trainer_state.json'"
-        yield Finding(setting, text, exception=exception, severity=how, help="set the path of a checkpoint that the Trainer saved")
+        yield Finding(setting, text, exception=exception, depends_on=how, help="set the path of a checkpoint that the Trainer saved")
 
 
 def invalid(resumed: Resumption) -> str:
@@ -127,7 +120,7 @@ def state_of_another_release(config: TrainerConfig) -> Iterator[Finding]:
                 resumed.setting,
                 text,
                 exception=f"TypeError: TrainerState.__init__() got an unexpected keyword argument '{name}'",
-                severity=severity(resumed),
+                depends_on=doubts(resumed),
                 help=f"use the release that saved the checkpoint{newer}",
             )
             return
@@ -135,7 +128,7 @@ def state_of_another_release(config: TrainerConfig) -> Iterator[Finding]:
         text = f"`trainer_state.json` of `{resumed.name}` has no `train_batch_size`, because an older release saved it"
         exception = "TypeError: unsupported operand type(s) for //: 'NoneType' and 'int'"
         help_text = f'add `"train_batch_size": {spelled(config.batch.micro_batch.value)}` to it'
-        yield Finding(resumed.setting, text, exception=exception, severity=severity(resumed), help=help_text)
+        yield Finding(resumed.setting, text, exception=exception, depends_on=doubts(resumed), help=help_text)
 
 
 def universal(config: TrainerConfig) -> bool:
@@ -155,7 +148,7 @@ def checkpoint_of_another_engine(config: TrainerConfig) -> Iterator[Finding]:
     refused = refusal_of_engine(config, both[1], engine)  # type: ignore[arg-type]
     if refused is not None:
         text, exception, remedy = refused
-        yield Finding(both[0].setting, text, exception=exception, severity=severity(both[0]), help=remedy)
+        yield Finding(both[0].setting, text, exception=exception, depends_on=doubts(both[0]), help=remedy)
 
 
 def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: DeepSpeedConfig) -> tuple[str, str, str] | None:
@@ -300,7 +293,7 @@ def checkpoint_not_loaded_by_torch(config: TrainerConfig) -> Iterator[Finding]:
         remedy = "use torch 2.6 or newer"
     else:
         return
-    yield Finding(resumed.setting, text, exception=exception, severity=severity(resumed), help=remedy)
+    yield Finding(resumed.setting, text, exception=exception, depends_on=doubts(resumed), help=remedy)
 
 
 @rule("HFT088")

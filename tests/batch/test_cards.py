@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.batch.memory.cards import Card, offered
+from cfglint.batch.cards import Memory, offered
 
 
 @each_case(
@@ -22,7 +22,7 @@ from cfglint.batch.memory.cards import Card, offered
 )
 def test_a_name_of_cards_with_several_sizes_is_an_assumption(name, size, assumption):
     found = offered(name)
-    assert isinstance(found, Card)
+    assert isinstance(found, Memory)
     assert (found, found.assumption) == (size, assumption)
 
 

@@ -10,7 +10,7 @@ import os
 from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.record import Record
-from cfglint.source.root import folders_upwards, is_inside, root_of
+from cfglint.source.root import is_inside, places_of, root_of
 
 STATE_FILE = "trainer_state.json"
 LARGEST_STATE = 20_000_000  # bytes of JSON: its `log_history` grows with the run
@@ -108,27 +108,17 @@ def checkpoint_in(folder: str, name: str, root: str) -> Checkpoint | None:
     return Checkpoint(name, folder, names, state if isinstance(state, dict) else None, root)
 
 
-def folders_of(name: str, origin: str) -> list[str]:
-    """The paths that a relative name in a file may mean, the likeliest first: from the file's own folder, those above it up to the root of
-    the project, and the working directory.
-    """
-    if os.path.isabs(name):
-        return [name]
-    found = [os.path.normpath(os.path.join(folder, name)) for folder in (*folders_upwards(origin), "")]
-    return [*dict.fromkeys(found)]
-
-
 def named_checkpoint(name: str, origin: str) -> Checkpoint | None:
     """The checkpoint that a file of a run names, inside its project; None if it is not there."""
     root = root_of(origin)
-    found = (checkpoint_in(folder, name, root) for folder in folders_of(name, origin))
+    found = (checkpoint_in(folder, name, root) for folder in places_of(name, origin))
     return next((each for each in found if each is not None), None)
 
 
 def last_checkpoint(output: str, origin: str) -> Checkpoint | None:
     """The checkpoint with the largest number in the output folder of a run; None if there is none."""
     root = root_of(origin)
-    for folder in folders_of(output, origin):
+    for folder in places_of(output, origin):
         if os.path.isdir(folder) and may_read(folder, root):
             numbers = sorted(step for step in map(step_of, names_in(folder)) if step is not None)
             for step in reversed(numbers):
@@ -142,7 +132,7 @@ def last_checkpoint(output: str, origin: str) -> Checkpoint | None:
 def has_output(output: str, origin: str) -> bool:
     """Whether the output folder of a run exists in its project."""
     root = root_of(origin)
-    return any(os.path.isdir(folder) and may_read(folder, root) for folder in folders_of(output, origin))
+    return any(os.path.isdir(folder) and may_read(folder, root) for folder in places_of(output, origin))
 
 
 def step_of(name: str) -> int | None:

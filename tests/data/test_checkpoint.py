@@ -6,8 +6,8 @@ import os
 import pytest
 
 from cases import each_case
-from cfglint.checkpoints import last_checkpoint, named_checkpoint, step_of
-from cfglint.checkpoints.deepspeed import engine_state
+from cfglint.data.checkpoint import last_checkpoint, named_checkpoint, step_of
+from cfglint.data.engine_state import engine_state
 
 
 @pytest.fixture

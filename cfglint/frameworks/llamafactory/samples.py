@@ -1,0 +1,107 @@
+"""The training samples of LLaMA-Factory: local files of `dataset_info.json`, which its loader cuts, mixes and divides (data/loader.py)."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.frameworks.sample_files import held_out, local, rows, unknown
+from cfglint.frameworks.samples import Samples
+from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.source.files import FileProblem, read_bytes
+
+INFO = "dataset_info.json"
+ELSEWHERE = ("hf_hub_url", "ms_hub_url", "om_hub_url", "script_url", "cloud_file_name")
+DROPPED = "rows without a prompt and a response are dropped"
+
+
+def samples(config: LlamaFactoryConfig) -> Samples | None:
+    """The samples of the data sets that the run names; None if it trains on none, or streams them."""
+    named = config.own("dataset")
+    if not isinstance(named, (str, list)) or not named or not config.trains or config.own("streaming") or config.own("tokenized_path"):
+        return None
+    folder = config.own("dataset_dir")
+    at = local(config, os.path.join(folder, INFO)) if isinstance(folder, str) else None
+    info = read(at) if at is not None else None
+    if at is None or info is None:
+        return None
+    parts: list[Samples] = []
+    for name in dict.fromkeys(comma_list(named)):
+        part = of_data_set(config, os.path.dirname(at), name, info.get(name))
+        if part is None or part.count is None:
+            return part
+        parts.append(part)
+    return combined(config, parts)
+
+
+def read(path: str) -> ConfigMapping | None:
+    """The description of the data sets."""
+    import json
+
+    try:
+        value = json.loads(read_bytes(path))
+    except (FileProblem, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: ConfigValue) -> Samples | None:
+    """The samples of one data set; None if it is not a local file."""
+    table: ConfigTable = described if isinstance(described, dict) else {}
+    file = table.get("file_name")
+    if any(each in table for each in ELSEWHERE) or not isinstance(file, str):
+        return None
+    path = os.path.join(folder, file)
+    if not os.path.exists(path):
+        return None
+    found = rows(config, path)
+    if found.count is None:
+        return unknown(found.why, *found.files)
+    if table.get("split", "train") != "train":
+        return unknown(f"`split` of `{name}` is {table['split']}", *found.files)
+    count, wanted, most = found.count, table.get("num_samples"), config.own("max_samples")
+    if isinstance(wanted, int):
+        count = wanted
+    if isinstance(most, int):
+        count = min(count, most)
+    is_alpaca = table.get("formatting", "alpaca") == "alpaca"
+    why = "" if is_alpaca and has_responses(path, table) else DROPPED
+    return Samples(count, found.files, why, found.count)
+
+
+def has_responses(path: str, table: ConfigTable) -> bool:
+    """Whether every row of a file has a string as its response, so that none is dropped; false where that was not read."""
+    import json
+
+    columns = table.get("columns")
+    response = columns.get("response", "output") if isinstance(columns, dict) else "output"
+    if table.get("ranking") or not path.endswith((".json", ".jsonl")):
+        return bool(table.get("ranking"))
+    try:
+        data = read_bytes(path, LARGEST_READ).decode("utf-8-sig")
+        every = json.loads(data) if data.lstrip()[:1] == "[" else [json.loads(line) for line in data.split("\n") if line.strip()]
+    except (FileProblem, ValueError, RecursionError):
+        return False
+    return all(isinstance(row, dict) and isinstance(row.get(response), str) for row in every)
+
+
+LARGEST_READ = 64_000_000
+
+
+def combined(config: LlamaFactoryConfig, parts: list[Samples]) -> Samples:
+    """The samples of all data sets, mixed, without those that are held out for the evaluation."""
+    counts = [part.count or 0 for part in parts]
+    files = tuple(file for part in parts for file in part.files)
+    total, strategy = sum(counts), config.own("mix_strategy")
+    if len(parts) > 1 and strategy in ("interleave_under", "interleave_over"):
+        if config.own("interleave_probs"):
+            return unknown("`interleave_probs` draws the rows at random", *files)
+        total = len(parts) * (min(counts) if strategy == "interleave_under" else max(counts))
+    left = held_out(total, config.own("val_size"))
+    if left is None:
+        return unknown(f"`val_size` {config.own('val_size')} leaves no sample", *files)
+    if config.packs:
+        return unknown("rows are packed into blocks, whose number depends on their lengths", *files)
+    why = next((part.why for part in parts if part.why), "")
+    return Samples(left, files, why, sum(part.rows or 0 for part in parts))

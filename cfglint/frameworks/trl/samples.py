@@ -1,0 +1,34 @@
+"""The training samples of TRL's own scripts: a local folder in `dataset_name`, or the files of `datasets`."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.sample_files import held_out, local, rows, unknown
+from cfglint.frameworks.samples import Samples
+from cfglint.frameworks.trl.config import TrlConfig
+
+DROPS = (1, 16)  # from here on SFT drops examples without a trained token
+DROPPED = "examples that are too long, or have nothing to train on, are dropped"
+
+
+def samples(config: TrlConfig) -> Samples | None:
+    """The rows of the data; None if it is not in the project."""
+    parts = config.values.get("datasets")
+    named = [each.get("data_files") or each.get("path") for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
+    named = named or [config.values.get("dataset_name")]
+    if config.streams or config.values.get("dataset_train_split", "train") != "train":
+        return None
+    total, files = 0, list[str]()
+    for each in named:
+        path = local(config, each)
+        if path is None:
+            return None
+        found = rows(config, path)
+        files += found.files
+        if found.count is None:
+            return unknown(found.why, *files)
+        total += found.count
+    left = held_out(total, config.values.get("test_split_size"))
+    if left is None:
+        return unknown("`test_split_size` leaves no sample", *files)
+    exact = config.only("grpo", "rloo") or (config.only("sft") and config.trl_version < DROPS)
+    return Samples(left, tuple(files), "" if exact else DROPPED, total)

@@ -1,0 +1,83 @@
+"""The answer of `explain` in a few lines: whether the run starts, its batch, steps, rate and memory, and what is not known."""
+
+from __future__ import annotations
+
+from cfglint.explanation.summary import RunSummary, value_or_auto
+from cfglint.findings.setting import DEFAULT
+from cfglint.frameworks.summary import Item
+from cfglint.report.summary import Paragraph, folded, is_unknown, on_asked_gpus, paragraph, spelled, verdict
+
+LABELS = 11  # columns of the first word and the blanks behind it
+PACE = {  # the label of a number -> how it is told
+    "total steps": "{}",
+    "epochs": "{} epochs",
+    "steps per epoch": "{} an epoch",
+    "warm-up steps": "warm-up {}",
+    "resumes from": "resumes from {}",
+    "resumed with": "micro batch {} as in the checkpoint",
+    "steps left": "{} left",
+    "schedule's total": "schedule of {}",
+    "schedule's warm-up": "warm-up {}",
+}
+RATE = {"learning rate": "{}", "schedule": "{}", "optimizer": "{}", "precision": "{}", "ZeRO stage": "ZeRO stage {}"}
+FACTORS = {"micro batch": "micro batch {}", "accumulation": "accumulation {}", "data parallel": "data parallel {}"}
+LEFT_OUT = ("training samples", "checkpoints", "evaluations")  # of what is not known: they follow from the rest
+
+
+def as_brief(account: RunSummary, width: int | None = None) -> str:
+    """The short answer, folded to a width in columns (80 by default)."""
+    items = {item.label: item for item in account.items}
+    targets = ", ".join(f"{package} {version} ({account.run.target_from[package]})" for package, version in account.run.target.items())
+    files = ", ".join(document.path for document in account.run.documents)
+    lines = [*verdict(account), *paragraph("", f"{files}: {targets}" if targets else files), *on_asked_gpus(account)]
+    lines += row("batch", batch(account, items))
+    lines += row("steps", ", ".join(told(items, PACE)))
+    lines += row("rate", ", ".join(told(items, RATE)))
+    lines += row("memory", memory(account))
+    lines += row("not known", unknown(account))
+    if account.run.assumed_program:
+        lines += row("assumed", "; ".join(account.assumed))
+    return folded([*lines, *paragraph("", "`cfglint explain --all` shows every number and where it comes from.")], width)
+
+
+def row(label: str, text: str) -> list[Paragraph]:
+    """A line with its label; none without a text."""
+    return paragraph(f"{label:<{LABELS}}", text, " " * LABELS) if text else []
+
+
+def told(items: dict[str, Item], wordings: dict[str, str]) -> list[str]:
+    """The values that are known, in words, and whether they are defaults."""
+    found: list[str] = []
+    for label, wording in wordings.items():
+        item = items.get(label)
+        if item is not None and not item.unknown and not is_unknown(item.setting) and item.setting.value is not False:
+            text = wording.format(spelled(value_or_auto(item.setting)))
+            found.append(f"{text} (default)" if item.setting.origin == DEFAULT else text)
+    return found
+
+
+def batch(account: RunSummary, items: dict[str, Item]) -> str:
+    """The global batch as a product where it is one; else the factors that are known."""
+    numbers = account.run.resolved
+    terms = [numbers[name] for name in ("micro_batch", "accumulation", "data_parallel")]
+    if numbers["global_batch"] is None:
+        return ", ".join(["not known", *told(items, FACTORS)])
+    text = f"{numbers['global_batch']:,}"
+    factors = [each for each in terms if each is not None]
+    is_product = len(factors) == len(terms) and factors[0] * factors[1] * factors[2] == numbers["global_batch"]
+    text += f" = {' x '.join(map(spelled, terms))} (micro batch x accumulation x data parallel)" if is_product else ""
+    return f"{text}, {numbers['tokens_per_step']:,} tokens a step" if numbers["tokens_per_step"] is not None else text
+
+
+def memory(account: RunSummary) -> str:
+    """What each GPU needs, and the remedy; or the options that would tell."""
+    if account.memory is not None:
+        return f"{account.memory.short_line}" + (f"; {account.memory.remedy}" if account.memory.remedy else "")
+    return f"pass {' and '.join(account.memory_flags)} to see whether it fits" if account.memory_flags else ""
+
+
+def unknown(account: RunSummary) -> str:
+    """The numbers that are not known, and the options that provide them."""
+    labels = [item.label for item in account.unknown if item.label not in LEFT_OUT]
+    flags = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
+    return f"{', '.join(labels or [item.label for item in account.unknown])}: pass {' and '.join(flags)}" if flags else ""

@@ -1,0 +1,108 @@
+"""The training samples of runs whose data lies beside them."""
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+LLAMAFACTORY = {
+    "model_name_or_path": "m", "stage": "sft", "do_train": True, "finetuning_type": "lora", "template": "qwen", "cutoff_len": 512,
+    "output_dir": "out", "per_device_train_batch_size": 1, "num_train_epochs": 1, "dataset": "a",
+}  # fmt: skip
+AXOLOTL = {
+    "base_model": "m", "datasets": [{"path": "data/a.jsonl", "type": "alpaca"}], "micro_batch_size": 1, "gradient_accumulation_steps": 1,
+    "num_epochs": 1, "learning_rate": 1e-4, "output_dir": "out", "sequence_len": 512,
+}  # fmt: skip
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch, capsys):
+    """(`num_examples_from`, total steps) of a config, or of a line, in a project with data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / "cache"))
+    (tmp_path / ".git").mkdir()
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.jsonl").write_text('{"instruction": "a", "output": "b"}\n' * 100)
+    (data / "b.json").write_text(json.dumps([{"instruction": "a", "output": "b"}] * 30))
+    (data / "n.json").write_text(json.dumps([{"instruction": "a", "output": None}]))
+    info = {name: {"file_name": file} for name, file in (("a", "a.jsonl"), ("b", "b.json"), ("n", "n.json"), ("gone", "gone.json"))}
+    info |= {"hub": {"hf_hub_url": "x/y"}, "more": {"file_name": "b.json", "num_samples": 45}}
+    (data / "dataset_info.json").write_text(json.dumps(info))
+
+    def run(kind, config, *options):
+        name = "train.sh" if isinstance(config, str) else "train.json" if kind == "huggingface" else "train.yaml"
+        (tmp_path / name).write_text(config if isinstance(config, str) else json.dumps(config))
+        kinds = [] if isinstance(config, str) else ["--kind", kind]
+        main(["check", name, *kinds, "--gpus", "1", "--format", "json", *options])
+        [entry] = json.loads(capsys.readouterr().out)["runs"]
+        return entry.get("num_examples_from"), entry["resolved"]["total_steps"]
+
+    return run
+
+
+@each_case(
+    ("changes", "rows"),
+    [
+        ({}, 100),
+        ({"dataset": "a,b"}, 130),
+        ({"dataset": "a,a"}, 100),
+        ({"max_samples": 40}, 40),
+        ({"dataset": "a,b", "max_samples": 40}, 70),
+        ({"val_size": 0.1}, 90),
+        ({"val_size": 10}, 90),
+        ({"max_samples": 55, "val_size": 0.1}, 49),
+        ({"dataset": "more"}, 45),
+        ({"dataset": "a,b", "mix_strategy": "interleave_under"}, 60),
+        ({"dataset": "a,b", "mix_strategy": "interleave_over"}, 200),
+    ],
+)
+def test_what_llamafactory_makes_of_its_files(counted, changes, rows):
+    entry, steps = counted("llamafactory", {**LLAMAFACTORY, **changes})
+    assert (entry["rows"], entry["certain"], steps) == (rows, True, rows)
+
+
+@each_case(
+    ("changes", "rows"),
+    [({"dataset": "n"}, 1), ({"val_size": 1.0}, None), ({"packing": True}, None)],
+)
+def test_what_llamafactory_may_drop_is_no_number_of_steps(counted, changes, rows):
+    entry, steps = counted("llamafactory", {**LLAMAFACTORY, **changes})
+    assert (entry["rows"], entry["certain"], steps) == (rows, False, None)
+    assert entry["why"]
+
+
+@each_case("dataset", ["hub", "a,hub", "gone", "unlisted"])
+def test_data_that_is_not_here_is_not_counted(counted, dataset):
+    assert counted("llamafactory", {**LLAMAFACTORY, "dataset": dataset}) == (None, None)
+
+
+def test_the_user_knows_better(counted):
+    assert counted("llamafactory", LLAMAFACTORY, "--num-examples", "7") == (None, 7)
+
+
+def test_axolotl_has_at_most_its_rows(counted):
+    entry, steps = counted("axolotl", {**AXOLOTL, "val_set_size": 0.05})
+    assert (entry["rows"], entry["certain"], steps) == (95, False, None)
+
+
+def test_a_part_of_a_file_of_swift(counted):
+    line = "swift sft --model m --dataset data/a.jsonl#30 data/b.json --split_dataset_ratio 0 --output_dir out\n"
+    entry, _ = counted("", line)
+    assert (entry["files"], entry["rows"], entry["certain"]) == (["data/a.jsonl", "data/b.json"], 60, False)
+
+
+def test_a_counted_number_makes_no_error(counted):
+    config = {**LLAMAFACTORY, "dataloader_drop_last": True, "per_device_train_batch_size": 200}
+    assert counted("llamafactory", config)[0]["rows"] == 100
+    assert main(["check", "train.yaml", "--kind", "llamafactory", "--gpus", "1", "--run"]) == 0
+
+
+def test_explain_names_the_files(counted, capsys):
+    counted("axolotl", AXOLOTL)
+    main(["explain", "train.yaml", "--kind", "axolotl", "--gpus", "1"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "samples at most 100 100 rows of data/a.jsonl" in shown
+    assert "total steps at most 100" in shown

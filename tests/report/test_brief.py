@@ -1,0 +1,61 @@
+"""`explain` in a few lines."""
+
+import pytest
+
+from cfglint.cli import main
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\nlearning_rate: 2.0e-5\nnum_train_epochs: 2\n"
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch, capsys):
+    """The lines that `explain` prints for a content."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def lines(text, *arguments, name="train.yaml"):
+        (tmp_path / name).write_text(text)
+        assert main(["explain", name, *arguments]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    return lines
+
+
+def test_a_usual_run_takes_at_most_eight_lines(told):
+    lines = told(TRAINER, "--gpus", "8", "--num-examples", "12800", "--target", "transformers==4.57.1")
+    assert lines == [
+        "No errors found in this file.",
+        "train.yaml: transformers 4.57.1 (--target)",
+        "batch      256 = 4 x 8 x 8 (micro batch x accumulation x data parallel)",
+        "steps      100, 2 epochs, 50 an epoch, warm-up 0",
+        "rate       2e-5, linear (default), adamw_torch_fused (default), fp32",
+        "memory     pass --model and --gpu-memory to see whether it fits",
+        "`cfglint explain --all` shows every number and where it comes from.",
+    ]
+
+
+def test_what_is_not_known_names_the_options(told):
+    lines = told(TRAINER)
+    assert "batch      not known, micro batch 4, accumulation 8" in lines
+    told_in_full = " ".join(" ".join(lines).split())
+    assert "not known GPUs, data parallel, global batch, steps per epoch, total steps: pass --gpus N and --num-examples N" in told_in_full
+
+
+def test_a_batch_that_is_no_product_is_told_alone(told):
+    line = "python3 -m verl.trainer.main_ppo data.train_batch_size=64 data.train_files=a data.val_files=a actor_rollout_ref.model.path=m\n"
+    assert "batch      64" in told(line, name="run.sh")
+
+
+def test_the_gpus_that_are_asked_about(told, tmp_path):
+    (tmp_path / "train.py").write_text(
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+    )
+    lines = told("torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4\n", "--gpus", "4", name="run.sh")
+    assert "As written: 8 GPUs (run.sh:1); on 4: global batch 16 = 4 x 1 x 4." in lines
+
+
+def test_errors_come_first(told):
+    lines = told(TRAINER + "fp16: true\nbf16: true\n", "--run", "--gpus", "8")
+    assert lines[0] == "It would not start: 1 error, see `cfglint check`."
+    assert "batch      256 = 4 x 8 x 8 (micro batch x accumulation x data parallel)" in lines
