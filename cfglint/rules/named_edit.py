@@ -15,7 +15,7 @@ from cfglint.source.annotations import ConfigValue
 
 STEP = re.compile(
     r"(?:set|write|add) `(?P<key>[\w.]+): (?P<value>[^`]+)`"
-    r"|(?:set|write|pass|add) `--(?P<option>[\w-]+) (?P<word>[^`]+)`"
+    r"|(?:set|pass|add) `--(?P<option>[\w-]+) (?P<word>[^`]+)`"
     r"|set `(?P<of>[\w.]+)` to (?P<literal>\"[^\"]*\"|true|false|null|-?\d[\d.]*(?:e[+-]?\d+)?)(?![\w.])"
     r"|(?P<remove>remove) `(?:--)?(?P<gone>[\w.]+)`"
 )
