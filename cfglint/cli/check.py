@@ -36,6 +36,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
 
+LONGEST_SUMMARY = 240  # characters of a summary in one line
 MANY = 50  # findings, whose report is several screens long
 SHOWN = ("files", "runs", "settings", "statistics")  # what is shown in the place of the findings
 SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not readable
@@ -53,6 +54,10 @@ def add_arguments(parser: Parser) -> None:
     listed = "instead of findings: files and why some are skipped; runs; settings; findings counted by code"
     parser.add_argument("--show", action="append", default=[], choices=SHOWN, help=listed)
     parser.former = {f"--show-{what}": f"--show={what}" for what in SHOWN[:3]} | {"--statistics": "--show=statistics"}
+    parser.add_argument("--changed", action="store_true", help="only runs that this git branch and uncommitted changes touch")
+    parser.add_argument("--base", metavar="REV", help="for --changed: since where the branch left REV (default: the main branch)")
+    parser.add_argument("--quiet", action="store_true", help="findings only, without notes and summary")
+    parser.add_argument("--exit-zero", action="store_true", help="exit status 0 whatever is found")
     parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes")
     parser.add_example("cfglint check", "the declared runs, or this folder")
     parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "on 8 GPUs, with steps")
@@ -66,6 +71,8 @@ def run(arguments: Namespace) -> int:
     stats = ScanStats()
     try:
         check_outputs(arguments)
+        if (arguments.changed or arguments.base) and not take_changed(arguments):
+            return 0
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
         if "runs" in arguments.show:
@@ -82,16 +89,38 @@ def run(arguments: Namespace) -> int:
     written = write(arguments, lambda form, colour, width: report(form, found, colour, width, "statistics" in arguments.show))
     warn_of_unknown_codes(selection)
     incomplete = report_unchecked(stats, arguments.skip_unrecognized)
-    if arguments.gpus and not arguments.command and any(each.launch is not None for each in found):
+    if arguments.gpus and not arguments.command and not arguments.quiet and any(each.launch is not None for each in found):
         from cfglint.cli.gpu_counts import set_by_lines, unused
 
         reported = {f"{each.place.file}:{each.place.line}" for outcome in found for each in outcome.diagnostics if each.code == "LCH025"}
         others = {place: number for place, number in set_by_lines(found).items() if place not in reported}
         warn_of(unused(others, arguments.gpus))
-    warn(summary(found, stats) + overview(arguments, found))
+    if not arguments.quiet:
+        warn_of(summary(found, stats, overview(arguments, found)))
     if incomplete or not written:
         return 2
-    return selection.status(found)
+    return 0 if arguments.exit_zero else selection.status(found)
+
+
+def take_changed(arguments: Namespace) -> bool:
+    """Make the changed files of the git branch the paths; whether there are any. Raises UsageError if git cannot tell."""
+    from cfglint.review.base import NoBaseError, base_of
+    from cfglint.review.branch import WORKING, Branch
+    from cfglint.source.git import GitProblem, GitRepository
+
+    if arguments.paths:
+        raise UsageError("--changed finds the files itself: pass no PATH")
+    try:
+        with GitRepository() as repository:
+            base, name = base_of(arguments.base, repository)
+            branch = Branch(repository, base, WORKING)
+            branch.compare()
+    except (NoBaseError, GitProblem) as error:
+        raise UsageError(str(error)) from error
+    arguments.paths, arguments.skip_unrecognized = sorted(branch.altered), True
+    if not arguments.paths:
+        warn(f"no config, script or program changed since {name} ({base[:10]})")
+    return bool(arguments.paths)
 
 
 def show_runs(arguments: Namespace) -> int:
@@ -207,8 +236,8 @@ def decisive(outcomes: list[Outcome]) -> dict[str, list[str]]:
     return found
 
 
-def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
-    """The last line: numbers of checked files, findings and skipped files."""
+def summary(outcomes: list[Outcome], stats: ScanStats, hint: str = "") -> list[str]:
+    """The last line: numbers of checked files, findings and skipped files. A long one is two: what was found, and what it rests on."""
     counts = {"error": 0, "warning": 0, "info": 0}
     fixable = {True: 0, False: 0}  # by whether the fix is safe
     for outcome in outcomes:
@@ -217,7 +246,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
             if each.fix is not None:
                 fixable[each.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
-        return "; ".join(["no training configs found", *skipped_files(stats)])
+        return ["; ".join(["no training configs found", *skipped_files(stats)])]
     parts = [files_checked(stats.checked, sum(not each.is_further_alternative for each in outcomes)) + in_runs(stats)]
     found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if stats.checked or not stats.unrecognized_named:
@@ -226,11 +255,10 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
         parts.append(fixes_available(fixable[True], fixable[False]))
     parts += suppressed(outcomes)
     targets = {**decisive(outcomes), **stats.targets}
-    if targets:
-        parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in targets.items()))
-    parts += undecided(outcomes)
-    parts += skipped_files(stats)
-    return "; ".join(parts)
+    releases = [f"for {first_few(f'{version} ({first_few(sources)})' for version, sources in targets.items())}"] if targets else []
+    context = [*releases, *undecided(outcomes), *skipped_files(stats)]
+    whole = "; ".join([*parts, *context]) + hint
+    return [whole] if len(whole) <= LONGEST_SUMMARY or not context else ["; ".join(parts) + hint, "; ".join(context)]
 
 
 def overview(arguments: Namespace, outcomes: list[Outcome]) -> str:

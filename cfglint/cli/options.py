@@ -77,6 +77,13 @@ def add_fact_options(parser: Parser) -> None:
     add("--config", "a cfglint.toml or pyproject.toml (default: the nearest one)", metavar="FILE")
 
 
+def add_pace_options(parser: Parser) -> None:
+    """Add the options for the speed of a run, as it was measured, and the price of its GPUs."""
+    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
+    parser.add_argument("--gpu-price", type=above_zero, metavar="P", help="of a GPU for an hour, in any currency")
+
+
 def add_finding_options(parser: Parser) -> None:
     """Add the options that select findings."""
     add_code_options(parser)
@@ -452,14 +459,27 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     """The paths with `-` replaced by its file name, and the bytes of standard input, at most one byte above the limit."""
     if "-" not in arguments.paths:
         return arguments.paths or [BY_HAND if arguments.args else HERE], {}
-    if not arguments.stdin_filename:
-        raise UsageError("`-` reads standard input: pass its file name with --stdin-filename NAME")
     try:
         data = arguments.piped = getattr(arguments, "piped", None) or sys.stdin.buffer.read(MAX_SIZE + 1)
     except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
         raise UsageError("`-` reads standard input, and that cannot be read") from error
-    name = arguments.stdin_filename
+    name = arguments.stdin_filename = arguments.stdin_filename or name_of_content(data)
     return [name if path == "-" else path for path in arguments.paths], {name: data}
+
+
+def name_of_content(data: bytes) -> str:
+    """A file name for standard input whose suffix tells what it is: JSON, a script, a program, else YAML."""
+    text = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    lines = [line.split() for line in text.splitlines()]
+    if text.startswith((b"{", b"[")):
+        suffix = "json"
+    elif any(line[0] in (b"import", b"from") for line in lines if len(line) > 1):
+        suffix = "py"
+    elif text.startswith(b"#!") or any(b"--" in (word[:2] for word in line[1:]) and not line[0].endswith(b":") for line in lines):
+        suffix = "sh"
+    else:
+        suffix = "yaml"
+    return f"stdin.{suffix}"
 
 
 def selection_of(arguments: Namespace, project: Configuration) -> Selection:

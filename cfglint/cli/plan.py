@@ -7,7 +7,7 @@ import os
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
-from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, positive
+from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, positive
 from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_reports, write_text
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
@@ -36,8 +36,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--global-batch", type=positive, metavar="G", help="global batch size to reach (default: the current one)")
     parser.add_argument("--from-gpus", type=positive, metavar="N", help="current GPU count, if the files leave it open")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
-    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
-    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
+    add_pace_options(parser)
     add_report_options(parser, FORMATS)
     parser.add_argument("--plot", metavar="FILE.svg")
     parser.hide("--plot", "--strict-keys", "--stdin-filename")
@@ -72,7 +71,7 @@ def between(low: int, high: int) -> list[int]:
 def run(arguments: Namespace) -> int:
     """Plan and print; return exit status 1 if no GPU count reaches the target."""
     gpu_counts, arguments.gpus = arguments.gpus, None
-    pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
+    pace = Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=arguments.gpu_price)
     planned: list[tuple[CheckedRun, list[Plan]]] = []
     problems: list[str] = []
     try:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail
 from cfglint.cli.options import unknown_rule
+from cfglint.findings.rule import Rule
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
 
 
 def add_arguments(parser: Parser) -> None:
     """The options of `rule`."""
-    parser.add_argument("code", nargs="?", metavar="CODE", help="a code or name (default: list all rules)")
+    parser.add_argument("code", nargs="?", metavar="CODE", help="a code, name, key, word or exception (default: all rules)")
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
     parser.add_example("cfglint rule BAT001", "the manual page of a rule")
+    parser.add_example("cfglint rule load_best_model_at_end", "the rules about a key")
 
 
 def run(arguments: Namespace) -> int:
@@ -25,7 +27,25 @@ def run(arguments: Namespace) -> int:
     code, name = arguments.code.upper(), arguments.code.lower()
     found = next((each for each in rules if code == each.code or name in each.names), None)
     if found is None:
-        family = [each.code for each in rules if each.code.startswith(code[:3])]
-        return fail(unknown_rule(arguments.code) + (f"; codes: {', '.join(family)}" if family else ""))
+        about = rules_about(arguments.code, rules)
+        if not about:
+            family = [each.code for each in rules if each.code.startswith(code[:3])]
+            return fail(unknown_rule(arguments.code) + (f"; codes: {', '.join(family)}" if family else ""))
+        print(manual.listing(about, arguments.format, columns()), end="")
+        return 0
     print(manual.page(found, arguments.format, columns()), end="")
     return 0
+
+
+def rules_about(text: str, rules: list[Rule]) -> list[Rule]:
+    """The rules that predict an exception, those of a family, or those whose page or example has a word."""
+    from cfglint.explanation.predicted import rules_of
+
+    predicted = rules_of(text) if " " in text else []
+    if predicted:
+        return [each for each in rules if each.code in predicted]
+    family = [each for each in rules if each.code.startswith(text.upper())]
+    if family:
+        return family
+    word = text.lower().strip("`'\"-").replace("-", "_")
+    return [each for each in rules if word in f"{each.page}\n{each.bad}".lower().replace("-", "_")] if len(word) > 2 else []

@@ -7,7 +7,7 @@ import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.check import summary
-from cfglint.cli.console import fail, uses_colour, warn, width_of
+from cfglint.cli.console import fail, uses_colour, warn, warn_of, width_of
 from cfglint.cli.options import UsageError, add_code_options, add_run_options, load_configuration, selection_of
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import Outcome
@@ -58,7 +58,7 @@ def report(found: list[Outcome], stats: ScanStats) -> None:
         warn("this command starts no training that cfglint knows; it runs unchecked")
         return
     print(render("text", found, uses_colour(), width_of(sys.stderr)), end="", file=sys.stderr)
-    warn(summary(found, stats))
+    warn_of(summary(found, stats))
 
 
 def become(words: list[str]) -> int:

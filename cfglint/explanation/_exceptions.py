@@ -35,6 +35,9 @@ DSP073 ValueError: expert_parallel.autoep_size * expert_parallel.expert_tensor_p
 DSP073 ValueError: score_func must be one of ('auto', 'softmax', 'sigmoid')
 DSP083 TypeError: multi_tensor_adam(): incompatible function arguments.
 DSP119 AssertionError: MoQ (quantize in optimization step) weight quantization is only supported for FP16
+GPU200 ValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7
+GPU201 ValueError: Your setup doesn't support bf16/gpu. You need to assign use_cpu if you want to train the model on CPU.
+GPU203 torch._inductor.exc.GPUTooOldForTriton: Found a GPU which is too old to be supported by the triton GPU compiler
 HFT002 TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'
 HFT011 ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`
 HFT012 ValueError: Default process group has not been initialized, please make sure to call init_process_group.

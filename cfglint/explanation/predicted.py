@@ -101,6 +101,8 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
         return []
     own = words(text)
     rows = known().get(class_of(text), [])
+    if missing:  # a rule about a certain file is not about others
+        rows = [row for row in rows if file_of(row[1]) in ("", file_of(text))]
     exact = [code for code, other, _ in rows if other == text]
     validated = VALIDATED.search(text)
     for pattern, newer in OLDER if validated else ():
@@ -115,6 +117,12 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     rated = [(likeness(own, other), code) for code, _, other in rows]
     best = max((rate for rate, _ in rated), default=0.0)
     return fitting([code for rate, code in rated if rate == best and rate >= ALIKE], files)
+
+
+def file_of(text: str) -> str:
+    """The name of the file that an exception says is missing, without its folder; empty if it names none."""
+    found = MISSING_FILE.search(text)
+    return found.group(1).strip("'").rpartition("/")[2] if found else ""
 
 
 def is_about(code: str, paths: Iterable[str], kind: str = "") -> bool:

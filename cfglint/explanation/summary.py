@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.rewrite.plan import Pace
 
 LAYOUT = (
     ("tensor parallel", "tensor_parallel"),
@@ -36,7 +37,7 @@ class RunSummary:
     `what_if` is the run on the `gpus` that are asked about, if its launch sets another number; `refused_gpus` is why there is none.
     """
 
-    def __init__(self, run: CheckedRun, gpus: int | None = None) -> None:
+    def __init__(self, run: CheckedRun, gpus: int | None = None, pace: Pace | None = None) -> None:
         self.run = run
         self.refused_gpus = ""
         self.what_if = self._on_gpus(gpus) if gpus is not None else None
@@ -72,6 +73,8 @@ class RunSummary:
         self.memory_flags: list[str] = []
         if summaries:
             self._add_memory()
+        if pace is not None and summaries:
+            self._add_time(pace, resumption.steps_left if resumption is not None else None)
         self._use_filled()
         self.items.sort(key=lambda item: GROUPS.index(item.group))
 
@@ -97,6 +100,20 @@ class RunSummary:
         """What two runs that differ in nothing but their places have in common."""
         values = [(item.group, item.label, str(value_or_auto(item.setting))) for item in self.items if item.label != "output_dir"]
         return repr((self.run.kinds, self.run.verdict, [each.code for each in self.errors], values))
+
+    def _add_time(self, pace: Pace, left: int | None) -> None:
+        """The hours of the run, or of what is left of it, and their price, at a measured speed."""
+        if pace.seconds_per_step is None and pace.tokens_per_second is None:
+            return
+        numbers = self.resolved if left is None else {**self.resolved, "total_steps": left}
+        hours, gpus = pace.hours(numbers, 1), self.run.facts.gpus
+        count = counted(f"{numbers['total_steps']:,}", "step") if numbers["total_steps"] is not None else "the steps"
+        self._derive(
+            LENGTH, "hours", "hours", round(hours, 2) if hours is not None else None, f"{count} at {pace.measured}", needs=self._gpus
+        )
+        cost = pace.cost(hours, gpus)
+        if cost is not None:
+            self._derive(LENGTH, "cost", "cost", round(cost, 2), f"{counted(gpus, 'GPU')} at {pace.gpu_price:g} an hour")
 
     def _steps_of(self, samples: int) -> int | None:
         """The total steps of the run with so many samples."""

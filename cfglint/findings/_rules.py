@@ -264,6 +264,8 @@ RULES: dict[str, Head] = {
     "LCH023": ("unfilled-placeholder", "warning", None, ("launch",), "launch", ()),
     "LCH024": ("settings-of-training", "error", "load", ("launch",), "launch", ()),
     "LCH025": ("more-processes-than-gpus", "warning", None, ("launch",), "launch", ()),
+    "LCH026": ("ineffective-accumulation", "warning", None, ("launch",), "code", ()),
+    "LCH027": ("ignored-split-batches", "warning", None, ("launch",), "code", (("releases", (((1, 0, 0), (), "", "accelerate"),)),)),
     "LLF001": ("unknown-llamafactory-key", "error", "config", ("llamafactory",), "combination", ()),
     "LLF002": ("model-missing", "error", "config", ("llamafactory",), "combination", (("when_partial", "skip"),)),
     "LLF010": ("validation-size", "error", "config", ("llamafactory",), "combination", (("releases", (((0, 8, 3), (), "", ""),)),)),

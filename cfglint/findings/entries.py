@@ -196,6 +196,7 @@ if TYPE_CHECKING:
         warnings: list[str]
         reasons: list[str]
         run: str
+        cost: NotRequired[float]
 
     class AdviceEntry(TypedDict):
         """A setting that was tuned for another global batch size, and the value that a published rule suggests."""

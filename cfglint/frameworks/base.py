@@ -134,6 +134,11 @@ class Config:
         return self.part("numbers", {})
 
     @property
+    def names_data(self) -> bool:
+        """Whether the run may name data files, so that it is worth looking for them."""
+        return "samples" in self.parts
+
+    @property
     def may_resume(self) -> bool:
         """Whether the run may continue from a checkpoint, so that it is worth looking for one."""
         return "resumption" in self.parts and self.facts.resume is not None

@@ -8,6 +8,7 @@ from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import ConfigValue
+from cfglint.source.document import Node
 from cfglint.source.python.call import CallDocument
 
 TURNS, EPOCHS, MAX_STEPS = "turns", "epochs", "max_steps"
@@ -25,27 +26,29 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
     key_node, node = call.find((key,))
     if node is None:
         return None
-    path = (name or key,)
     value = call.values.get(key)
+    given = on_line(call, key, launch)
+    if given is not None:
+        option, node, word = given
+        value = value if isinstance(word, Unknown) else word  # which the parser of the program converts by a function of its own
+        return Setting((name or option,), None if isinstance(value, Unknown) else value, WRITTEN, launch.command, node, None)
+    path = (name or key,)
     if isinstance(value, Unknown):
         return Setting(path, None, WRITTEN, call, node, key_node, "; ".join(value.reasons[:1]))
-    place = on_line(call, key, launch)
-    if place is not None:
-        return Setting(path, value, WRITTEN, launch.command, place, None)
     found = Setting(path, value, WRITTEN, call, node, key_node)
     found.elsewhere = call.elsewhere.get(key)
     return found
 
 
-def on_line(call: CallDocument, key: str, launch: Launch) -> ConfigValue:
-    """The node of the launch line that gives an argument of a call; None if the line does not give it."""
-    from cfglint.frameworks.own_arguments import options_of
+def on_line(call: CallDocument, key: str, launch: Launch) -> tuple[str, Node, ConfigValue] | None:
+    """(option, node, value) of the launch line that gives an argument of a call; None if the line does not give it."""
+    from cfglint.frameworks.launch.config import passed
 
     argument, program = call.borrowed.get(key), launch.parser
     if argument is None or launch.command is None or program is None or launch.line is None:
         return None
-    options = options_of(argument, program.fields)
-    return next((value for name, value in reversed(launch.command.roots[0].pairs()) if name.raw in options), None)
+    value, pair, _ = passed(launch, argument)
+    return (pair[0].raw, pair[1], value) if pair is not None else None
 
 
 def integer(value: object) -> int | None:
@@ -55,10 +58,10 @@ def integer(value: object) -> int | None:
     return value if type(value) is int else None
 
 
-def number_of(loop: OwnLoop, key: str, launch: Launch) -> Setting | None:
+def number_of(loop: OwnLoop, key: str, launch: Launch, name: str = "") -> Setting | None:
     """A number that the loop itself says."""
     numbers: CallDocument | None = loop.numbers
-    return setting(numbers, key, launch) if numbers is not None else None
+    return setting(numbers, key, launch, name) if numbers is not None else None
 
 
 def total_steps(loop: OwnLoop, launch: Launch, accumulation: int | None) -> int | None:
@@ -107,11 +110,11 @@ def add_loop(summary: Summary, loop: OwnLoop, launch: Launch, accumulation: int 
     warmup = setting(loop.schedule, WARMUP, launch, "warmup_steps") if loop.schedule is not None else None
     if warmup is not None and integer(warmup.value) is not None:
         summary.add(LENGTH, "warm-up", warmup)
-    epochs = number_of(loop, EPOCHS, launch)
+    epochs = number_of(loop, EPOCHS, launch, EPOCHS)
     if epochs is not None and type(epochs.value) in (int, float):
         summary.add(LENGTH, "epochs", epochs)
     total = total_steps(loop, launch, accumulation)
-    ends = number_of(loop, MAX_STEPS, launch)
+    ends = number_of(loop, MAX_STEPS, launch, MAX_STEPS)
     if total is not None and ends is not None:
         if loop.counts_batches and total != ends.value:
             summary.add(LENGTH, "total steps", Setting((MAX_STEPS,), total, DERIVED, because=f"{ends.value} batches / {accumulation}"))

@@ -63,6 +63,17 @@ def arguments_of(path: str) -> str:
 BRANCH = Reason("branch", "a condition or `try` of the program")
 
 
+class DataRecipe(Record):
+    """A data set of local files: the builder that reads them (`saved` for `load_from_disk`), the field that has the rows, and the steps
+    of the program that may change their number, each with its argument.
+    """
+
+    builder: str
+    files: tuple[str, ...]
+    field: str = ""
+    steps: tuple[tuple[str, ConfigValue], ...] = ()
+
+
 class TrainerCall(Record):
     """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
 
@@ -70,6 +81,7 @@ class TrainerCall(Record):
     that the class of its arguments, derived from `TrainingArguments`, adds. `callbacks` are the classes of transformers that it is given,
     if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
     `resumes` is the checkpoint that `train` is given: a path, true for the last one, None for none, `Unknown` if that is not known.
+    `data` is its training set, if that is loaded from local files.
     """
 
     name: str
@@ -81,6 +93,7 @@ class TrainerCall(Record):
     streams: bool = False
     base: str = ""
     resumes: ConfigValue = None
+    data: DataRecipe | None = None
 
 
 class ImportedNames(Record):
@@ -108,7 +121,7 @@ class OwnLoop(Record):
     `epochs`, and `max_steps`, the number that ends it. `accumulates`: by `accumulate()`; False: it steps after each batch, or after
     `turns`; None if that is not known, for which `why` is the reason. `counts_batches`: `max_steps` are batches. `lacks_loader` is why the
     loader is not known. `stages` is the number of pipeline stages. `trains` are the calls of the engines that are trained. `is_whole`: the
-    `Accelerator` has no arguments that are not known.
+    `Accelerator` has no arguments that are not known; `is_twice`: the loop accumulates by `accumulate()` and by `turns`.
     """
 
     loader: ConfigValue
@@ -124,6 +137,7 @@ class OwnLoop(Record):
     trains: tuple[Any, ...] = ()
     is_found: bool = False
     is_whole: bool = True
+    is_twice: bool = False
 
 
 class ProgramFacts(Record):

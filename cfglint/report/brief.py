@@ -16,6 +16,10 @@ PACE = {  # the label of a number -> how it is told
     "resumes from": "resumes from {}",
     "resumed with": "micro batch {} as in the checkpoint",
     "steps left": "{} left",
+    "samples at most": "at most {} samples",
+    "total steps at most": "at most {} steps",
+    "hours": "{} hours",
+    "cost": "cost {}",
     "schedule's total": "schedule of {}",
     "schedule's warm-up": "warm-up {}",
 }

@@ -89,7 +89,8 @@ def remark(plan: PlanEntry) -> str:
     """The reason for this split, or the nearest alternatives."""
     if plan["feasible"]:
         idle = f"; pipeline idle {100 * plan['bubble']:.0f} %" if plan["bubble"] else ""
-        return (plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle
+        cost = f"; costs {plan['cost']:,.2f}" if "cost" in plan else ""
+        return ((plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle + cost).removeprefix("; ")
     offers = plan["alternatives"]
     near = [str(offers[side]) for side in ("below", "above") if offers[side]]
     text = "not reachable"

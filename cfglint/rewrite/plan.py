@@ -37,6 +37,11 @@ class Pace(Record):
     seconds_per_step: float | None = None
     tokens_per_second: float | None = None
     gpus: int | None = None  # the number of GPUs of the measurement
+    gpu_price: float | None = None  # of a GPU for an hour
+
+    def cost(self, hours: float | None, gpus: int | None) -> float | None:
+        """The price of the hours of so many GPUs; None without a price."""
+        return hours * gpus * self.gpu_price if hours is not None and gpus is not None and self.gpu_price is not None else None
 
     @property
     def measured(self) -> str:
@@ -73,6 +78,7 @@ class Plan:
         work = work_of(found, pace.gpus, alone)
         self.scaled = work != 1 or (pace.gpus is not None and found.gpus != pace.gpus)
         self.hours = None if work is None else self.time(pace, work)
+        self.cost = pace.cost(self.hours, found.gpus)
 
     def time(self, pace: Pace, work: float) -> float | None:
         """The hours of the run; a throughput is that of all GPUs together."""
@@ -179,7 +185,7 @@ def entry(each: Plan) -> PlanEntry:
     """One plan: the keys of the JSON output, then additional ones for display."""
     solution = each.solution
     chosen = solution.chosen
-    return {
+    found: PlanEntry = {
         "gpus": each.gpus,
         "nodes": each.retarget.layout.after.nodes if each.retarget.layout.after is not None else None,
         "global_batch": solution.problem.global_batch,
@@ -210,6 +216,9 @@ def entry(each: Plan) -> PlanEntry:
         "reasons": reasons_of(each.retarget),
         "run": each.retarget.run.written_at,
     }
+    if each.cost is not None:
+        found["cost"] = round(each.cost, 2)
+    return found
 
 
 def reasons_of(found: Retarget) -> list[str]:

@@ -291,13 +291,21 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
 
 def own_loop_settings(run: CheckedRun) -> dict[str, Setting]:
     """The batch size of the data loader and the accumulation of a program with a training loop of its own, by role; empty if its batch
-    is not known, or if a line starts it.
+    is not known.
     """
     batch = run.batch
-    if run.launch.line is not None or not run.documents[0].is_call or "micro_batch" in run.configs[0].batch_keys or batch is None:
+    call = loop_call(run)
+    if call is None or "micro_batch" in run.configs[0].batch_keys or batch is None:
         return {}
     found = {"micro_batch": batch.micro_batch, "accumulation": batch.accumulation}
     return found if batch.micro_batch.written and all(positive(each.value) for each in found.values()) else {}
+
+
+def loop_call(run: CheckedRun) -> CallDocument | None:
+    """The call that sets up a training loop of the program's own, if that is the run."""
+    if not run.configs or run.configs[0].kind != "launch":
+        return None
+    return next((each for each in run.documents if isinstance(each, CallDocument) and each.loop is not None), None)
 
 
 def unknown_batch(line: LaunchLine) -> str:
@@ -561,8 +569,8 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
         return
     micro, accumulation = chosen.pair
     for role, setting in own_loop_settings(after).items():
-        loop = after.documents[0].loop if isinstance(after.documents[0], CallDocument) else None
-        if setting.written or (loop is not None and loop.accumulates):
+        call = loop_call(after)
+        if setting.written or (call is not None and call.loop.accumulates):
             yield Term(after.configs[0], role, setting, micro if role == "micro_batch" else accumulation)
     places: set[tuple[str, Path]] = set()
     for config in after.configs:

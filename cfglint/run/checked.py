@@ -171,11 +171,12 @@ class CheckedRun(LoadedRun):
     @property
     def assumed_program(self) -> str:
         """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
+        line, launch = self.launch.line, self.launch
+        if line is None or line.program is None or not launch.is_closed or not self.configs:
+            return ""
         from cfglint.frameworks.program import OF_LAUNCHER
 
-        line, launch = self.launch.line, self.launch
-        of_program = [each for each in launch.not_read if each.what != OF_LAUNCHER]
-        if line is None or line.program is None or not of_program or not launch.is_closed or not self.configs:
+        if all(each.what == OF_LAUNCHER for each in launch.not_read):
             return ""
         return line.program.string.rpartition("/")[2] if takes_arguments(self.configs[0].kind) else ""
 

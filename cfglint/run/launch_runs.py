@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
+    from cfglint.source.shell.placed_text import Text
 
 CONFIG_OPTION = "--config"
 ENGINE = "deepspeed"
@@ -322,11 +323,11 @@ class LaunchReader:
         project = self.project(line.call.path)
         folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
         environment = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
-        known = known_words(line.arguments)
-        words = tuple(None if word.value is None else word.value for word in known)
+        known = [part for word in known_words(line.arguments) for part in parts_of(word)]
+        words = tuple(value for value, _ in known)
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
-        spelled = tuple(word.string for word in known)
+        spelled = tuple(string for _, string in known)
         return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
@@ -488,7 +489,8 @@ class LaunchReader:
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
-            if spreads:
+            own_loop = any(each.loop is not None and each.loop.is_found for each in documents)  # nothing spreads a batch over GPUs then
+            if spreads or own_loop:
                 gpus = 1
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
@@ -513,6 +515,14 @@ class LaunchReader:
             or own_parser
             or has_own_files(line),
         )
+
+
+def parts_of(word: Text) -> list[tuple[str | None, str]]:
+    """A word of a line with its value: an option with an unknown value behind `=` is two words, of which only the second is unknown."""
+    name, mark, rest = word.string.partition("=")
+    if word.value is None and mark and name.startswith("--") and name[2:].replace("-", "_").isidentifier():
+        return [(name, name), (None, rest)]
+    return [(word.value, word.string)]
 
 
 def own_configs(documents: list[Document]) -> list[str]:

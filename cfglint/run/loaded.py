@@ -77,7 +77,7 @@ class LoadedRun:
     def _with_samples(self, config: Config) -> Config:
         """The consumer's config with the training samples, if their number is not given and their files are in the project."""
         found: Samples | None = None
-        if self.facts.num_examples is None and "samples" in config.parts:
+        if self.facts.num_examples is None and config.names_data:
             found = self.attempt("counting the samples", lambda: config.part("samples", None), None)
         if found is None:
             return config

@@ -20,6 +20,7 @@ ENVIRONMENT = {"COLUMNS": "140", "NO_COLOR": "1"}
 # cfglint itself comes last, for an installation that an isolated process does not search.
 PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from cfglint.cli import program; program()"
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+STDIN = "-"
 NOT_DONE = 2  # the exit status of a command that could not do its job
 
 
@@ -41,13 +42,14 @@ def flags(**values: str | float | bool | list[str] | None) -> list[str]:
     return words
 
 
-def answer(command: str, paths: Sequence[str] = (), **options: str | float | bool | list[str] | None) -> str:
-    """What a command prints, with its summary, cut to a length that a model can read.
+def answer(command: str, paths: Sequence[str] = (), piped: str = "", **options: str | float | bool | list[str] | None) -> str:
+    """What a command prints, with its summary, cut to a length that a model can read; `piped` is its standard input.
 
     Raises NotAnswered if the command could not do its job.
     """
     refuse_outside(paths)
-    behind = [os.path.join(os.curdir, path) if path.startswith("-") else path for path in paths]  # `--` may be a command
+    # What follows `--` may be a command.
+    behind = [os.path.join(os.curdir, path) if path.startswith("-") and path != STDIN else path for path in paths]
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-c", PROGRAM, OWN_FOLDER, command, *flags(**options), *behind],
@@ -56,7 +58,7 @@ def answer(command: str, paths: Sequence[str] = (), **options: str | float | boo
             errors="replace",
             timeout=LONGEST,
             check=False,
-            stdin=subprocess.DEVNULL,
+            input=piped,
             env={**os.environ, **ENVIRONMENT},
         )
     except subprocess.TimeoutExpired:

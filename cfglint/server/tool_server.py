@@ -13,9 +13,10 @@ from cfglint.server.tool_answers import NotAnswered, answer
 from cfglint.version import __version__
 
 INSTRUCTIONS = """\
-cfglint predicts what DeepSpeed, the Hugging Face Trainer, TRL, LLaMA-Factory, axolotl, accelerate, GPT-NeoX or verl would do with training
-configs, launch scripts and programs on a number of GPUs, without running them. An error is an exception at start-up, a warning a setting
-that does not do what it says. No tool writes a file: `fix` returns a diff. Paths are relative to the folder in which the server runs."""
+cfglint predicts what DeepSpeed, the Hugging Face Trainer, TRL, LLaMA-Factory, axolotl, ms-swift, accelerate, GPT-NeoX or verl would do with
+training configs, launch scripts and programs on a number of GPUs, without running them. An error is an exception at start-up, a warning a
+setting that does not do what it says. No tool writes a file: `fix` returns a diff. Paths are relative to the folder in which the server
+runs."""
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 Paths = Annotated[list[str], Field(description="files or folders: configs, launch scripts, training programs")]
@@ -45,10 +46,17 @@ def tool(function: Callable[..., str]) -> Callable[..., str]:
 
 @tool
 def check(
-    paths: Paths, gpus: Gpus = None, target: Targets = None, num_examples: Examples = None, select: Select = None, gpu_memory: Memory = None
+    paths: Paths | None = None,
+    gpus: Gpus = None,
+    target: Targets = None,
+    num_examples: Examples = None,
+    select: Select = None,
+    gpu_memory: Memory = None,
 ) -> str:
     """Find settings that the training framework would refuse, ignore or override, with the exception that it would raise and the remedy."""
-    return answer("check", paths, gpus=gpus, target=target, num_examples=num_examples, select=select, gpu_memory=gpu_memory, color="never")
+    return answer(
+        "check", paths or (), gpus=gpus, target=target, num_examples=num_examples, select=select, gpu_memory=gpu_memory, color="never"
+    )
 
 
 @tool
@@ -61,19 +69,32 @@ def fix(paths: Paths, gpus: Gpus = None, global_batch: Batch = None, unsafe_fixe
 @tool
 def plan(
     paths: Run,
-    gpus: Annotated[str, Field(description='GPU counts: "8,16,32", or "8-64" for 8, 16, 32, 64')],
+    gpus: Annotated[int | list[int] | str, Field(description='a GPU count, several, "8,16,32", or "8-64" for 8, 16, 32, 64')],
     global_batch: Batch = None,
     num_examples: Examples = None,
     gpu_memory: Memory = None,
 ) -> str:
     """Which micro batch and accumulation reach a global batch size on each number of GPUs, with steps and memory."""
-    return answer("plan", paths, gpus=gpus, global_batch=global_batch, num_examples=num_examples, gpu_memory=gpu_memory, format="markdown")
+    counts = ",".join(map(str, gpus)) if isinstance(gpus, list) else gpus
+    return answer(
+        "plan", paths, gpus=counts, global_batch=global_batch, num_examples=num_examples, gpu_memory=gpu_memory, format="markdown"
+    )
 
 
 @tool
 def explain(paths: Run, gpus: Gpus = None, num_examples: Examples = None, target: Targets = None, gpu_memory: Memory = None) -> str:
     """Every number of one run and where it comes from: batch, steps, schedule, precision, memory. A training log is explained, too."""
     return answer("explain", paths, all=True, gpus=gpus, num_examples=num_examples, target=target, gpu_memory=gpu_memory)
+
+
+@tool
+def log(
+    text: Annotated[str, Field(description="a log, a part of one, or the last line of a traceback")],
+    paths: Annotated[list[str] | None, Field(description="the files of its run, to compare its numbers with")] = None,
+    gpus: Gpus = None,
+) -> str:
+    """Why a training failed, with the remedy, and what the numbers of its log mean."""
+    return answer("log", ["-", *(paths or [])], piped=text, gpus=gpus)
 
 
 @tool

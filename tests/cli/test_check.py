@@ -6,12 +6,14 @@ import io
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from cfglint.cli import main
+from cfglint.cli.options import name_of_content
 from cfglint.frameworks.deepspeed import NEWEST
 
 GOOD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n'
@@ -368,11 +370,11 @@ class TestStandardInput:
         typed(BAD)
         assert check("-", "--run", "--stdin-filename", "ds_config.json", "--gpus", "8")[0] == 1
 
-    def test_needs_a_name(self, typed, check):
+    def test_without_a_name_it_is_named_by_its_content(self, typed, check):
         typed(BAD)
-        status, out, err = check("-")
-        assert (status, out) == (2, "")
-        assert "--stdin-filename" in err
+        status, out, _ = check("-", "--gpus", "8")
+        assert status == 1
+        assert out.startswith("stdin.json:1:22: error BAT001")
 
 
 class TestSection:
@@ -635,3 +637,51 @@ def test_a_list_of_files_has_one_form(tmp_path, monkeypatch, capsys):
     for shown in ("files", "settings"):
         assert main(["check", ".", "--show", shown, "--format", "json"]) == 2
         assert f"--show {shown} is text on standard output" in capsys.readouterr().err
+
+
+class TestOutputOfHooks:
+    """Options for scripts: silence, exit status, changes of the branch, standard input without a name."""
+
+    def test_quiet_prints_findings_alone(self, folder, capsys):
+        (folder / "t.yaml").write_text("output_dir: out\nfp16: true\nbf16: true\n", encoding="utf-8")
+        assert main(["check", "t.yaml", "--kind", "huggingface", "--quiet"]) == 1
+        captured = capsys.readouterr()
+        assert "PRC200" in captured.out
+        assert captured.err == ""
+
+    def test_exit_zero(self, folder, capsys):
+        (folder / "t.yaml").write_text("output_dir: out\nfp16: true\nbf16: true\n", encoding="utf-8")
+        assert main(["check", "t.yaml", "--kind", "huggingface", "--exit-zero"]) == 0
+        assert "PRC200" in capsys.readouterr().out
+        assert main(["check", "no-such.yaml", "--exit-zero"]) == 2
+
+    @pytest.mark.parametrize(
+        ("text", "name"),
+        [
+            (b'{"train_batch_size": 8}', "stdin.json"),
+            (b"\xef\xbb\xbf\n [1]", "stdin.json"),
+            (b"output_dir: out\nnum_train_epochs: 3\n", "stdin.yaml"),
+            (b"#!/bin/bash\n", "stdin.sh"),
+            (b"torchrun --nproc_per_node 8 train.py\n", "stdin.sh"),
+            (b"cmd: torchrun --nproc_per_node 8\n", "stdin.yaml"),
+            (b"from transformers import Trainer\n", "stdin.py"),
+            (b"", "stdin.yaml"),
+        ],
+    )
+    def test_standard_input_tells_what_it_is(self, text, name):
+        assert name_of_content(text) == name
+
+    @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+    def test_changed_files_alone(self, checkout, monkeypatch, capsys):
+        monkeypatch.chdir(checkout.folder)
+        bad = f"{TRAINER}fp16: true\nbf16: true\n"
+        (checkout.folder / "old.yaml").write_text(bad)
+        checkout.commit("first")
+        assert main(["check", "--changed", "--base", "HEAD"]) == 0
+        assert "no config, script or program changed since HEAD" in capsys.readouterr().err
+        (checkout.folder / "new.yaml").write_text(bad)
+        main(["check", "--changed", "--base", "HEAD"])
+        captured = capsys.readouterr()
+        assert "new.yaml" in captured.out
+        assert "old.yaml" not in captured.out
+        assert main(["check", "new.yaml", "--changed"]) == 2

@@ -219,13 +219,13 @@ gpus = 4
 
 def test_a_file_of_a_declared_run_is_explained_as_that_run(folder, capsys):
     (folder / "pyproject.toml").write_text(DECLARED, encoding="utf-8")
-    assert main(["explain", "train.yaml"]) == 0
+    assert main(["explain", "--all", "train.yaml"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "train.yaml: transformers 4.57.1 (the declared run in pyproject.toml)"
+    assert lines[2] == "Hugging Face trainer: transformers 4.57.1 (the declared run in pyproject.toml)"
     (samples,) = (line.split() for line in lines if "training samples" in line)
     assert samples[2:] == ["1,000", "the", "declared", "run", "in", "pyproject.toml"]
     assert explained(capsys, "train.yaml")[1]["resolved"]["global_batch"] == 256
-    assert main(["explain", "train.yaml", "--num-examples", "50", "--target", "transformers==4.50.0"]) == 0
+    assert main(["explain", "--all", "train.yaml", "--num-examples", "50", "--target", "transformers==4.50.0"]) == 0
     out = capsys.readouterr().out
     assert "transformers 4.50.0 (--target)" in out
     assert "--num-examples" in out
@@ -300,3 +300,12 @@ def test_a_log_without_a_banner_is_a_document_in_the_format_that_is_asked_for(tm
     ended = capsys.readouterr()
     assert json.loads(ended.out)["banners"] == []
     assert "no banner of a training" in ended.err
+
+
+def test_the_hours_of_a_run_and_their_price(folder, capsys):
+    arguments = ["explain", "train.yaml", "--gpus", "4", "--num-examples", "128770", "--time-per-step", "2", "--gpu-price", "3"]
+    assert main([*arguments, "--format", "json"]) == 0
+    found = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert (found["hours"], found["cost"]) == (0.84, 10.08)  # 1,512 steps
+    assert main(arguments[:-4]) == 0
+    assert "hours" not in capsys.readouterr().out

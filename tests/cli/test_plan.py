@@ -60,6 +60,13 @@ def test_the_keys_of_the_contract(folder, capsys):
     assert (unreachable["alternatives"]["below"], unreachable["alternatives"]["above"]) == (240, 264)
 
 
+def test_the_price_of_the_hours(folder, capsys):
+    arguments = ("--gpus", "8", "--from-gpus", "8", "--num-examples", "128770", "--time-per-step", "2.1")
+    _, told = planned(capsys, *arguments, "--gpu-price", "2.5")
+    assert told["plans"][0]["cost"] == pytest.approx(1512 * 2.1 / 3600 * 8 * 2.5, abs=0.01)
+    assert "cost" not in planned(capsys, *arguments)[1]["plans"][0]
+
+
 def test_hours_from_tokens(tmp_path, monkeypatch, capsys, root):
     config = str(root / "examples" / "good" / "neox-125M.yml")
     assert main(["plan", config, "--gpus", "8", "--from-gpus", "8", "--tokens-per-second", "1000000", "--format", "json"]) == 0

@@ -66,6 +66,7 @@ def test_a_validator_is_recognised_by_its_own_message():
         ("ValueError: adamw_hf is not a valid OptimizerNames, please select one of ['adamw_torch', 'sgd']", [], ["HFT003"]),
         ("AssertionError: Gradient accumulation steps: 0 has to be greater than 0", [], ["BAT004"]),
         ("FileNotFoundError: [Errno 2] No such file or directory: 'conf/ds.json'", [], ["LCH002"]),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/runs/7/checkpoint-9/trainer_state.json'", [], ["HFT080"]),
         ("FileNotFoundError: [Errno 2] No such file or directory: 'data/train.parquet'", [], []),
         ("AttributeError: 'NoneType' object has no attribute 'shape'", [], []),
         ("TypeError: LlamaForCausalLM.forward() got an unexpected keyword argument 'length'", [], []),

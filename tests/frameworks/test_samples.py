@@ -102,7 +102,61 @@ def test_a_counted_number_makes_no_error(counted):
 
 def test_explain_names_the_files(counted, capsys):
     counted("axolotl", AXOLOTL)
-    main(["explain", "train.yaml", "--kind", "axolotl", "--gpus", "1"])
+    main(["explain", "train.yaml", "--all", "--kind", "axolotl", "--gpus", "1"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "samples at most 100 100 rows of data/a.jsonl" in shown
     assert "total steps at most 100" in shown
+
+
+LOADS = """
+import os
+from datasets import load_dataset, load_from_disk
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+data = {}
+args = TrainingArguments("out", per_device_train_batch_size=1, num_train_epochs=1)
+Trainer(AutoModelForCausalLM.from_pretrained("m"), args, train_dataset=data).train()
+"""
+A = 'load_dataset("json", data_files="data/a.jsonl", split="train")'
+
+
+@each_case(
+    ("data", "rows", "certain"),
+    [
+        (A, 100, True),
+        ('load_dataset("json", data_files=os.path.join(HERE, "data", "a.jsonl"))["train"]', 100, True),
+        ('load_dataset("json", data_files={"train": ["data/a.jsonl", "data/b.json"]})["train"]', 130, True),
+        (f"{A}.map(len).shuffle(seed=1).rename_column('a', 'b')", 100, True),
+        (f"{A}.map(len, batched=True)", 100, True),
+        (f"{A}.train_test_split(test_size=0.25)['train']", 75, True),
+        (f"{A}.train_test_split(30)['test']", 30, True),
+        (f"{A}.select(range(40))", 40, True),
+        (f"{A}.filter(len)", 100, False),
+    ],
+)
+def test_what_a_program_loads(counted, tmp_path, data, rows, certain):
+    (tmp_path / "train.py").write_text(LOADS.format(data))
+    entry, steps = counted("", "python train.py\n")
+    assert (entry["rows"], entry["certain"], steps) == (rows, certain, rows if certain else None)
+
+
+@each_case(
+    "data",
+    [
+        f"{A}.map(len, batched=True, remove_columns=['a'])",
+        f"{A}[10:20]",
+        'load_dataset("json", data_files="data/*.jsonl", split="train")',
+        'load_dataset("json", data_files="https://host/a.jsonl", split="train")',
+        'load_dataset("json", data_files="../a.jsonl", split="train")',
+        'load_dataset("json", data_files=input(), split="train")',
+        'load_dataset("json", data_files="data/a.jsonl", split="train", streaming=True)',
+        'load_dataset("owner/name", split="train")',
+        'load_from_disk("data")',
+    ],
+)
+def test_what_is_not_known_of_a_program(counted, tmp_path, data):
+    (tmp_path / "train.py").write_text(LOADS.format(data))
+    entry, steps = counted("", "python train.py\n")
+    assert entry is None or entry["rows"] is None
+    assert steps is None

@@ -12,7 +12,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from cfglint.server.tool_server import server
 
-TOOLS = ["check", "fix", "plan", "explain", "review", "rule"]
+TOOLS = ["check", "fix", "plan", "explain", "log", "review", "rule"]
 BAD = '{"train_batch_size": 1024, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
 
 
@@ -55,6 +55,7 @@ def test_each_tool_takes_its_arguments(tmp_path, monkeypatch):
         "fix": ({"paths": ["ds.json"], "gpus": 8, "global_batch": 128}, '+{"train_batch_size": 128'),
         "plan": ({"paths": ["ds.json"], "gpus": "8,16", "global_batch": 256}, "| 16 | 2 | 4 | 4 | 16 | 256 |"),
         "explain": ({"paths": ["ds.json"], "gpus": 64}, "1,024"),
+        "log": ({"text": "ValueError: At most one of fp16 and bf16 can be True, but not both"}, "PRC200"),
         "review": ({"base": "HEAD", "gpus": 8}, "ds.json"),
         "rule": ({"code": "batch-mismatch"}, "BAT001 batch-mismatch (error)"),
     }
@@ -64,6 +65,16 @@ def test_each_tool_takes_its_arguments(tmp_path, monkeypatch):
         name: text[:300] for name, text in shown.items()
     }
     assert [failed for _, failed in answers] == [False] * len(calls)
+
+
+def test_arguments_in_the_forms_that_clients_send(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text(BAD)
+    calls = [("plan", {"paths": ["ds.json"], "gpus": counts, "global_batch": 256}) for counts in (16, [8, 16], "8,16")]
+    _, answers = asked(server, ("check", {}), ("check", {"paths": ["ds.json"], "gpus": "64"}), *calls)
+    assert [failed for _, failed in answers] == [False] * len(answers)
+    assert "1 file checked" in answers[0][0]
+    assert all("| 16 | 2 | 4 | 4 | 16 | 256 |" in text for text, _ in answers[2:])
 
 
 @pytest.mark.slow

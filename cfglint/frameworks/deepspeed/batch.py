@@ -10,6 +10,7 @@ from __future__ import annotations
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.frameworks.own_loops import setting as setting_of
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.numbers import is_positive
@@ -56,7 +57,8 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     samples = loaded(config, settings, divisor) or consumed(layout, settings, divisor)
     layout.pipeline_parallel = stages(config) or 1
     replica = sequence_ranks(config) * layout.pipeline_parallel
-    return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
+    micro = loader_size(config, settings[MICRO])
+    return Batch(layout, micro, settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
 def number(config: DeepSpeedConfig, key: str) -> ConfigValue:
@@ -134,6 +136,13 @@ def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> i
     if not isinstance(micro, int) or not isinstance(accumulation, int) or not isinstance(divisor, int):
         return None
     return micro * accumulation * (divisor // layout.tensor_parallel)
+
+
+def loader_size(config: DeepSpeedConfig, micro: Setting) -> Setting:
+    """The micro batch: that of the data loader of the program's own, which decides, if it is not the number of the config."""
+    loop = config.loop
+    size = setting_of(loop.loader, "batch_size", config.facts.launch) if loop is not None and loop.loader is not None else None
+    return size if size is not None and size.value != micro.value else micro
 
 
 def loaded(config: DeepSpeedConfig, settings: dict[str, Setting], divisor: object) -> int | None:

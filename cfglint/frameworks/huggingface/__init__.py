@@ -83,6 +83,7 @@ class Trainer(Framework):
         "config": "huggingface.config.TrainerConfig",
         "batch": "huggingface.batch.resolve",
         "numbers": "huggingface.batch.numbers",
+        "samples": "huggingface.samples.samples",
         "resumption": "huggingface.resumption.resumption",
         "operations": "huggingface.field_operations.OPERATIONS",
         "typed_words": "huggingface.cli_arguments.HfWords",

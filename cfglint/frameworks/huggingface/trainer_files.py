@@ -210,6 +210,13 @@ class TrainerFiles(Config):
         return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
 
     @property
+    def names_data(self) -> bool:
+        """Whether the run may name data files: its program, which loads them itself, or the file of a framework on top."""
+        program = self.facts.launch.program
+        loaded = program is not None and any(each.data is not None for each in program.trainer_calls)
+        return loaded or (self.framework is not FRAMEWORK and super().names_data)
+
+    @property
     def may_resume(self) -> bool:
         """Whether a checkpoint is given: a path, or true for the last one of the output folder."""
         program = self.facts.launch.program

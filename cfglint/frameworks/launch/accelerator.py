@@ -90,6 +90,8 @@ def accumulation(config: LaunchConfig) -> Setting:
     turns = number_of(loop, TURNS, config.facts.launch)
     if turns is not None:
         turns.value = integer(turns.value)
+        if loop.is_twice and of_accelerator(config).value not in (1, turns.value):
+            return open_accumulation("the loop accumulates by `accumulate()` and by a condition of its own")
         return turns
     if not loop.accumulates:
         because = (
@@ -250,6 +252,6 @@ def of_launcher(config: LaunchConfig) -> Setting | None:
         return Setting(("precision",), launcher.precision, found.origin, found.document, found.node, found.key_node, found.because)
     if launcher is not None and not launcher.documents[0].is_command:
         return Setting(("precision",), launcher.precision, DEFAULT, because="default of accelerate")
-    if line is not None and line.values is None and line.launcher != "accelerate":
+    if line is not None and line.values is None and not any(each.kind == "accelerate" for each in line.files):
         return Setting(("precision",), "no", DEFAULT, because="default of Accelerator")
     return None

@@ -62,7 +62,8 @@ class LaunchConfig(Config):
             others = [pair for pair in pairs if pair[1] == "deepspeed"]
             documents = [self.documents[found], *(document for document, _ in others)]
             return framework("accelerate").config(documents, ["accelerate", *(kind for _, kind in others)], self.facts)
-        if fed_by(self.facts.launch) != "accelerate":
+        line = self.facts.launch.line
+        if line is None or line.values is None or any(each.kind == "accelerate" for each in line.files):
             return None
         return framework("accelerate").config([self.documents[0]], ["accelerate"], self.facts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.huggingface.samples import of_recipe, recipe_of
 from cfglint.frameworks.sample_files import held_out, local, rows, unknown
 from cfglint.frameworks.samples import Samples
 from cfglint.frameworks.trl.config import TrlConfig
@@ -12,6 +13,14 @@ DROPPED = "examples that are too long, or have nothing to train on, are dropped"
 
 def samples(config: TrlConfig) -> Samples | None:
     """The rows of the data; None if it is not in the project."""
+    recipe = recipe_of(config)
+    loaded = of_recipe(config, recipe) if recipe is not None else None
+    if loaded is not None:
+        if not loaded.why and not is_exact(config):
+            loaded.why = DROPPED
+        return loaded
+    if config.facts.launch.program is not None:
+        return None
     parts = config.values.get("datasets")
     named = [each.get("data_files") or each.get("path") for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
     named = named or [config.values.get("dataset_name")]
@@ -30,5 +39,9 @@ def samples(config: TrlConfig) -> Samples | None:
     left = held_out(total, config.values.get("test_split_size"))
     if left is None:
         return unknown("`test_split_size` leaves no sample", *files)
-    exact = config.only("grpo", "rloo") or (config.only("sft") and config.trl_version < DROPS)
-    return Samples(left, tuple(files), "" if exact else DROPPED, total)
+    return Samples(left, tuple(files), "" if is_exact(config) else DROPPED, total)
+
+
+def is_exact(config: TrlConfig) -> bool:
+    """Whether the trainer drops no example."""
+    return config.only("grpo", "rloo") or (config.only("sft") and config.trl_version < DROPS)

@@ -10,6 +10,7 @@ import contextlib
 
 from cfglint.frameworks import kind_of_class
 from cfglint.launch.programs import library, line_parsers, loop_objects, object_methods
+from cfglint.launch.programs.branches import Signal
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import STARRED
 from cfglint.launch.programs.modules import External, Modules, ProgramModule
@@ -27,6 +28,7 @@ from cfglint.launch.programs.objects import (
     Opaque,
     Value,
     same,
+    text_of_path,
     unknown,
 )
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
@@ -134,6 +136,22 @@ class ProgramEvaluation(TrainingLoops):
         given, named = self.given(call, frame)
         self.site = call, frame
         self.record(among, name, given, named, call)
+
+    def searched_by(self, module: ProgramModule) -> list[tuple[int, str]]:
+        """The folders that the top level of a module adds to the search path of its imports, each with the place that it inserts it at."""
+        frame = Frame(module)
+        self._name_module(frame, "__main__")
+        found: list[tuple[int, str]] = []
+        with contextlib.suppress(Signal, Exhausted, RecursionError):
+            for each in module.tree.body:
+                call = each.value if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call) else None
+                name = dotted(call.func) if call is not None else []
+                if call is not None and name[:2] == ["sys", "path"] and call.args:
+                    folder = text_of_path(self.evaluate(call.args[-1], frame))
+                    found += [(0 if name[2:] == ["insert"] else 1, folder)] if isinstance(folder, str) else []
+                elif isinstance(each, (ast.Assign, ast.AnnAssign)) or imports_only(each, ("os", "sys", "pathlib")):
+                    self.block([each], frame)
+        return found
 
     def variable(self, name: Value) -> Value:
         """The value of a variable of the environment."""
@@ -272,7 +290,9 @@ class ProgramEvaluation(TrainingLoops):
             return self._framework_object(name, given, named, node, None)
         kind = loop_objects.kind_of(name)
         if kind:
-            return loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
+            found = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
+            self.made_accelerators += [found.data] if kind == ACCELERATOR else []
+            return found
         return library.external(self, name, given, named, node)
 
     def _record_object(self, name: str, kind: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:
@@ -347,6 +367,13 @@ class ProgramEvaluation(TrainingLoops):
             if isinstance(value.data, Mapping) and name in value.data.slots:
                 return word.value
         return spread[0].value if spread else call
+
+
+def imports_only(node: ast.stmt, packages: tuple[str, ...]) -> bool:
+    """Whether a statement is an import of some packages alone."""
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and (node.module or "").partition(".")[0] in packages
+    return isinstance(node, ast.Import) and all(each.name.partition(".")[0] in packages for each in node.names)
 
 
 def is_framework(name: str) -> bool:

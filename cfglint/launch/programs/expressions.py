@@ -8,6 +8,8 @@ import re
 
 from cfglint.frameworks import fields_of_class, kind_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.launch.programs.data_sets import DataSplits
+from cfglint.launch.programs.data_sets import item as split_of
 from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
     ITEMS,
@@ -240,6 +242,8 @@ class Expressions:
         if isinstance(data, Mapping):
             found = data.slots.get(key.data)
             return self.interpolated(found, data) if isinstance(found, Value) else unknown()
+        if isinstance(data, DataSplits):
+            return split_of(data, key.data) or unknown()
         if isinstance(data, Opaque) and data.name == STREAMED_SPLITS:
             return Value(Opaque(STREAMED))
         if type(key.data) is not int:

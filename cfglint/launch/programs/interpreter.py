@@ -54,6 +54,7 @@ MOST_FUNCTIONS = 1024  # of which is known whether they are generators
 DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
+PATH_PARTS = {"os.pardir": "..", "os.path.pardir": "..", "os.curdir": ".", "os.path.curdir": ".", "os.sep": "/", "os.path.sep": "/"}
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -175,6 +176,8 @@ class Interpreter(Branches):
         first = name.partition(".")[0]
         if name == "sys.argv":
             return self.words()
+        if name in PATH_PARTS:
+            return Value(PATH_PARTS[name])
         if first in FRAMEWORKS or first == "builtins":
             owner, _, member = name.rpartition(".")
             return Value(member.lower()) if owner.endswith(SCHEDULES) and member.isupper() else Value(External(name))

@@ -9,7 +9,7 @@ import ast
 import os
 import posixpath
 
-from cfglint.launch.programs import config_files, line_parsers, loop_objects
+from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters, short
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
@@ -22,6 +22,7 @@ from cfglint.launch.programs.objects import (
     STREAMED_SPLITS,
     Built,
     Class,
+    Counted,
     FilePath,
     Function,
     Instance,
@@ -119,6 +120,10 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if name == "datasets.load_dataset" and "streaming" in named and named["streaming"].data is True:
         split = named.get("split", NONE).data
         return Value(Opaque(STREAMED if isinstance(split, str) else STREAMED_SPLITS if split is None else name))
+    if package.partition(".")[0] == "datasets":
+        loaded = data_sets.external(name, given, named)
+        if loaded is not None:
+            return loaded
     found = config_files.external(run, name, given)
     found = line_parsers.external(run, name, given, named, node) if found is None else found
     if found is not None:
@@ -143,7 +148,9 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         numbers = [each.data for each in given]
         fits = all(type(each) is int for each in numbers) and 0 < len(numbers) < 4 and not (len(numbers) == 3 and not numbers[2])
         found = range(*numbers) if fits else None
-        return wrapped(list(found)) if found is not None and len(found) <= 100 else unknown()
+        if found is None:
+            return unknown()
+        return wrapped(list(found)) if len(found) <= 100 else Value(Counted(len(found)))
     if name in ("zip", "enumerate"):
         return paired(run, name, given, named)
     if name == "isinstance":

@@ -62,6 +62,7 @@ SIGNATURES = {
 }
 SAME = ("prepare_data_loader", "prepare_model", "prepare_optimizer", "prepare_scheduler", "skip_first_batches")
 ENGINE_KEYS = ("gradient_accumulation_steps", "train_micro_batch_size_per_gpu", "train_batch_size")  # methods that return a key
+TOGETHER = "zip"  # the kind of a sequence of data loaders that a loop goes through at the same time
 PREPARED = "prepared"  # the slot of an object that `prepare` was given
 # Functions outside of the program that go through what they are given.
 PASSING = (
@@ -157,7 +158,7 @@ def loaders_in(value: Value) -> Iterator[LoopObject]:
     elif isinstance(value, OneOf):
         for each in value.objects:
             yield from loaders_in(each)
-    elif isinstance(value.data, Sequence):
+    elif isinstance(value.data, Sequence) and value.data.kind == TOGETHER:
         for each in value.data.items:
             yield from loaders_in(each)
 
@@ -169,4 +170,4 @@ def passed_on(name: str, given: Given) -> Value | None:
     found = [each for each in given if any(True for _ in loaders_in(each))]
     if not found:
         return None
-    return found[0] if len(found) == 1 else Value(Sequence(found, "tuple", is_open=True))
+    return found[0] if len(found) == 1 else Value(Sequence(found, TOGETHER, is_open=True))

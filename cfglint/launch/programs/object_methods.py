@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.programs import config_files, line_parsers, loop_objects
+from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
 from cfglint.launch.programs.class_parsers import ClassParser
 from cfglint.launch.programs.expressions import is_wide, short
 from cfglint.launch.programs.interpreter import Interpreter
@@ -85,6 +85,9 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
 
 def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given, named: Named) -> Value | None:
     """A method of a streamed data set or of its splits, or of a trainer."""
+    made = data_sets.method(data, name, given, named)
+    if made is not None:
+        return made
     if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
         return Value(data)
     if name == "train":

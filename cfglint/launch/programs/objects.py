@@ -329,6 +329,16 @@ class LoopObject(Opaque):
         self.made = made
 
 
+class Counted(Opaque):
+    """A long range, of which only the length is known."""
+
+    __slots__ = ("length",)
+
+    def __init__(self, length: int) -> None:
+        super().__init__("range")
+        self.length = length
+
+
 class Built(Container):
     """An object of a framework's class of arguments: its slots are the fields that the code sets after it was made."""
 

@@ -13,13 +13,28 @@ from cfglint.launch.programs.branches import LOOP_LEFT
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.documents import document_of_call
 from cfglint.launch.programs.loop_objects import ENGINE_CALL
-from cfglint.launch.programs.objects import ENGINE, OPTIMIZER, PIPELINE, PLUGIN, SCHEDULE, LoopObject, OneOf, Opaque, Value, same, shown
+from cfglint.launch.programs.objects import (
+    ENGINE,
+    OPTIMIZER,
+    PIPELINE,
+    PLUGIN,
+    SCHEDULE,
+    LoopObject,
+    Mapping,
+    OneOf,
+    Opaque,
+    Sequence,
+    Value,
+    same,
+    shown,
+)
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.training_loops import BACKWARD, STEP, TRAIN_BATCH, Event, OpenLoop, Place
+from cfglint.launch.programs.training_loops import BACKWARD, STEP, TRAIN_BATCH, Event, Guard, OpenLoop, Place
 from cfglint.source.annotations import Iterable, Iterator
-from cfglint.source.record import Record
+from cfglint.source.record import Record, changed
 
+WARMUP = "num_warmup_steps"
 SYNC = "sync_gradients"  # of an `Accelerator`, which `accumulate()` sets
 SEVERAL = "the program takes batches of several data loaders"
 # Conditions of a step that nothing of the number of batches depends on: a loss that is not finite, an overflow.
@@ -46,7 +61,8 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     owners = [each.owner.data for each in steps if isinstance(each.owner.data, LoopObject)]
     loops = [loop for each in steps for loop in [loop_of_batches(each.place)]]
     loaders = {id(each): each for loop in loops if loop is not None for each in loop.loaders}
-    loader, lacks = the_loader([*loaders.values()])
+    one_at_a_time = all(len({id(each) for each in loop.loaders}) < 2 for loop in loops if loop is not None)
+    loader, lacks = the_loader([*loaders.values()], one_at_a_time)
     found = OwnLoop(document_of_call(loader, program) if loader is not None else None, plugins, None, lacks_loader=lacks, is_found=True)
     found.is_whole = made is None or made.every
     found.trains = tuple(dict.fromkeys(each.made.node for each in owners if each.kind == ENGINE and each.made is not None))
@@ -54,6 +70,7 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     found.why = stepping.why
     accumulates = any(shares_loop(each, event.place) for each in evaluation.accumulated for event in steps)
     found.accumulates = None if stepping.why else accumulates and stepping.turns is None
+    found.is_twice = accumulates and stepping.turns is not None
     if steps[0].name == BACKWARD and not found.accumulates:
         found.accumulates, found.why = None, "no step of the optimizer was found in the training loop"
     found.stages = stages_of(evaluation) if any(each.name == TRAIN_BATCH for each in steps) else 1
@@ -71,10 +88,36 @@ def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramF
     """Add the optimizer and the schedule of a loop: those that it steps, else the only ones that the program makes."""
     calls = [each.made for each in owners if each.kind == OPTIMIZER and each.made is not None]
     of_kind = {kind: [each for each in evaluation.others.values() if each.kind == kind] for kind in (OPTIMIZER, SCHEDULE)}
-    optimizer = the_same(calls or of_kind[OPTIMIZER])
-    schedule = the_same(of_kind[SCHEDULE])
+    optimizer = with_rate_of_groups(the_same(calls or of_kind[OPTIMIZER]))
+    schedule = as_written(the_same(of_kind[SCHEDULE]), evaluation)
     found.optimizer = document_of_call(optimizer, program) if optimizer is not None and evaluation.is_complete else None
     found.schedule = document_of_call(schedule, program) if schedule is not None and evaluation.is_complete else None
+
+
+def with_rate_of_groups(made: MadeCall | None) -> MadeCall | None:
+    """An optimizer with the learning rate of its groups of parameters, if that is the same in all of them."""
+    key, groups = made.arguments.get("params", (None, None)) if made is not None else (None, None)
+    data = groups.data if groups is not None else None
+    if made is None or key is None or "lr" in made.arguments or not isinstance(data, Sequence) or data.is_open or not data.items:
+        return made
+    rates = [each.data.items.get("lr") if isinstance(each.data, Mapping) else None for each in data.items]
+    first = rates[0]
+    if first is None or not all(each is not None and same(first, each) for each in rates):
+        return made
+    return changed(made, arguments={**made.arguments, "lr": (key, first)})
+
+
+def as_written(made: MadeCall | None, evaluation: ProgramEvaluation) -> MadeCall | None:
+    """A schedule with its warm-up as it is written, and not times the processes: accelerate steps it once for each of them.
+
+    Source: accelerate 1.15.0 scheduler.py (AcceleratedScheduler.step).
+    """
+    key, steps = made.arguments.get(WARMUP, (None, None)) if made is not None else (None, None)
+    sizes = [each.slots.get("num_processes") for each in evaluation.made_accelerators]
+    if made is None or key is None or steps is None or not any(each is size for each in steps.sources for size in sizes):
+        return made
+    [*others] = [each for each in steps.sources if not any(each is size for size in sizes)]
+    return changed(made, arguments={**made.arguments, WARMUP: (key, others[0])}) if len(others) == 1 else made
 
 
 def stages_of(evaluation: ProgramEvaluation) -> int | None:
@@ -136,16 +179,16 @@ def loop_of_batches(place: Place) -> OpenLoop | None:
     return next((each for each in reversed(place.loops) if each.loaders), None)
 
 
-def the_loader(loaders: list[LoopObject]) -> tuple[MadeCall | None, str]:
-    """The call that makes the data loader, and why it is not known."""
+def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall | None, str]:
+    """The call that makes the data loader, and why it is not known; several are as good as one if they have the same batch size."""
     calls = {each.made.node: each.made for each in loaders if each.made is not None}
     if not loaders:
         return None, "the loop goes through something else than a data loader that is known"
     if len(calls) == 1:
         return next(iter(calls.values())), ""
     sizes = [each.arguments.get("batch_size") for each in calls.values()]
-    known = bool(sizes) and all(each is not None and each[1].is_plain for each in sizes)
-    if known and len({each[1].data for each in sizes if each is not None}) == 1 and len(loaders) == 1:
+    equal = all(alike(sizes[0], each) and each is not None and each[1].is_plain for each in sizes) if sizes else False
+    if equal and one_at_a_time:
         return next(iter(calls.values())), ""
     return None, SEVERAL if calls else "DeepSpeed makes the data loader"
 
@@ -206,6 +249,8 @@ def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: Progr
     for node, side in guards_between(place, computed, loop):
         guard = evaluation.guards_of.get(node)
         text = ast.unparse(guard.source) if guard is not None else ""
+        if guard is not None and guard.turns is None and counts_batches(guard, loop, evaluation):
+            guard.turns, guard.on_rest = guard.full[1:]  # type: ignore[index]
         if SYNC in text and (guard is None or guard.turns is None):
             found.is_synchronized = True
         elif guard is not None and guard.turns is not None and (side == 0) is not guard.on_rest and side in (0, 1, LOOP_LEFT):
@@ -214,6 +259,15 @@ def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: Progr
             source = guard.source if guard is not None else node
             return Stepping(None, f"the optimizer steps only if `{shown(source)}`" if isinstance(source, ast.expr) else "it is a case")
     return found
+
+
+def counts_batches(guard: Guard, loop: OpenLoop, evaluation: ProgramEvaluation) -> bool:
+    """Whether a condition compares a counter of batches that starts again at 0: `if batches < n: continue`."""
+    name = guard.full[0] if guard.full is not None else ""
+    places = [
+        [place for each, place in found if each == name and loop in place.loops] for found in (evaluation.counted, evaluation.restarted)
+    ]
+    return bool(name) and all(places)
 
 
 def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) -> bool:
@@ -233,8 +287,9 @@ def numbers_of(
     loop = loop or event.place.loops[-1]
     outside = event.place.loops[: event.place.loops.index(loop)] if loop in event.place.loops else ()
     ranges = [each for each in outside if isinstance(each.node, ast.For)]
-    if len(ranges) == 1 and ranges[0].turns is not None:
-        numbers["epochs"] = ranges[0].turns
+    named = [each for each in ranges if isinstance(each.node, ast.For) and "epoch" in ast.unparse(each.node.target).lower()] or ranges
+    if len(named) == 1 and named[0].turns is not None:
+        numbers["epochs"] = named[0].turns
     if not outside and loop.turns is not None and isinstance(loop.node, ast.For):
         numbers["max_steps"] = loop.turns
         found.counts_batches = event.name != TRAIN_BATCH and not any(each not in event.place.loops for each in loops if each is not None)

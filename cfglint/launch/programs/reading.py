@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import os
+
 from cfglint.frameworks import framework, kind_of_class, kinds
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
+from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, read_class
 from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
 from cfglint.launch.programs.context import Context
@@ -12,20 +16,27 @@ from cfglint.launch.programs.documents import given_mapping, trains
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.methods import with_methods
-from cfglint.launch.programs.modules import Modules
+from cfglint.launch.programs.modules import Modules, ProgramModule
+from cfglint.launch.programs.objects import PROJECT
 from cfglint.launch.programs.parsers import FROM_FILE, Construction, added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
 from cfglint.launch.programs.scopes import Scope, called, reachable
 from cfglint.launch.programs.trainers import REPLACED, changed_fields, spread_over_gpus, trainers
 from cfglint.launch.programs.unread import unread_parsers
 from cfglint.source.annotations import Callable
+from cfglint.source.budget import Budget
 from cfglint.source.record import changed
+
+SEARCHED = "sys.path."  # what a program changes if it imports from further folders
+MOST_OF_PATHS = 2000  # steps of the statements that may compute such a folder
 
 
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
     """The facts about a program; None if its file cannot be parsed. `folders` is the search path of its imports."""
     modules = Modules(folders, read)
     main = modules.module_of(path, package)
+    if main is not None and SEARCHED in main.text:
+        modules.folders = with_own_folders(main, folders, read)
     scopes = reachable(modules, main) if main is not None and main.tree.body else None
     if not scopes:
         return None
@@ -64,6 +75,19 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     calls = calls or ([*accelerators(scopes)] if not facts.arguments else [])
     facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
+
+
+def with_own_folders(main: ProgramModule, folders: list[str], read: Callable[[str], str | None]) -> list[str]:
+    """The search path of imports with the folders that the top level of a program adds to it: `sys.path.append(...)`."""
+    if not any(SEARCHED in ast.unparse(each) for each in main.tree.body if isinstance(each, ast.Expr)):
+        return folders
+    evaluation = ProgramEvaluation(Modules([], read), Budget(MOST_OF_PATHS), Context((), True, read=read, folders=tuple(folders[:1])))
+    first: list[str] = []
+    last: list[str] = []
+    for place, text in evaluation.searched_by(main):
+        found = [text.removeprefix(PROJECT)] if text.startswith(PROJECT) else [f"{folder}/{text}" for folder in folders[:2]]
+        (first if place == 0 else last).extend(map(os.path.normpath, found))
+    return [*dict.fromkeys((*first, *folders[:1], *last, *folders[1:]))]
 
 
 def may_build(modules: Modules) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.program import ProgramFacts, TrainerCall
+from cfglint.frameworks.program import DataRecipe, ProgramFacts, TrainerCall
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ
+from cfglint.launch.programs.data_sets import DataSet
 from cfglint.launch.programs.documents import add
 from cfglint.launch.programs.imports import compares_releases, is_copied
 from cfglint.launch.programs.modules import External
@@ -69,7 +70,7 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     fields = added_fields(given) if isinstance(given, Built) else ()
     base = class_of_trainer(given) if isinstance(given, Built) else ""
     package = made.origin.partition(".")[0]
-    return TrainerCall(name, package, document, certain, fields, callbacks(made), is_streamed(made), base, resumes(made))
+    return TrainerCall(name, package, document, certain, fields, callbacks(made), is_streamed(made), base, resumes(made), data_of(made))
 
 
 def callbacks(made: MadeCall) -> tuple[str, ...]:
@@ -88,6 +89,12 @@ def is_streamed(made: MadeCall) -> bool:
     """Whether the training set of a trainer is streamed, so that it has no length."""
     given = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
     return isinstance(given, Opaque) and given.name == STREAMED
+
+
+def data_of(made: MadeCall) -> DataRecipe | None:
+    """The training set of a trainer, if that is loaded from local files."""
+    given = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
+    return given.recipe if isinstance(given, DataSet) else None
 
 
 def resumes(made: MadeCall) -> ConfigValue:

@@ -60,7 +60,8 @@ class Event(Record):
 class Guard(Record):
     """A condition in a loop that is not known: `turns` is the number in `step % turns == 0`, with its expression, None without one.
 
-    `limit` is the number in `step >= limit`, if that ends the loop, with what it is compared with.
+    `limit` is the number in `step >= limit`, if that ends the loop, with what it is compared with; `full` that of a counter of batches,
+    which may start again at 0.
     """
 
     node: ast.If
@@ -71,6 +72,7 @@ class Guard(Record):
     counter: str = ""
     operation: ast.cmpop | None = None
     place: Place | None = None
+    full: tuple[str, tuple[ast.expr, Value], bool] | None = None
 
 
 class TrainingLoops(Interpreter):
@@ -79,10 +81,12 @@ class TrainingLoops(Interpreter):
     def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
         super().__init__(modules, budget, context)
         self.loops: list[OpenLoop] = []
+        self.made_accelerators: list[LoopObject] = []  # the `Accelerator`s
         self.accumulated: list[Place] = []  # the blocks of `accumulate()`
         self.events: list[Event] = []
         self.guards_of: dict[ast.AST, Guard] = {}
         self.counted: list[tuple[str, Place]] = []  # the variables that are counted up by one
+        self.restarted: list[tuple[str, Place]] = []  # those that are set to 0 in a loop
 
     def place(self, node: ast.AST, frame: Frame) -> Place:
         """The place of a node that is evaluated."""
@@ -93,7 +97,8 @@ class TrainingLoops(Interpreter):
         loop.turns = self._turns_of(node.iter, frame)
         self.loops.append(loop)
         try:
-            if is_training_loop(node):  # its turns are many, and alike
+            of_loaders = any(True for each in self.iterated(value) or () for _ in loop_objects.loaders_in(each))
+            if is_training_loop(node) and not of_loaders:  # its turns are many, and alike
                 self._unknown_loop(node, frame, node.target)
             else:
                 super()._for(node, value, frame)
@@ -147,6 +152,9 @@ class TrainingLoops(Interpreter):
             turns, on_rest = rest
             found.on_rest = on_rest is not (is_negated and source is not node.test)
             found.turns = turns, self.evaluate(turns, frame)
+        elif isinstance(source, ast.Compare) and len(source.ops) == 1 and isinstance(source.ops[0], (ast.GtE, ast.Eq, ast.Lt, ast.NotEq)):
+            number = source.comparators[0]
+            found.full = ast.unparse(source.left), (number, self.evaluate(number, frame)), isinstance(source.ops[0], (ast.Lt, ast.NotEq))
         compared = next((each for each in comparisons_in(source) if ends_loop(node.body)), None)
         if compared is not None:
             found.counter, found.operation = ast.unparse(compared.left), compared.ops[0]
@@ -159,6 +167,11 @@ class TrainingLoops(Interpreter):
         if is_one and self.loops and not self.trial:
             self.counted.append((ast.unparse(node.target), self.place(node, frame)))
         super()._do_augassign(node, frame)
+
+    def _do_assign(self, node: ast.Assign, frame: Frame) -> None:
+        if self.loops and not self.trial and isinstance(node.value, ast.Constant) and node.value.value == 0:
+            self.restarted += [(ast.unparse(each), self.place(node, frame)) for each in node.targets]
+        super()._do_assign(node, frame)
 
     def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
         """Evaluate the call of a function; one that yields what a data loader gives stands for the loader."""

@@ -85,5 +85,5 @@ def test_explain_takes_a_checkpoint(tmp_path, monkeypatch, capsys):
     (tmp_path / "c" / "trainer_state.json").write_text(json.dumps(STATE))
     (tmp_path / "train.json").write_text(json.dumps({**CONFIG, "per_device_train_batch_size": 4}))
     assert main(["explain", "train.json", "--gpus", "1", "--num-examples", "6400", "--resume", "c"]) == 0
-    assert "from step 300 to 1,600" in capsys.readouterr().out
+    assert "resumes from c, 1,300 left" in capsys.readouterr().out
     assert main(["explain", "train.json", "--resume", "nowhere"]) == 2

@@ -99,6 +99,9 @@ OWN_STEPS = """for step, batch in enumerate(loader):
         ("is_last = (step + 1) % 4 == 0", "if is_last:\n        optimizer.step()\n    continue", 4),
         ("if step % 2 == 0: continue", "pass", 1),
         ("pass", "if torch.isfinite(loss):\n        optimizer.step()\n    continue", 1),
+        ("count += 1", "if count < 4: continue\n    count = 0", 4),
+        ("count += 1", "if count < 4: continue", None),
+        ("count += 1", "if count == 4:\n        optimizer.step()\n        count = 0\n    continue", 4),
         ("pass", "if wanted():\n        optimizer.step()\n    continue", None),
         ("pass", "for part in parts(): optimizer.step()", None),
         ("with accelerator.accumulate(model): pass", "if accelerator.sync_gradients: clip()", 8),
@@ -142,6 +145,8 @@ def test_a_loader_of_an_object(run):
         ("even_batches=False", "0.34.0", []),
         ("even_batches=False", "1.15.0", ["error"]),
         ("dataloader_config=own()", "0.27.0", ["error"]),
+        ("logging_dir='logs'", "0.18.0", []),
+        ("logging_dir='logs'", "0.20.0", ["error"]),
         ("mixed_precision='fp17'", "1.15.0", ["error"]),
         ("gradient_accumulation_steps=2, gradient_accumulation_plugin=GradientAccumulationPlugin()", "1.15.0", ["error"]),
     ],
@@ -180,6 +185,30 @@ def test_fix_edits_the_loader_and_the_accelerator(tmp_path, code, batch, after):
     assert (tmp_path / "train.py").read_text() == after
 
 
+@each_case(
+    ("line", "batch", "script"),
+    [
+        ("torchrun --nproc_per_node 4 train.py --rows 8 --accum 2", 256, "torchrun --nproc_per_node 4 train.py --rows 8 --accum 8"),
+        ("torchrun --nproc_per_node 4 train.py --accum=2 --rows=8", 32, "torchrun --nproc_per_node 4 train.py --accum=1 --rows=8"),
+    ],
+)
+def test_fix_edits_the_line_that_starts_a_loop(run, tmp_path, capsys, line, batch, script):
+    parsed = "parser = argparse.ArgumentParser()\nparser.add_argument('--rows', type=int, default=1)\n"
+    parsed += "parser.add_argument('--accum', type=int, default=1)\nargs = parser.parse_args()\n"
+    code = IMPORTS + parsed + MADE.format("gradient_accumulation_steps=args.accum", "args.rows") + LOOP
+    run(code, path="run.sh", line=line)
+    assert (main(["fix", "run.sh", "--global-batch", str(batch)]), capsys.readouterr())[0] == 0
+    assert ((tmp_path / "run.sh").read_text(), (tmp_path / "train.py").read_text()) == (script + "\n", code)
+
+
+def test_fix_refuses_a_loop_that_does_not_accumulate(run, tmp_path, capsys):
+    code = IMPORTS + MADE.format("gradient_accumulation_steps=2", "8") + STEPS_EACH
+    run(code, path="run.sh", line="torchrun --nproc_per_node 4 train.py")
+    assert main(["fix", "run.sh", "--global-batch", "256"]) == 2
+    assert "no edit of the batch keys" in capsys.readouterr().err
+    assert (tmp_path / "train.py").read_text() == code
+
+
 def test_fix_names_what_it_does_not_edit_of_a_loop(run, capsys):
     run(PROGRAM.format("gradient_accumulation_steps=int(s)", "8"))
     assert main(["fix", "train.py", "--gpus", "4", "--global-batch", "256"]) == 2
@@ -205,3 +234,167 @@ def test_the_optimizer_and_its_rate_are_those_of_the_program(tmp_path, monkeypat
     main(["explain", "run.sh", "--format", "json"])
     settings = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
     assert {name: settings[name] for name in ("optimizer", "learning rate") if name in settings} == found
+
+
+PARSED = "parser = argparse.ArgumentParser()\nparser.add_argument('--accum', type=int, default=1)\nargs = parser.parse_args()\n"
+STEPS_EACH = "for batch in loader:\n    accelerator.backward(model(batch))\n    optimizer.step()\n"
+
+
+@each_case(
+    ("arguments", "line", "code"),
+    [
+        ("gradient_accumulation_steps=4", "", "LCH026"),
+        ("gradient_accumulation_steps=1", "", None),
+        ("gradient_accumulation_steps=args.accum", "torchrun --nproc_per_node 4 train.py --accum 8", "LCH026"),
+        ("", "torchrun --nproc_per_node 4 train.py --accum 8", "LCH026"),
+        ("", "torchrun --nproc_per_node 4 train.py", None),
+        ("split_batches=True", "", "LCH027"),
+        ("logging_dir='logs'", "", "LCH020"),
+        ("fp16=True", "", "LCH020"),
+    ],
+)
+def test_what_a_loop_or_a_release_makes_nothing_of(run, arguments, line, code):
+    program = IMPORTS + PARSED + MADE.format(arguments, "batch_size=8") + STEPS_EACH
+    found = run(program, path="run.sh" if line else "train.py", line=line)["diagnostics"]
+    assert [each["code"] for each in found] == ([code] if code else [])
+
+
+LENGTH = """parser = argparse.ArgumentParser()
+parser.add_argument('--epochs', type=int, default=3)
+parser.add_argument('--max_steps', type=int)
+args = parser.parse_args()
+per_epoch = math.ceil(len(loader) / accelerator.gradient_accumulation_steps)
+if args.max_steps is None:
+    args.max_steps = args.epochs * per_epoch
+schedule = get_scheduler(
+    "cosine", optimizer=optimizer, num_warmup_steps=50 * accelerator.num_processes, num_training_steps=args.max_steps
+)
+loader = accelerator.prepare(loader)
+args.epochs = math.ceil(args.max_steps / per_epoch)
+done = 0
+for epoch in range(args.epochs):
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch))
+            optimizer.step()
+        if accelerator.sync_gradients:
+            done += 1
+        if done >= args.max_steps:
+            break
+"""
+
+
+@each_case(
+    ("line", "settings"),
+    [
+        ("train.py", {"epochs": 3, "warm-up": 50, "schedule": "cosine"}),
+        ("train.py --epochs 7", {"epochs": 7, "warm-up": 50, "schedule": "cosine"}),
+        ("train.py --max_steps 400", {"total steps": 400, "warm-up": 50, "schedule": "cosine"}),
+    ],
+)
+def test_the_length_of_a_loop(tmp_path, monkeypatch, capsys, line, settings):
+    (tmp_path / ".git").mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    code = "import math\nfrom transformers import get_scheduler\n" + IMPORTS + MADE.format("gradient_accumulation_steps=2", 8) + LENGTH
+    (tmp_path / "train.py").write_text(code)
+    (tmp_path / "run.sh").write_text(f"accelerate launch --num_processes 2 {line}\n")
+    main(["explain", "run.sh", "--format", "json"])
+    found = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert {name: found[name] for name in ("epochs", "total steps", "warm-up", "schedule") if name in found} == settings
+
+
+FILE = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 2\nmixed_precision: bf16\ndeepspeed_config:\n"
+
+
+@each_case(
+    ("keyword", "config", "engine", "release", "accumulation"),
+    [
+        ("4", "  gradient_accumulation_steps: 8\n  zero_stage: 2\n", None, "1.15.0", 8),
+        ("4", "  zero_stage: 2\n", None, "1.15.0", 4),
+        ("4", "  deepspeed_config_file: ds.json\n", {"gradient_accumulation_steps": 16}, "1.15.0", 16),
+        ("4", "  deepspeed_config_file: ds.json\n", {"gradient_accumulation_steps": "auto"}, "1.15.0", 4),
+        ("4", "  deepspeed_config_file: ds.json\n", {}, "1.15.0", 1),
+        ("4", "  deepspeed_config_file: ds.json\n", {"gradient_accumulation_steps": 16}, "0.20.3", 4),
+    ],
+)
+def test_deepspeed_settings_of_the_launcher_take_precedence(run, tmp_path, keyword, config, engine, release, accumulation):
+    (tmp_path / "accelerate.yaml").write_text(FILE + config)
+    (tmp_path / "ds.json").write_text(json.dumps({"zero_optimization": {"stage": 2}, **(engine or {})}))
+    line = "accelerate launch --config_file accelerate.yaml train.py"
+    code = PROGRAM.format(f"gradient_accumulation_steps={keyword}", "batch_size=8")
+    [sizes] = run(code, "--target", f"accelerate=={release}", path="run.sh", line=line)["sizes"]
+    assert sizes == [8, accumulation, 16 * accumulation]
+
+
+def test_a_loop_without_accumulate_under_deepspeed_steps_each_batch_since_accelerate_1_8(run, tmp_path):
+    (tmp_path / "accelerate.yaml").write_text(FILE + "  gradient_accumulation_steps: 8\n  zero_stage: 2\n")
+    line = "accelerate launch --config_file accelerate.yaml train.py"
+    code = IMPORTS + MADE.format("", "batch_size=8") + STEPS_EACH
+    assert run(code, "--target", "accelerate==1.8.0", path="run.sh", line=line)["sizes"] == [[8, 1, 16]]
+    assert run(code, "--target", "accelerate==1.7.0", path="run.sh", line=line)["sizes"] == [[8, 8, 128]]
+
+
+def test_an_accelerator_in_plain_python_is_one_process(run):
+    code = PROGRAM.format("", "batch_size=8")
+    assert run(code, path="run.sh", line="python train.py")["sizes"] == [[8, 1, 8]]
+
+
+PIPELINE = """import argparse, deepspeed
+from deepspeed.pipe import PipelineModule
+parser = deepspeed.add_config_arguments(argparse.ArgumentParser())
+parser.add_argument('-p', type=int, default=2)
+args = parser.parse_args()
+net = PipelineModule(layers=layers, num_stages=args.p)
+engine, _, _, _ = deepspeed.initialize(args=args, model=net, model_parameters=net.parameters(), training_data=rows)
+for step in range(40):
+    engine.train_batch()
+"""
+
+
+def test_the_stages_of_a_pipeline_divide_the_processes(run, tmp_path):
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4}')
+    line = "deepspeed --num_gpus 8 train.py --deepspeed --deepspeed_config ds.json -p 4"
+    assert run(PIPELINE, path="run.sh", line=line)["sizes"] == [[2, 4, 16]]
+
+
+def test_a_module_in_a_folder_that_the_program_adds_to_its_path(run, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "settings.py").write_text("SIZE = 16\n")
+    for added in ("os.path.join(os.path.dirname(__file__), 'shared')", "str(Path(__file__).parent / 'shared')", "'shared'"):
+        code = f"import os, sys\nfrom pathlib import Path\nsys.path.append({added})\nfrom settings import SIZE\n"
+        assert run(code + PROGRAM.format("", "SIZE"))["sizes"] == [[16, 1, 64]], added
+
+
+ENGINE = """import deepspeed, torch
+from torch.utils.data import DataLoader
+loader = DataLoader(rows, batch_size={})
+engine, _, _, _ = deepspeed.initialize(model=m, model_parameters=p, config="ds.json")
+for epoch in range(3):
+    for batch in loader:
+        engine.backward(engine(batch))
+        engine.step()
+"""
+
+
+@pytest.mark.parametrize(("size", "consumed"), [(2, 4), (100, 200)])
+def test_an_engine_takes_the_batches_of_the_programs_own_loader(run, tmp_path, size, consumed):
+    (tmp_path / "ds.json").write_text('{"train_batch_size": 4, "optimizer": {"type": "Adam", "params": {"lr": 1e-3}}}')
+    found = run(ENGINE.format(size), path="run.sh", line="deepspeed --num_gpus 2 train.py")["runs"][0]["resolved"]
+    assert (found["micro_batch"], found["global_batch"], found["consumed_batch"]) == (size, 4, consumed)
+    assert main(["fix", "run.sh", "--global-batch", "64"]) == (0 if size == 2 else 2)
+
+
+@each_case(
+    ("loops", "sizes"),
+    [
+        ("for part in [loader, other]:\n    for batch in part:\n", [8, 2, 64]),
+        ("for one, two in zip(loader, other):\n    if True:\n", [None, 2, None]),
+        ("for batch in cycle(loader):\n    if True:\n", [8, 2, 64]),
+        ("taken = iter(loader)\nwhile True:\n    batch = next(taken)\n    if True:\n", [8, 2, 64]),
+    ],
+)
+def test_where_a_loop_takes_its_batches(run, loops, sizes):
+    code = IMPORTS + "def cycle(loader):\n    while True:\n        for each in loader:\n            yield each\n\n"
+    code += MADE.format("gradient_accumulation_steps=2", "batch_size=8") + "other = DataLoader(rows, batch_size=8)\n" + loops
+    code += "        with accelerator.accumulate(model):\n            accelerator.backward(model(batch))\n            optimizer.step()\n"
+    assert run(code)["sizes"] == [sizes]

@@ -6,7 +6,8 @@ from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks.launch.config import LaunchConfig
+from cfglint.frameworks.launch.accelerator import accumulation, loop_of, of_accelerator
+from cfglint.frameworks.launch.config import ACCUMULATION, LaunchConfig, passed
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.annotations import Iterator
@@ -28,11 +29,15 @@ SPANS: dict[str, tuple[str, str]] = {
     "dispatch_batches": ("", "1.0.0"),
     "dynamo_plugin": ("1.2.0", ""),
     "even_batches": ("", "1.0.0"),
+    "fp16": ("", "0.16.0"),
+    "logging_dir": ("", "0.20.0"),
     "parallelism_config": ("1.10.0", ""),
     "torch_tp_plugin": ("1.4.0", ""),
     "use_seedable_sampler": ("0.26.0", "1.0.0"),
 }
-EARLIER = names("fp16 logging_dir ipex_plugin use_configured_state")
+MOVED = names("dispatch_batches even_batches use_seedable_sampler")  # to `DataLoaderConfiguration`
+INSTEAD = {"logging_dir": "pass `project_dir` in its place", "fp16": 'pass `mixed_precision="fp16"` in its place'}
+EARLIER = names("ipex_plugin use_configured_state")
 
 
 @rule("LCH020")
@@ -58,7 +63,9 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
 def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding]:
     """The finding about an argument that no release has, or that the release of the run has not."""
     since, until = SPANS.get(setting.name, ("", ""))
-    release, where = config.facts.version(PACKAGE, RELEASES[PACKAGE]), f"`{setting.name}` is not accepted by Accelerator"
+    stated = config.facts.outside.get(PACKAGE)  # an older one than those that are modelled
+    release = parse_version(stated) if stated is not None else config.facts.version(PACKAGE, RELEASES[PACKAGE])
+    where = f"`{setting.name}` is not accepted by Accelerator"
     if not since and not until:
         where = f"unknown argument `{setting.name}` is not accepted by Accelerator"
     elif until and release >= parse_version(until):
@@ -73,8 +80,15 @@ def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding
         depends_on=() if config.facts.is_known(PACKAGE) or setting.name not in SPANS else (unpinned(PACKAGE),),
         exception=f"TypeError: Accelerator.__init__() got an unexpected keyword argument {setting.name!r}",
         on_key=True,
-        help=f"pass `{setting.name}` to `DataLoaderConfiguration`, as `dataloader_config=`" if until else f"remove `{setting.name}`",
+        help=remedy_of(setting.name),
     )
+
+
+def remedy_of(name: str) -> str:
+    """What to do about an argument that the release does not accept."""
+    if name in MOVED:
+        return f"pass `{name}` to `DataLoaderConfiguration`, as `dataloader_config=`"
+    return INSTEAD.get(name, f"remove `{name}`")
 
 
 def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:
@@ -92,4 +106,50 @@ def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:
             exception=f"ValueError: You can only pass one of `{STEPS}` and `{PLUGIN}`. "
             "Please only pass in the created `GradientAccumulationPlugin` object.",
             help=f"remove `{STEPS}`, and set `num_steps` of the plugin",
+        )
+
+
+@rule("LCH026")
+def ineffective_accumulation(config: LaunchConfig) -> Iterator[Finding]:
+    loop = loop_of(config)
+    call = config.accelerator
+    if call is None or loop is None or loop.accumulates is not False or accumulation(config).value != 1:
+        return
+    given = of_accelerator(config) if ACCUMULATION in call.values else argument_of_line(config)
+    if given is None or type(given.value) is not int or given.value < 2 or given.document is None:
+        return
+    divides = ACCUMULATION in call.values
+    yield Finding(
+        given,
+        f"`{given.pointer.lstrip('/')}` is {given.spelled}, but the training loop steps after each batch",
+        note=f"the loss is divided by {given.value} all the same" if divides else "nothing accumulates gradients in the training loop",
+        help="put the forward pass, `backward` and `step` into `with accelerator.accumulate(model):`"
+        + ("" if divides else f", and pass the argument to `Accelerator` as `{ACCUMULATION}`"),
+    )
+
+
+def argument_of_line(config: LaunchConfig) -> Setting | None:
+    """The argument of the line that is named for accumulation; None without one."""
+    program, command = config.facts.launch.parser, config.command
+    if program is None or command is None:
+        return None
+    for key, node in command.roots[0].pairs():
+        field = program.fields.get(key.raw)
+        if field is not None and "accum" in key.raw and field.kind in ("int", ""):
+            value, place, _ = passed(config.facts.launch, key.raw)
+            if place is not None and type(value) is int:
+                return Setting((key.raw,), value, WRITTEN, command, node, key)
+    return None
+
+
+@rule("LCH027")
+def ignored_split_batches(config: LaunchConfig) -> Iterator[Finding]:
+    call = config.accelerator
+    key, node = call.find(("split_batches",)) if call is not None else (None, None)
+    if call is not None and node is not None and call.values.get("split_batches") is True:
+        yield Finding(
+            Setting(("split_batches",), True, WRITTEN, call, node, key),
+            "`split_batches` is ignored by Accelerator: each process takes whole batches of the data loader",
+            on_key=True,
+            help="pass `split_batches` to `DataLoaderConfiguration`, as `dataloader_config=`",
         )

@@ -1,0 +1,80 @@
+"""The training samples of a program that loads local files and hands them to the Trainer."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.data.rows import LARGEST, Limits, Rows, found, rows_of
+from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.program import DataRecipe
+from cfglint.frameworks.sample_files import COUNT_ALL, held_out, unknown
+from cfglint.frameworks.samples import Samples
+from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.root import root_of
+
+FILTERED = "the program filters the rows"
+
+
+def samples(config: TrainerConfig) -> Samples | None:
+    """The samples that the one trainer of the program is given; None if it does not load local files."""
+    recipe = recipe_of(config)
+    return None if recipe is None else of_recipe(config, recipe)
+
+
+def recipe_of(config: TrainerConfig) -> DataRecipe | None:
+    """The data of the one trainer of a program."""
+    program = config.facts.launch.program
+    calls = program.trainer_calls if program is not None else ()
+    return calls[0].data if len(calls) == 1 else None
+
+
+def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
+    """The rows of the files after the steps of the program."""
+    origin = config.documents[0].path
+    root = root_of(origin)
+    paths = [found(name, origin) for name in recipe.files]
+    here = [os.path.relpath(path) if os.path.isabs(path) else path for path in paths if path is not None]
+    if len(here) < len(paths):
+        return None
+    limits = Limits(root, COUNT_ALL if config.facts.count_data else LARGEST)
+    read = saved(here[0], limits) if recipe.builder == "saved" else rows_of(here, limits, recipe.field, recipe.builder)
+    if read.count is None:
+        return unknown(read.why, *read.files)
+    count, why = read.count, ""
+    for step, argument in recipe.steps:
+        if step == "filter":
+            why = FILTERED
+        else:
+            left = after(count, step, argument)
+            if left is None:
+                return unknown(f"the program divides {count:,} rows", *read.files)
+            count = left
+    return Samples(count, read.files, why, read.count)
+
+
+def after(count: int, step: str, argument: int | float) -> int | None:
+    """The rows that a step leaves; None if it refuses its argument."""
+    if step == "first":
+        return min(count, int(argument))
+    if step == "skip":
+        return max(count - int(argument), 0)
+    train = held_out(count, argument)
+    return train if step == "train" or train is None else count - train
+
+
+def saved(folder: str, limits: Limits) -> Rows:
+    """The rows of a data set that `save_to_disk` wrote: those of the Arrow files that its state names, or of their indices."""
+    import json
+
+    try:
+        state = json.loads(read_bytes(os.path.join(folder, "state.json"))) if os.path.isdir(folder) else None
+    except (FileProblem, ValueError, RecursionError):
+        state = None
+    if not isinstance(state, dict):
+        return Rows(None, (folder,), f"{folder} is no data set of `save_to_disk`")
+    named = state.get("_indices_files") or state.get("_data_files") or []
+    names = [each.get("filename") for each in named if isinstance(each, dict)]
+    if not all(isinstance(name, str) and os.path.basename(name) == name for name in names):
+        return Rows(None, (folder,), f"{folder} names files elsewhere")
+    read = rows_of([os.path.join(folder, str(name)) for name in names], limits)
+    return Rows(read.count, (folder,), read.why)
