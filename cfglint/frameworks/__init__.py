@@ -46,8 +46,9 @@ def recognisable_kinds() -> list[str]:
 
 
 def forks_named_in(text: str) -> list[str]:
-    """The distributions that replace packages and that a config asks for."""
-    return [distribution for mark, distribution in ASKED_BY.items() if mark in text]
+    """The distributions that replace packages and that a config asks for, or a program imports."""
+    asked = [distribution for mark, distribution in ASKED_BY.items() if mark in text]
+    return asked + [each for each in FORKS if f"import {each.replace('-', '_')}" in text or f"from {each.replace('-', '_')}" in text]
 
 
 def is_added(key: object, stated: Collection[str]) -> bool:

@@ -10,6 +10,7 @@ from cfglint.review.snapshot import Side
 from cfglint.rewrite.retarget import tuned
 
 PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys of the highest learning rate
+ACCUMULATION = "gradient_accumulation_steps"
 GIB = 1 << 30
 
 
@@ -84,7 +85,11 @@ def batch_factor(old: Side, new: Side) -> float | None:
 
 
 def part_of_batch(old: Side, new: Side) -> list[Consequence]:
-    """The consequence of the accumulation alone, if the micro batch is set elsewhere."""
+    """The consequence of the accumulation alone, if the micro batch is set elsewhere, or the reverse."""
+    if micro_batch_alone(old, new):
+        sizes = old.number("micro_batch") or 1, new.number("micro_batch") or 1
+        text = f"global batch {ratio(*sizes)} for the same accumulation: micro batch {sizes[0]:,} -> {sizes[1]:,}"
+        return [Consequence("global_batch", text, factor=quotient(sizes[1], sizes[0]), known=False)]
     before, after = old.number("accumulation"), new.number("accumulation")
     whose = ""
     if before is None and after is None:
@@ -93,6 +98,21 @@ def part_of_batch(old: Side, new: Side) -> list[Consequence]:
         return []
     text = f"global batch {ratio(before, after)} for the same micro batch: accumulation {before:,} -> {after:,}{whose}"
     return [Consequence("global_batch", text, factor=quotient(after, before), known=False)]
+
+
+def micro_batch_alone(old: Side, new: Side) -> bool:
+    """Whether the micro batch changes, and no side says what the accumulation is."""
+    before, after = old.number("micro_batch"), new.number("micro_batch")
+    if not before or not after or before == after or old.run.facts.gpus != new.run.facts.gpus:
+        return False
+    return not any(states_accumulation(side) for side in (old, new))
+
+
+def states_accumulation(side: Side) -> bool:
+    """Whether a side has an accumulation, known or not."""
+    batch, command = side.run.batch, side.run.launch.command
+    is_written = batch is None or batch.accumulation.written or side.number("accumulation") is not None
+    return is_written or launcher_accumulation(side) is not None or (command is not None and ACCUMULATION in command.unknown)
 
 
 def launcher_accumulation(side: Side) -> int | None:

@@ -79,8 +79,10 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         return unreadable(old, new)
     changed_keys = {each.key for each in settings}
     lost = missing_references(old, new)
+    same_data = all(subject_of(each) != "data" for each in settings)
     if lost and only_engines_lack_files(old, new):
-        return [*lost, *batch(old, new, changed_keys), *length(old, new)]
+        found = [*lost, *subjects(settings), *batch(old, new, changed_keys), *length(old, new, same_data=same_data)]
+        return [*found, *from_settings(old, new, settings, changing(found))]
     if lost:  # all other consequences depend on such a file
         return lost
     found = [
@@ -88,13 +90,17 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         *subjects(settings),
         *launch(old, new),
         *batch(old, new, changed_keys),
-        *length(old, new, same_data=all(subject_of(each) != "data" for each in settings)),
+        *length(old, new, same_data=same_data),
         *rate(old, new),
         *other_lines(old, new),
     ]
-    covered = {each.what for each in found if each.before != each.after or each.factor != 1}
-    found += from_settings(old, new, settings, covered)
+    found += from_settings(old, new, settings, changing(found))
     return [*found, *computed(old, new, {each.what for each in found})]
+
+
+def changing(found: list[Consequence]) -> set[str]:
+    """The quantities that change by some consequences."""
+    return {each.what for each in found if each.before != each.after or each.factor != 1}
 
 
 def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
@@ -255,7 +261,7 @@ def undecided(label: str, old: Side, new: Side) -> bool:
 
 def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: set[str]) -> list[Consequence]:
     """The consequences of changed settings that no line of the summary shows, such as a warm-up ratio of a run of unknown length."""
-    found: dict[str, Consequence] = {}
+    found: dict[str, Consequence] = {} if "precision" in covered else written_precision(settings)
     for change in settings:
         key = change.key.rpartition(".")[2].replace("-", "_")
         what = EFFECTS.get(key)
@@ -276,6 +282,16 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
             numeric = (number(before), number(after)) if what in NUMERIC else (before, after)
             found[what] = Consequence(what, text + (f": {MEANINGS[what]}" if what in MEANINGS else ""), *numeric)
     return list(found.values())
+
+
+def written_precision(settings: list[SettingChange]) -> dict[str, Consequence]:
+    """The precision that the Trainer's arguments ask for, where another file decides or the program was not read."""
+    changes = [each for each in settings if each.key in ("fp16", "bf16")]
+    sides = [[each.key for each in changes if getattr(each, side).known is True] for side in ("before", "after")]
+    before, after = (names[0] if len(names) == 1 else None for names in sides)
+    if before == after or None in (before, after):
+        return {}
+    return {"precision": Consequence("precision", f"precision {before} -> {after} in the arguments", before, after)}
 
 
 def is_ignored(change: SettingChange, old: Side, new: Side) -> bool:

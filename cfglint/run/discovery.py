@@ -622,6 +622,8 @@ class Discovery:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
+            program = facts.launch.parser or facts.launch.code
+            texts += [each.text for each in program.evaluations.modules.known()] if program is not None else []
             facts = facts.replace(
                 forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
             )

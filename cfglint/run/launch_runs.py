@@ -6,7 +6,7 @@ import os
 from functools import cache, partial
 
 from cfglint.findings.diagnostic import Reason
-from cfglint.frameworks import detect, fields_of_class, framework, takes_arguments
+from cfglint.frameworks import detect, fields_of_class, framework, is_trainer, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
@@ -501,6 +501,10 @@ class LaunchReader:
             context = self.context(line, launch)
             launch.passed = passed_to_engine(evaluation_of(launch.parser, context))
             launch.loop = loop_of(launch.parser, context)
+        elif built is None and launch.is_main and is_trainer(launch.consumer) and launch.code is not None and not launch.code.trainer_calls:
+            from cfglint.run.program_runs import loop_of
+
+            launch.loop = loop_of(launch.code, self.context(line, launch))
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         return self.facts.replace(

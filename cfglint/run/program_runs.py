@@ -138,9 +138,11 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
 
 
 def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
-    """The training loop of a program that makes an engine of DeepSpeed; None without one."""
+    """The training loop of a program that makes an engine of DeepSpeed, or an `Accelerator` and no trainer; None without one."""
     evaluated = evaluation_of(program, context)
-    return own_loop(None, evaluated, program) if evaluated.engines else None
+    if not evaluated.engines and (not evaluated.accelerators or evaluated.trainers):
+        return None
+    return own_loop(next(iter(evaluated.accelerators.values()), None), evaluated, program)
 
 
 def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:

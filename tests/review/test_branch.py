@@ -479,3 +479,23 @@ def test_no_offload_written_and_unset_are_the_same(checkout, reviewed):
     old = config + "deepspeed_config:\n  zero_stage: 2\n  offload_optimizer_device: none\n"
     text = changed_in(checkout, reviewed, a__yaml=(old, old.replace("  offload_optimizer_device: none\n", "")))
     assert "offload" not in text
+
+
+OPEN = "from own import Arguments\nfrom transformers import HfArgumentParser, Trainer, TrainingArguments\n" + (
+    "own, args = HfArgumentParser((Arguments, TrainingArguments)).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+)
+
+
+def test_what_a_line_writes_is_told_where_the_rest_is_not_known(checkout, reviewed):
+    line = "torchrun --nproc_per_node 2 train.py --output_dir o --per_device_train_batch_size 1 --fp16 --learning_rate 1e-5\n"
+    new = line.replace("size 1", "size 8").replace("fp16", "bf16").replace("1e-5", "2e-5")
+    checkout.write(train__py=OPEN)
+    text = changed_in(checkout, reviewed, run__sh=(line, new))
+    assert "global batch 8 times as much for the same accumulation: micro batch 1 -> 8" in text
+    assert "precision fp16 -> bf16" in text
+    computed = " --gradient_accumulation_steps $((X / {}))\n"
+    text = changed_in(checkout, reviewed, run__sh=(line[:-1] + computed.format(1), new[:-1] + computed.format(8)))
+    assert "for the same accumulation" not in text
+    missing = " --deepspeed /home/me/zero3.json\n"
+    text = changed_in(checkout, reviewed, run__sh=(line, new[:-1] + missing))
+    assert "`learning_rate` 1e-5 -> 2e-5" in text

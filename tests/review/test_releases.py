@@ -136,7 +136,7 @@ def test_a_pin_that_appears_disappears_or_is_a_commit(recipes, repinned, review,
         ("requirements__txt", "trl==0.17.0\n", "trl==1.16.0\n", "requirements.txt: trl 0.17.0 -> 1.16.0"),
         ("Dockerfile", "RUN pip install trl==0.17.0\n", "RUN pip install trl==1.16.0\n", "Dockerfile: trl 0.17.0 -> 1.16.0"),
         ("environment__yml", "dependencies:\n  - trl=0.17.0\n", "dependencies:\n  - trl=1.16.0\n", "environment.yml: trl 0.17.0 -> 1.16.0"),
-        ("requirements__txt", "torch\n", "trl>=0.9\n", "requirements.txt: trl not named -> >=0.9"),
+        ("requirements__txt", "datasets\n", "trl>=0.9\n", "requirements.txt: trl not named -> >=0.9"),
     ],
 )
 def test_a_release_that_no_run_depends_on(checkout, repinned, review, file, before, after, text):

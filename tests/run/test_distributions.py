@@ -51,6 +51,13 @@ def test_a_key_of_a_fork_is_unknown_without_it(checked):
     assert checked({"a.yaml": ACCELERATE, "requirements.txt": "accelerate==1.14.0\n"})[0] == ["ACC002"]
 
 
+def test_a_key_of_a_fork_is_known_where_the_program_imports_the_fork(checked):
+    program = "import ktransformers\nfrom transformers import Trainer, TrainingArguments\nTrainer(args=TrainingArguments('o')).train()\n"
+    files = {"a.yaml": ACCELERATE, "run.sh": "accelerate launch --config_file a.yaml t.py\n", "t.py": program}
+    assert "ACC002" not in checked(files)[0]
+    assert "ACC002" in checked({**files, "t.py": program.partition("\n")[2]})[0]
+
+
 def test_another_key_of_a_fork_that_is_stated_is_a_warning(checked):
     codes, _, verdict = checked({"a.yaml": f"{ACCELERATE}bogus: 1\n", "requirements.txt": "accelerate-kt==1.14.0.post1\n"})
     assert (codes, verdict) == (["ACC002"], None)

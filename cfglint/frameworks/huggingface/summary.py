@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import inf, isfinite
 
 from cfglint.batch import steps as arithmetic
-from cfglint.findings.setting import AUTO, Setting
+from cfglint.findings.setting import AUTO, DEFAULT, DERIVED, Setting
 from cfglint.frameworks.huggingface.batch import Steps, of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
+from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
 from cfglint.source.annotations import ConfigValue
 
@@ -26,6 +27,13 @@ def account(config: TrainerConfig) -> Summary:
         rate(config, summary)
         precision(config, summary)
         filled(config, summary)
+    loop = config.facts.launch.loop
+    if loop is not None and loop.is_found:  # which reads the fields that it uses, and has no Trainer's defaults
+        summary.items = [
+            each for each in summary.items if each.setting.origin not in (DEFAULT, DERIVED) or each.group not in (RATE, PRECISION)
+        ]
+        summary.items = [each for each in summary.items if each.label != "optimizer" or loop.optimizer is None]
+        add_loop(summary, loop, config.facts.launch, None)
     assumed(config, summary)
     return summary
 

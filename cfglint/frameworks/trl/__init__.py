@@ -76,7 +76,7 @@ class Trl(Framework):
         "operations": "trl.field_operations.ALL_OPERATIONS",
         "numbers": "trl.batch.numbers",
         "samples": "trl.samples.samples",
-        "resumption": "huggingface.resumption.resumption",
+        "resumption": "trl.resumption.resumption",
         "model": "named_models.model_of_names",
         "memory": "trl.memory.inputs",
         "split_rule": "trl.batch.split_rule",

@@ -63,7 +63,6 @@ SIGNATURES = {
 SAME = ("prepare_data_loader", "prepare_model", "prepare_optimizer", "prepare_scheduler", "skip_first_batches")
 ENGINE_KEYS = ("gradient_accumulation_steps", "train_micro_batch_size_per_gpu", "train_batch_size")  # methods that return a key
 TOGETHER = "zip"  # the kind of a sequence of data loaders that a loop goes through at the same time
-PREPARED = "prepared"  # the slot of an object that `prepare` was given
 # Functions outside of the program that go through what they are given.
 PASSING = (
     *("builtins.iter", "builtins.enumerate", "itertools.cycle", "itertools.islice", "itertools.chain", "accelerate.skip_first_batches"),
@@ -138,15 +137,10 @@ def method(data: LoopObject, name: str, given: Given) -> Value:
     if data.kind != ACCELERATOR:
         return unknown(f"`{name}()` is a call outside of the program")
     if name == "prepare" and given:
-        for each in given:
-            if isinstance(each.data, LoopObject):
-                each.data.slots[PREPARED] = Value(True)
         return given[0] if len(given) == 1 else Value(Sequence(given, "tuple"))
     if name == "accumulate":
         return Value(Opaque(ACCUMULATE))
     if name in SAME and given:
-        if isinstance(given[0].data, LoopObject):
-            given[0].data.slots[PREPARED] = Value(True)
         return given[0]
     return unknown(f"`{name}()` is a call outside of the program")
 

@@ -87,3 +87,15 @@ def test_explain_takes_a_checkpoint(tmp_path, monkeypatch, capsys):
     assert main(["explain", "train.json", "--gpus", "1", "--num-examples", "6400", "--resume", "c"]) == 0
     assert "resumes from c, 1,300 left" in capsys.readouterr().out
     assert main(["explain", "train.json", "--resume", "nowhere"]) == 2
+
+
+@each_case(("release", "begin"), [("1.14.0", None), ("1.15.0", 300)])
+def test_the_scripts_of_trl_pass_it_on_from_a_release_on(tmp_path, monkeypatch, capsys, release, begin):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c").mkdir(exist_ok=True)
+    (tmp_path / "c" / "trainer_state.json").write_text(json.dumps(STATE))
+    (tmp_path / "sft.yaml").write_text("model_name_or_path: m\ndataset_name: a/b\nmax_steps: 900\nresume_from_checkpoint: c\n")
+    (tmp_path / "train.sh").write_text("trl sft --config sft.yaml\n")
+    main(["check", "train.sh", "--gpus", "1", "--target", f"trl=={release}", "--format", "json"])
+    [entry] = json.loads(capsys.readouterr().out)["runs"]
+    assert entry.get("resume", {}).get("begin") == begin

@@ -398,3 +398,38 @@ def test_where_a_loop_takes_its_batches(run, loops, sizes):
     code += MADE.format("gradient_accumulation_steps=2", "batch_size=8") + "other = DataLoader(rows, batch_size=8)\n" + loops
     code += "        with accelerator.accumulate(model):\n            accelerator.backward(model(batch))\n            optimizer.step()\n"
     assert run(code)["sizes"] == [sizes]
+
+
+OWN_ARGUMENTS = """import deepspeed, json, torch
+from deepspeed.ops.adam import FusedAdam
+from torch.utils.data import DataLoader
+from transformers import HfArgumentParser, TrainingArguments, get_constant_schedule_with_warmup
+(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+loader = DataLoader(rows, batch_size=args.per_device_train_batch_size)
+optimizer = FusedAdam(model.parameters(), lr=args.learning_rate)
+schedule = get_constant_schedule_with_warmup(optimizer, num_warmup_steps=10)
+engine, optimizer, _, schedule = deepspeed.initialize(model=model, optimizer=optimizer, lr_scheduler=schedule, config=settings())
+for epoch in range(2):
+    for batch in loader:
+        engine.backward(engine(batch))
+        engine.step()
+"""
+
+
+def test_defaults_of_the_trainer_are_not_those_of_a_loop_that_reads_its_arguments(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(OWN_ARGUMENTS)
+    (tmp_path / "run.sh").write_text(
+        "deepspeed --num_gpus 2 train.py --output_dir o --per_device_train_batch_size 4 --learning_rate 1e-4\n"
+    )
+    main(["explain", "run.sh", "--format", "json"])
+    found = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    names = ("micro batch", "optimizer", "learning rate", "schedule", "precision")
+    assert {name: found.get(name) for name in names} == {
+        "micro batch": 4,
+        "optimizer": "FusedAdam",
+        "learning rate": 1e-4,
+        "schedule": "constant_with_warmup",
+        "precision": None,
+    }
