@@ -52,7 +52,7 @@ class StandIn(types.ModuleType):
     def __or__(self, other: Any) -> Any:
         return self
 
-    __ror__ = __or__
+    __ror__ = __add__ = __radd__ = __or__
 
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
         return (Other,)
@@ -68,6 +68,9 @@ class Base:
         pass
 
     def __init_subclass__(cls, **keywords: Any) -> None:
+        pass
+
+    def __post_init__(self) -> None:
         pass
 
     def __getattr__(self, name: str) -> Any:
@@ -95,6 +98,8 @@ class Section(dict):  # type: ignore[type-arg]
     """A nested model: a mapping whose entries are attributes."""
 
     def __getattr__(self, name: str) -> Any:
+        if name not in self and hasattr(str, name):
+            raise AttributeError(f"'dict' object has no attribute '{name}'")
         return None if name.startswith("__") else self.get(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -115,7 +120,7 @@ class Sources:
         path = path.with_suffix(".py") if path.with_suffix(".py").is_file() else path / "__init__.py"
         if not path.is_file():
             return None
-        made = self.modules[name] = types.ModuleType(name)
+        made = self.modules[name] = sys.modules[name] = types.ModuleType(name)  # where `dataclass` looks for the module of a class
         made.__file__, made.__package__ = str(path), name if path.name == "__init__.py" else name.rpartition(".")[0]
         made.__dict__["__builtins__"] = {**vars(builtins), "__import__": self.imported, "print": lambda *parts, **keywords: None}
         try:
@@ -165,7 +170,9 @@ def compare(source: Any, folder: Path, options: argparse.Namespace, release: str
     """Compare the functions of a release."""
     sources = Sources(source.find(folder).root.parent, source.PACKAGE)
     for function in source.functions(folder):
-        owner, name = source.original(sources, function.name, folder), function.name.rpartition(".")[2]
+        owner = source.original(sources, function.name, folder)
+        name = getattr(source, "METHODS", {}).get(function.stage, function.name.rpartition(".")[2])
+        is_object = function.stage != "before"
         expressions = [part for row in every(function.rows) for part in row.values()]
         asked = any(isinstance(each, list) and each[:1] in (["fact"], ["?"]) for part in expressions for each in walk(part))
         if not hasattr(owner, name) or asked or function.field or any("todo" in row or "hand" in row for row in every(function.rows)):
@@ -173,8 +180,8 @@ def compare(source: Any, folder: Path, options: argparse.Namespace, release: str
             continue
         chance = random.Random(f"{options.seed} {release} {function.name}")
         for _ in range(options.count):
-            values = drawn(function.rows, chance, every_field=function.stage == "after")
-            ours, theirs = by_rows(function.rows, copy.deepcopy(values)), by_function(owner, name, copy.deepcopy(values), function.stage)
+            values = drawn(function.rows, chance, every_field=is_object)
+            ours, theirs = by_rows(function.rows, copy.deepcopy(values)), by_function(owner, name, copy.deepcopy(values), is_object)
             counts["equal" if ours == theirs else "different"] += 1
             if ours != theirs and counts["different"] <= options.show:
                 print(f"{release} {function.name} {values}\n  rows:     {ours}\n  function: {theirs}")
@@ -207,16 +214,16 @@ def by_rows(rows: list[Row], values: dict[str, Any]) -> Any:
     return plain(run.values)
 
 
-def by_function(owner: type, name: str, values: dict[str, Any], stage: str) -> Any:
+def by_function(owner: type, name: str, values: dict[str, Any], is_object: bool) -> Any:
     """What the function does with a mapping, or with an object."""
     holder: Any = object.__new__(owner)
     holder.__dict__.update({key: None for kind in owner.__mro__ for key, value in vars(kind).items() if isinstance(value, StandIn)})
     holder.__dict__.update({key: Section(value) if isinstance(value, dict) else value for key, value in values.items()})
     try:
-        result = getattr(holder, name)() if stage == "after" else getattr(owner, name)(values)
+        result = getattr(holder, name)() if is_object else getattr(owner, name)(values)
     except Exception as error:
         return f"{type(error).__name__}: {error}".replace("'Section'", "'dict'")
-    return plain(vars(result) if stage == "after" else result)
+    return plain((vars(holder) if result is None else vars(result)) if is_object else result)
 
 
 def plain(values: Any) -> Any:

@@ -84,7 +84,6 @@ LLF019 AttributeError: 'Logger' object has no attribute 'error_rank0'
 LLF020 AssertionError: Invalid fine-tuning method.
 LLF023 ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.
 LLF027 ValueError: Adapter is only valid for the LoRA method.
-LLF028 ValueError: Quantized model only accepts a single adapter. Merge them first.
 LLF029 AssertionError: We only accept 4-bit or 8-bit quantization.
 LLF040 ValueError: `reward_model` is necessary for PPO training.
 LLF042 ValueError: `dpo_label_smoothing` is only valid for sigmoid loss function.
@@ -200,19 +199,18 @@ TRL012 SystemExit: 2 (TRL CLI: error: unrecognized arguments: --config train.yam
 TRL014 SystemExit: 2 (Accelerate launch command: error: argument --num_processes/--num-processes: invalid int value: 'auto')
 TRL020 ValueError: You can't use 8 bit and 4 bit precision at the same time
 TRL032 ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time
-TRL033 ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1
-TRL033 ValueError: The global train batch size (1 x 8) must be evenly divisible by the number of generations per prompt (1).
-TRL036 ValueError: log_completions_hub_repo is set, but log_completions is False.
+TRL033 ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1, which is less than the minimum required.
 TRL039 ValueError: batch_size should be a positive integer value, but got batch_size=0
 TRL039 ValueError: maxlen must be non-negative
 TRL041 ValueError: When `padding_free=True` without packing, `max_length` is not enforced.
 TRL053 ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset.
+TRL054 ValueError: Loss type `'kto'` estimates the KL divergence term and requires `train_sampling_strategy='sequential'`
 TRL055 ValueError: Iterable datasets require `dispatch_batches=False`, but it is set to `True` in `accelerator_config`.
 TRL059 TypeError: '<=' not supported between instances of 'int' and 'NoneType'
 TRL061 AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'
 TRL064 NotImplementedError: Liger DPO loss is not implemented for PEFT models.
-TRL064 ValueError: Liger DPO loss does not support precomputing reference log probabilities.
-TRL064 ValueError: You cannot set `loss_type='apo_zero_unpaired'` with liger-kernel.
+TRL064 ValueError: Liger DPO loss does not support precomputing reference log probabilities. Either disable `precompute_ref_log_probs` or set `use_liger_kernel` to False.
+TRL064 ValueError: You cannot set `loss_type='apo_zero_unpaired'` with liger-kernel.Only KTO loss is supported with liger-kernel.
 TRL069 ValueError: When using `sapo` loss, both `sapo_temperature_neg` and `sapo_temperature_pos` must be set.
 TRL073 ValueError: You cannot perform fine-tuning on purely quantized models.
 TRL084 ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set `precompute_ref_log_probs=False`.

@@ -12,11 +12,18 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
 
+FAILURE = "type"  # the kind of a refusal where Python itself fails on a value
+
+
 class Refusal(Exception):
     """A refusal by a framework: its kind, the keys it is about, cfglint's message, the exception that the user sees, and the remedy.
 
-    The first key is the place of the finding, further ones are related. Each step of `help` is an alternative.
+    The first key is the place of the finding, further ones are related. Each step of `help` is an alternative. `read` are the keys that
+    decide, if that is known, `note` what the finding adds.
     """
+
+    read: Sequence[str] = ()
+    note: str | None = None
 
     def __init__(
         self,
@@ -34,6 +41,11 @@ class Refusal(Exception):
         self.exception = exception
         self.help = help
         self.fails_at = fails_at
+
+    @property
+    def failed(self) -> bool:
+        """Whether Python fails on a value, which no check refuses."""
+        return self.kind == FAILURE
 
     @property
     def keys(self) -> list[str]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import re
+from _operator import isub
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -46,18 +47,17 @@ VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of 
 
 
 class Raised(Exception):
-    """The framework raises here; `row` is the row, whose own value fails if it is not one that raises."""
+    """The framework raises here, in a `row`; `intended` is whether the row refuses the values, rather than fails on them, `key` the
+    field that was looked up last.
+    """
 
     def __init__(self, kind: str, message: str, row: Row | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.row: Row = row or {}
-
-    @property
-    def intended(self) -> bool:
-        """Whether the check refuses the values, rather than fails on them."""
-        return "raise" in self.row
+        self.intended = row is not None
+        self.key = ""
 
 
 def failed(error: Exception) -> Raised:
@@ -93,6 +93,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "%": lambda a, b: a % b,
     "|": lambda a, b: a | b,
     "&": lambda a, b: a & b,
+    "-=": isub,
 }
 
 
@@ -148,8 +149,8 @@ def version_of(text: object) -> tuple[tuple[int, ...], int]:
 class Evaluation:
     """Rows on `values`, the fields of a config; `facts` answers questions about the environment, None where it has no answer.
 
-    `enums` has the names of the classes of fields whose values are members of an Enum. `read` and `changed` are the names of fields
-    that the rows looked up and set, `undecided` the rows that need what is unknown.
+    `enums` has the names of the classes of fields whose values are members of an Enum. `read` are the names of fields that the rows
+    looked up, `changed` those that they set, with the row; `undecided` are the rows that need what is unknown.
     """
 
     __slots__ = ("bound", "changed", "enums", "facts", "kept", "read", "undecided", "values")
@@ -159,7 +160,7 @@ class Evaluation:
         self.facts = facts
         self.enums = enums or {}
         self.read: list[str] = []
-        self.changed: set[str] = set()
+        self.changed: dict[str, Row] = {}
         self.undecided: list[Row] = []
         self.kept: dict[str, Any] = {}
         self.bound: dict[str, Any] = {}
@@ -193,7 +194,7 @@ class Evaluation:
         elif "let" in row:
             self.kept[row["let"]] = parts["be"](self)
         elif "set" in row:
-            self._set(row["set"], parts["be"](self))
+            self._set(row, parts["be"](self))
         elif "put" in row:
             self._put(parts["put"](self), parts["key"](self), parts["be"](self))
         elif "drop" in row:
@@ -213,11 +214,11 @@ class Evaluation:
         if "let" in row:
             self.kept[row["let"]] = self._either(doubt, self.kept.get(row["let"], doubt), parts["be"])
         elif "set" in row:
-            self._set(row["set"], self._either(doubt, self.values.get(row["set"]), parts["be"]))
+            self._set(row, self._either(doubt, self.values.get(row["set"]), parts["be"]))
         elif "put" in row:
             self._put(parts["put"](self), parts["key"](self), doubt)
         elif "drop" in row and "of" not in row and isinstance(row["drop"], str) and self.values.get(row["drop"]) is not None:
-            self._set(row["drop"], doubt)
+            self._set({"set": row["drop"]}, doubt)
         elif "each" in row:
             self._skipped_loop(row, doubt)
 
@@ -230,9 +231,9 @@ class Evaluation:
         known = not isinstance(value, Unknown) and not isinstance(old, Unknown)
         return value if known and type(value) is type(old) and value == old else unknown(doubt, value, old)
 
-    def _set(self, name: str, value: object) -> None:
-        self.values[name] = value
-        self.changed.add(name)
+    def _set(self, row: Row, value: object) -> None:
+        self.values[row["set"]] = value
+        self.changed[row["set"]] = row
 
     def _put(self, box: Any, key: Any, value: object) -> None:
         if isinstance(box, Unknown) or isinstance(key, Unknown):
@@ -243,11 +244,11 @@ class Evaluation:
             box[:] = value if isinstance(value, list) else box
         else:
             box[key] = value
-        self.changed.add(WHOLE)
+        self.changed[WHOLE] = {}
 
     def _drop(self, box: Any, key: Any) -> None:
         if isinstance(box, dict) and not isinstance(key, Unknown):
-            self.changed.add(str(key))
+            self.changed[str(key)] = {}
             box.pop(key, None)
 
     def _loop(self, row: Row, items: Any) -> None:
@@ -267,7 +268,7 @@ class Evaluation:
             if "let" in inner:
                 self.kept[inner["let"]] = doubt
             elif "set" in inner:
-                self._set(inner["set"], doubt)
+                self._set(inner, doubt)
 
 
 # ---- code: functions of an evaluation, made of expressions once ---------------------------------------------------------------
@@ -284,7 +285,7 @@ def compiled(row: Row) -> Mapping[str, Any]:
 def code(e: Any) -> Code:
     """The code for the value of an expression."""
     if not isinstance(e, list):
-        return lambda run: e
+        return Constant(e)
     operator = OPERATORS.get(e[0])
     if operator is not None:
         return operator(e)
@@ -322,10 +323,23 @@ def truth_of(e: Any) -> Callable[[Evaluation], bool | Unknown]:
             return found if isinstance(found, Unknown) else not found
 
         return opposite
+    if e[0] == "f":
+        return truth_of_field(e[1])
     value = code(e)
 
     def truth(run: Evaluation) -> bool | Unknown:
         found = value(run)
+        return found if isinstance(found, Unknown) else bool(found)
+
+    return truth
+
+
+def truth_of_field(name: str) -> Callable[[Evaluation], bool | Unknown]:
+    """The code for whether a field is set, the most frequent condition."""
+
+    def truth(run: Evaluation) -> bool | Unknown:
+        run.read.append(name)
+        found = run.values.get(name)
         return found if isinstance(found, Unknown) else bool(found)
 
     return truth
@@ -336,6 +350,8 @@ def all_of(tests: Sequence[Callable[[Evaluation], bool | Unknown]], wanted: bool
 
     After an unknown one Python may not get to the next one, which can fail.
     """
+    if len(tests) == 1:
+        return tests[0]
 
     def holds(run: Evaluation) -> bool | Unknown:
         doubt = None
@@ -371,6 +387,8 @@ def python(function: Callable[..., Any], *arguments: Any) -> Any:
 def binary(operator: str, left: Code, right: Code) -> Code:
     """Two values with an operator between them."""
     function = BINARY[operator]
+    if isinstance(right, Constant):
+        return with_constant(function, left, right.value)
 
     def value(run: Evaluation) -> Any:
         one, other = left(run), right(run)
@@ -382,6 +400,33 @@ def binary(operator: str, left: Code, right: Code) -> Code:
             raise failed(error) from None
 
     return value
+
+
+def with_constant(function: Callable[..., Any], left: Code, constant: Any) -> Code:
+    """A value and a constant with an operator between them."""
+
+    def value(run: Evaluation) -> Any:
+        one = left(run)
+        if not isinstance(one, PLAIN):
+            return python(function, one, constant)
+        try:
+            return function(one, constant)
+        except PYTHON as error:
+            raise failed(error) from None
+
+    return value
+
+
+class Constant:
+    """The code for a constant."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self, run: Evaluation) -> Any:
+        return self.value
 
 
 def applied(function: Callable[..., Any], *parts: Code) -> Code:
@@ -731,6 +776,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "with": with_entry,
     "attr": attribute,
     "getattr": attribute_or,
+    "has attr": lambda e: applied(lambda box, name: hasattr(box, name) or (isinstance(box, dict) and name in box), *map(code, e[1:])),
     "get": get,
     "at": lambda e: applied(entry, code(e[1]), code(e[2])),
     "slice": lambda e: applied(lambda box, start, end: python(lambda items: items[start:end], box), *map(code, e[1:])),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from math import gcd
 
-from cfglint.findings.wording import listed, spelled
+from cfglint.findings.wording import counted, listed, spelled
 from cfglint.frameworks.refusal import Removal
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.row_evaluation import Evaluation, Raised, every
@@ -30,6 +31,8 @@ DEEPEST = 12
 MOST_REASONS = 4
 MOST_CHOICES = 6
 MOST_REMEDIES = 3
+SMALL = 1e-3  # what is above less than this is simply set
+MOST_TRIED = 1000  # numbers that are tried as a divisor
 
 
 class Reason:
@@ -54,11 +57,17 @@ class Reason:
 
 
 class Condition:
-    """The condition under which a row of a function raised, with the values of that moment: `reasons` are the keys that make it hold."""
+    """The condition under which a row of a function raised, with the values of that moment: `reasons` are the keys that make it hold.
 
-    def __init__(self, row: Row, rows: Iterable[Row], run: Evaluation) -> None:
+    A field that a row set counts as what it was made of, unless it is `written`.
+    """
+
+    def __init__(self, row: Row, rows: Iterable[Row], run: Evaluation, written: Mapping[str, Any]) -> None:
+        self.row = row
         self.run = run
+        self.written = written
         self.division: tuple[Any, Any] | None = None  # that should leave no rest
+        self.is_compared = False  # two keys with each other
         self.kept = {each.get("let") or each["each"]: each for each in every(rows) if "let" in each or "each" in each}
         parts = row["when"] if "raise" in row else [*row["when"], row.get("be"), row.get("try"), row.get("in")]
         found: dict[tuple[Path, str], Reason] = {}
@@ -84,7 +93,11 @@ class Condition:
         if not isinstance(part, list) or depth > DEEPEST:
             return
         operator = part[0]
-        path = self.path(part)
+        made = self.run.changed.get(part[1], {}) if operator in FIELDS and isinstance(part[1], str) else {}
+        if wanted and made.get("be") is True and value_at(self.written, (part[1],)) is not True:
+            yield from self._of(["and", *made["when"]], wanted, depth + 1)
+            return
+        path = self.path(part) if operator != "member" else None
         if path:
             yield Reason(path, SET if wanted else UNSET)
         elif operator == "v" and part[1] in self.kept:
@@ -97,11 +110,13 @@ class Condition:
                 yield from self._of(each, wanted, depth + 1)
         elif operator == "not":
             yield from self._of(part[1], not wanted, depth + 1)
+        elif operator == "member" and (path := self.path(part[1])):
+            yield Reason(path, IS_NOT, [value for _, _, value in part[3][1:]])
         elif operator == "call" and part[1] in ("any", "bool") and len(part) == 3:
             yield from self._of(part[2], wanted, depth + 1)
         elif operator in ("==", "!=") and part[2] == 0 and isinstance(part[1], list) and part[1][0] == "%":
             self.division = (part[1][1], part[1][2]) if (operator == "!=") == wanted else None
-            for path in dict.fromkeys(self.paths(part)):
+            for path in dict.fromkeys(path for side in part[1][1:] for factor in self.factors(side) for path in self.paths(factor)):
                 yield Reason(path, OTHER)
         elif operator in ("==", "is", "!=", "is not", "in", "not in") and (path := self.path(part[1])):
             yield from self._compared(path, operator, part[2], wanted)
@@ -110,6 +125,7 @@ class Condition:
             limit = part[2] + {">=": -1, "<=": 1}.get(direction, 0)
             yield Reason(path, ABOVE if direction[0] == ">" else BELOW, (limit,))
         else:
+            self.is_compared = self.is_compared or operator in (*REVERSED, "==", "!=")
             for path in dict.fromkeys(self.paths(part)):
                 yield Reason(path, OTHER)
 
@@ -120,7 +136,7 @@ class Condition:
         if any(isinstance(value, list) for value in values):
             for each in dict.fromkeys([path, *self.paths(other)]):
                 yield Reason(each, OTHER)
-        elif [*values] == [None] or ([*values] == [False] and value_at(self.run.values, path) is not False):
+        elif [*values] == [None] or (len(values) == 1 and values[0] is False and value_at(self.run.values, path) is not False):
             yield Reason(path, UNSET if positive else SET)
         else:
             yield Reason(path, IS if positive else IS_NOT, values)
@@ -142,7 +158,8 @@ class Condition:
             return None
         operator = expression[0]
         if operator in FIELDS and isinstance(expression[1], str):
-            return (expression[1],)
+            made = self.source(expression[1])
+            return (expression[1],) if made is None else self.path(made)
         if operator in ENTRIES and isinstance(expression[2], str | int):
             inner = self.path(expression[1])
             return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
@@ -153,6 +170,23 @@ class Condition:
         if operator == "v" and "each" in self.kept.get(expression[1], ()):
             return self._item(self.kept[expression[1]], self.run.kept.get(expression[1]))
         return self.path(expression[1]) if operator in ("value", "member") else None
+
+    def source(self, name: str) -> Any:
+        """What a row made a field of; None if it is written, or made of nothing else."""
+        made = self.run.changed.get(name, {}).get("be")
+        is_derived = made is not None and self.written.get(name) is None and ["f", name] not in walk(made)
+        return made if is_derived and any(part[:1] == ["f"] for part in walk(made) if isinstance(part, list)) else None
+
+    def factors(self, expression: Any) -> list[Any]:
+        """The factors of a product, whose derived fields and alternatives are replaced by what they are."""
+        operator = expression[0] if isinstance(expression, list) else ""
+        if operator == "*":
+            return [factor for part in expression[1:] for factor in self.factors(part)]
+        if operator == "or":
+            return self.factors(self._deciding(expression[1:], True) or expression[-1])
+        if operator == "f" and (made := self.source(expression[1])) is not None:
+            return self.factors(made)
+        return [expression]
 
     def _item(self, loop: Row, item: Any) -> Path | None:
         """The path of the item that a loop over a list, or over the keys of a mapping, is at."""
@@ -175,9 +209,18 @@ class Condition:
                 yield path
             elif expression[:1] == ["v"] and "let" in self.kept.get(expression[1], ()):
                 yield from self.paths(self.kept[expression[1]]["be"], depth + 1)
+            elif expression[:1] == ["f"] and (made := self.source(expression[1])) is not None:
+                yield from self.paths(made, depth + 1)
             else:
                 for part in expression:
                     yield from self.paths(part, depth + 1)
+
+
+def walk(expression: Any) -> Iterator[Any]:
+    """An expression with all its parts."""
+    yield expression
+    for part in expression if isinstance(expression, list) else ():
+        yield from walk(part)
 
 
 def value_at(values: Mapping[str, Any], path: Path) -> Any:
@@ -195,36 +238,43 @@ class Words(Record):
     """What the findings of a kind say besides its rows.
 
     `kept` are keys that make the run what it is, which no remedy removes; `machine` has words for conditions on the machine, which no key
-    sets; `is_flag` is whether a key is a switch; `first` has the places of the findings of a function, where they are others than usual.
+    sets, None where only the framework's message says it; `is_flag` is whether a key is a switch; `first` has the places of the findings
+    of a check, where they are others than usual; `counted` what numbers of the machine count.
     """
 
     kept: Sequence[str]
-    machine: Mapping[Path, str]
+    machine: Mapping[Path, str | None]
     is_flag: Callable[[str], bool]
     first: Mapping[str, Sequence[str]]
+    counted: Mapping[Path, str] = {}
 
 
 class Explanation:
-    """A refusal in words: its keys with the place of the finding first, the sentence, and the remedies."""
+    """A refusal by a check in words: its keys with the place of the finding first, the sentence, and the remedies."""
 
-    def __init__(self, condition: Condition, function: str, said: str, written: Mapping[str, Any], words: Words) -> None:
+    def __init__(self, condition: Condition, check: str, said: str, words: Words) -> None:
+        written = condition.written
         self.condition = condition
         self.said = said
         self.values = condition.run.values
         self.words = words
         machine = {path[0] for path in words.machine}
-        self.where = "".join(words.machine.get(each.path, "") for each in condition.reasons)
+        wheres = [words.machine.get(each.path, "") for each in condition.reasons]
+        self.where = "".join(filter(None, wheres))
         found = [each for each in condition.reasons if each.path[0] not in machine]
+        self.read = [*dict.fromkeys(each.path[0] for each in found)]
         # A section counts only where none of its keys does, and a key of a complicated condition only if it is set.
         found = [
             each for each in found if not any(len(other.path) > len(each.path) == len(common(other.path, each.path)) for other in found)
         ]
         self.is_simple = 0 < len(found) <= MOST_REASONS and not any(each.how in (OTHER, BELOW) for each in found)
+        by_default = any(each.how == IS and value_at(written, each.path[:1]) is None for each in found)
+        self.is_simple = self.is_simple and not condition.is_compared and not by_default and None not in wheres
         found = [
             each for each in found if each.how != OTHER or value_at(written, each.path[:1]) is not None or self.place_in_message(each) >= 0
         ]
         self.is_changeable = any(each.fulfilled and not self.is_kept(each) for each in found)
-        first = words.first.get(function, ())
+        first = words.first.get(check, ())
         ranked = sorted(enumerate(found), key=lambda item: (*self.rank(item[1], written, first), item[0]))
         self.reasons = [each for _, each in ranked]
         self.named = [each for each in self.reasons if self.place_in_message(each) >= 0]
@@ -263,6 +313,13 @@ class Explanation:
         if self.condition.division is not None:
             number, divisor = map(self.amount, self.condition.division)
             return f"{number} is not a multiple of {divisor}"
+        if len(self.reasons) == 1 and self.reasons[0].how in (ABOVE, BELOW):
+            reason = self.reasons[0]
+            bound = "at most" if reason.how == ABOVE else "at least"
+            return f"`{reason.key}` is {value_at(self.values, reason.path)}; it must be {bound} {reason.values[0]}{self.where}"
+        if "raise" not in self.condition.row and self.reasons and "member" not in str(self.condition.row.get("be")):
+            value = value_at(self.values, self.reasons[0].path)
+            return f"`{self.reasons[0].key}` is {spelled(value)}: {self.quoted()}"
         if not self.is_simple or "deprecated" in self.said:
             return self.quoted()
         missing = self.missing
@@ -283,13 +340,21 @@ class Explanation:
 
     def amount(self, expression: Any) -> str:
         """A number of the condition, with the keys that it is made of."""
-        path, value = self.condition.path(expression), self.condition.run.eval(expression)
-        if path:
-            return f"`{'.'.join(path)}` ({value})"
+        value, factors = self.condition.run.eval(expression), self.condition.factors(expression)
+        texts = [self.factor(each) for each in factors]
+        if all(texts):
+            return " x ".join(texts) + (f" = {value}" if len(texts) > 1 else "")
         machine = {each[0] for each in self.words.machine}
         paths = [each for each in dict.fromkeys(self.condition.paths(expression)) if each[0] not in machine]
         keys = [f"`{'.'.join(each)}`" for each in paths if value_at(self.values, each) is not None]
         return f"{value} (of {listed(keys, 'and')})" if keys else str(value)
+
+    def factor(self, expression: Any) -> str:
+        """A key with its value, or a number of the machine; empty for anything else."""
+        path, value = self.condition.path(expression), self.condition.run.eval(expression)
+        if not path:
+            return ""
+        return counted(value, self.words.counted[path]) if path in self.words.counted else f"`{'.'.join(path)}` ({value})"
 
     def incompatible(self, held: Sequence[Reason]) -> str:
         """The sentence for keys that exclude each other."""
@@ -317,7 +382,7 @@ class Explanation:
     def subject(self, reason: Reason) -> str:
         """A key of a condition as a message names it: `key`, `key: value`, `key` above 1."""
         value = value_at(self.values, reason.path)
-        if reason.how in (ABOVE, BELOW):
+        if reason.how in (ABOVE, BELOW) and not 0 < reason.values[0] < SMALL:
             return f"`{reason.key}` {reason.how} {reason.values[0]}"
         if value is False or ((reason.how == IS or self.is_kept(reason)) and value is not True and isinstance(value, str | int | float)):
             return f"`{reason.key}: {'false' if value is False else value}`"
@@ -330,14 +395,16 @@ class Explanation:
             return f"`{reason.key}: true`" if self.words.is_flag(reason.key) else f"`{reason.key}`"
         return listed([f"`{reason.key}: {choices[0]}`", *(f"`{choice}`" for choice in choices[1:])])
 
-    def remedies(self, lifts: Callable[[ConfigTable, str], bool]) -> list[str | Removal]:
-        """Changes of one key that lift the refusal, as `lifts` tells of the changed values and the key; at most one for a key."""
+    def remedies(self, values: Mapping[str, Any], lifts: Callable[[ConfigTable, str], bool]) -> list[str | Removal]:
+        """Changes of one key of some values that lift the refusal, as `lifts` tells of the changed values and the key; at most one for a
+        key.
+        """
         found: dict[str, str | Removal] = {}
         held = [each for each in self.reasons if each.fulfilled or each.how in (OTHER, BELOW)]
         missing = [each for each in self.missing if each in self.named or len(held) < 2]
         for reason in (*missing, *held):
             for value, step in self.changes(reason) if reason.key not in found else ():
-                if lifts(changed(self.values, reason.path, value), reason.path[-1]):
+                if lifts(changed(values, reason.path, value), reason.path[-1]):
                     found[reason.key] = step
                     break
         instead = re.search(r"[Uu]se ((`\w+`(, | and | or )?)+)", self.said)
@@ -367,10 +434,30 @@ class Explanation:
                 yield choices[0], choice(key, value, choices)
             for each in choices:
                 yield each, f"set `{key}: {str(each).lower() if isinstance(each, bool) else each}`"
-        elif reason.how == ABOVE and reason.values[0] in (0, 1):
+        elif reason.how == BELOW or (reason.how == ABOVE and reason.values[0] in (0, 1)):
             yield reason.values[0], f"set `{key}: {reason.values[0]}`"
+        elif self.condition.division is not None and type(value) is int and value > 0:
+            for number in self.divisible(reason.path, value):
+                yield number, f"set `{key}: {number}`"
         elif not self.is_kept(reason):
             yield None, Removal(key, value if isinstance(value, str) and reason.how in (IS, OTHER) else "")
+            if value is True and self.words.is_flag(key):
+                yield False, f"set `{key}: false`"
+
+    def divisible(self, path: Path, value: int) -> Iterator[int]:
+        """Values for a key with which a division leaves no rest: divisors, the nearest first, or the next multiple."""
+        number, divisor = map(self.condition.run.eval, self.condition.division or ())
+        of_number, of_divisor = (
+            [self.condition.path(each) for each in self.condition.factors(side)] for side in self.condition.division or ()
+        )
+        if not isinstance(number, int) or not isinstance(divisor, int) or number <= 0:
+            return
+        if of_divisor == [path]:
+            below = [each for each in range(1, min(number, MOST_TRIED) + 1) if number % each == 0]
+            yield from sorted(below, key=lambda each: abs(each - value))
+        elif path in of_number and number % value == 0 and divisor > 0:
+            step = divisor // gcd(number // value, divisor)
+            yield (value // step + 1) * step
 
 
 def common(first: Path, second: Path) -> Path:

@@ -50,6 +50,11 @@ class Table:
         before = order[: order.index(mark)] if mark in order else []
         return sum(self._function(stage, name, release) is not None for name in before)
 
+    def rows(self, stage: str, name: str, release: Version) -> list[Row]:
+        """The rows of a function of a release; none if it has no such function."""
+        found = self._function(stage, name, release) if stage in self._read else None
+        return found.rows if found is not None else []
+
     def _order(self, stage: str, release: Version) -> list[str]:
         return next(names for since, names in reversed(self._read["orders"][stage]) if tuple(since) <= release)
 

@@ -62,7 +62,6 @@ OTHER_USES = frozenset(
 )
 SCRIPTS = (".sh", ".bash")
 YAML = (".yml", ".yaml")
-MOST_YAML = 20  # files of a folder that are looked at for a conda environment of any name
 BLOCK = "# /// script"  # of the dependencies in a program (PEP 723)
 FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
 MOST_INCLUDED = 20  # files that a requirements file includes
@@ -502,8 +501,6 @@ def sources(folder: str, names: list[str], disk: DiskFolders) -> list[str]:
     wanted += [name for name in parts if not is_option(name)]
     wanted += [name for name in ("pyproject.toml", "Pipfile", "setup.cfg", "setup.py") if name in names]
     wanted += sorted(name for name in names if is_environment(name) and not is_side_group(name))
-    others = sorted(name for name in names if name.lower().endswith(YAML) and not is_environment(name) and not is_side_group(name))
-    wanted += [name for name in others if len(others) <= MOST_YAML and is_conda(disk.text(os.path.join(folder, name)))]
     wanted += sorted((name for name in names if is_dockerfile(name)), key=lambda name: (len(name), name))
     wanted += sorted(f"docker/{name}" for name in inner.get("docker", ()) if is_dockerfile(name))
     wanted += sorted(name for name in names if is_setup_script(name) and not is_side_group(name))
@@ -535,7 +532,7 @@ def form_of(name: str) -> Form | None:
         return setup_files.of_cfg if last == "setup.cfg" else setup_files.of_script
     from cfglint.project.statements import lines
 
-    if last.lower().endswith(YAML):
+    if is_environment(last):
         return lines.of_environment
     if is_readme(last):
         return of_page
@@ -606,13 +603,6 @@ def is_environment(name: str) -> bool:
     """Whether a file has a typical name of a conda environment."""
     stem, _, end = name.lower().rpartition(".")
     return end in ("yml", "yaml") and (stem.startswith(("conda", "env")) or "environment" in stem)
-
-
-def is_conda(text: str) -> bool:
-    """Whether a content is that of a conda environment: its list of dependencies next to its channels, a Python or packages for pip."""
-    lines = text.splitlines() if "dependencies:" in text else []
-    starts = tuple(line.strip().lstrip("- ") for line in lines)
-    return "dependencies:" in lines and any(each.startswith(("channels:", "pip:", "python=", "python>", "python<")) for each in starts)
 
 
 def is_setup_script(name: str) -> bool:

@@ -24,7 +24,7 @@ def explained(guards, values, said="", function="check", before=()):
     try:
         run.run(rows)
     except Raised as raised:
-        found = Explanation(Condition(raised.row, rows, run), function, said, values, WORDS)
+        found = Explanation(Condition(raised.row, rows, run, values), function, said, WORDS)
     else:
         raise AssertionError("nothing is refused")
 
@@ -36,9 +36,11 @@ def explained(guards, values, said="", function="check", before=()):
         return True
 
     steps = [
-        f"use another `{step.key}`" if step.value else f"remove `{step.key}`" for step in found.remedies(lifts) if isinstance(step, Removal)
+        f"use another `{step.key}`" if step.value else f"remove `{step.key}`"
+        for step in found.remedies(run.values, lifts)
+        if isinstance(step, Removal)
     ]
-    return found.keys, found.sentence, [*(step for step in found.remedies(lifts) if isinstance(step, str)), *steps]
+    return found.keys, found.sentence, [*(step for step in found.remedies(run.values, lifts) if isinstance(step, str)), *steps]
 
 
 @each_case(
@@ -126,7 +128,7 @@ def test_kept_values_and_loops_lead_to_their_keys():
     run = Evaluation({"sets": [{"type": "new"}, {"type": "old"}]}, lambda name, *arguments: None)
     with pytest.raises(Raised) as caught:
         run.run(rows)
-    assert Explanation(Condition(caught.value.row, rows, run), "check", "", run.values, WORDS).keys == ["sets.1.type"]
+    assert Explanation(Condition(caught.value.row, rows, run, run.values), "check", "", WORDS).keys == ["sets.1.type"]
 
 
 def test_a_change_that_does_not_help_is_not_offered():

@@ -200,21 +200,21 @@ class Validation:
             if stage == FIELD_BEFORE:
                 values.update({name: evaluation.values[name] for name in evaluation.changed})
             if isinstance(subject, AxolotlModel):
-                subject.changed |= evaluation.changed
+                subject.changed.update(evaluation.changed)
 
     def _raised(self, raised: Raised, function: Function, evaluation: Evaluation) -> None:
         """Note the refusal of a validator."""
-        if not raised.intended and raised.kind not in WRAPPED:
+        if "raise" not in raised.row and raised.kind not in WRAPPED:
             self._failed(raised.kind, raised.message, evaluation.read[-1] if evaluation.read else "")
             return
         said = raised.message
         exception = f"{raised.kind}: {said}"
         if raised.kind in WRAPPED:
             exception = f"ValidationError: 1 validation error for {MODEL}: {WRAPPED[raised.kind]}, {said}"
-        condition = Condition(raised.row, function.rows, evaluation)
+        condition = Condition(raised.row, function.rows, evaluation, self.values)
         flags = top_fields(self.release, self._added).rows
         words = Words(KEPT, MACHINE, lambda key: key in flags and "bool" in str(flags[key][READS]), FIRST)
-        explained = Explanation(condition, function.name, said, self.values, words)
+        explained = Explanation(condition, function.name, said, words)
 
         defaults = top_fields(self.release, self._added).defaults
 
@@ -227,7 +227,7 @@ class Validation:
                 return other.message != said and key not in other.message
             return True
 
-        remedies = explained.remedies(lifts)
+        remedies = explained.remedies(evaluation.values, lifts)
         self.refusals.append(Refusal(code_of(function.name), explained.keys, explained.sentence, exception, remedies))
 
     def _attempt(self, check: Callable[[Any], None], subject: object) -> None:

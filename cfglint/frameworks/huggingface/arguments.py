@@ -12,7 +12,7 @@ from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue
 
 # transformers 5.23.0 training_args.py:761
 DICT_FIELDS = (
@@ -27,6 +27,13 @@ CHECKPOINTING = (
     ("gradient_checkpointing", "activation_checkpointing"),
     ("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs"),
 )
+
+
+# What `__post_init__` sets that checks of other classes read; the name of the strategy depends on the release.
+EVALUATES: list[dict[str, Any]] = [
+    {"when": [["in", ["f", name], ["list", "steps", "epoch"]]], "set": "do_eval", "be": True}
+    for name in ("eval_strategy", "evaluation_strategy")
+]
 
 
 def current_name(name: str) -> str:

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
+    from cfglint.frameworks.refusal import Refusal
 
 
 class TrainerConfig(TrainerFiles):
@@ -21,6 +22,14 @@ class TrainerConfig(TrainerFiles):
     checkpoint_arguments: Collection[str] = ()  # what this trainer itself takes out of the arguments of checkpointing, if it sets some
     seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
+    _refusals: list[Refusal] | None = None
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """What the rows of the framework refuse."""
+        if self._refusals is None:
+            self._refusals = self.part("refusals", []) if self.parsed else []
+        return self._refusals
 
     def sets(self, name: str) -> bool:
         """Whether the files set a field, under any of its names."""

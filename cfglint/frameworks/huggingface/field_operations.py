@@ -401,16 +401,11 @@ OPERATIONS = (
 
 
 class TypeFailure(Record):
-    """An operation that fails on the value of its field."""
+    """An operation that fails on the value of its field, with the exception as Python prints it."""
 
     field: str
     fails_at: Stage
-    exception: Exception
-
-    @property
-    def text(self) -> str:
-        """The exception as Python prints it."""
-        return f"{type(self.exception).__name__}: {self.exception}"
+    text: str
 
 
 def type_failures(config: TrainerConfig) -> list[TypeFailure]:
@@ -428,5 +423,8 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
         except Exception as error:
             if operation.fails_at != STEP or takes_steps(config):
                 fails_at = config.seeded_at if operation.act is seed else operation.fails_at
-                found[operation.field] = TypeFailure(operation.field, fails_at, error.with_traceback(None))
+                found[operation.field] = TypeFailure(operation.field, fails_at, f"{type(error).__name__}: {error}")
+    for refusal in config.refusals:
+        if refusal.failed and refusal.key in given:
+            found.setdefault(refusal.key, TypeFailure(refusal.key, refusal.fails_at, refusal.exception))
     return list(found.values())

@@ -57,7 +57,7 @@ class LlamaFactory(Framework):
     replaced_rules = REPLACED
     reads_arguments = True
     rule_families = {"LLF": title}
-    rules = "data keys launch method no_effect older_releases preference training value_types"
+    rules = "data keys method no_effect value_types checks"
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
     history_tables = ("llamafactory.releases.HISTORY",)
     parts = {
@@ -66,6 +66,7 @@ class LlamaFactory(Framework):
         "samples": "llamafactory.samples.samples",
         "resumption": "llamafactory.resumption.resumption",
         "operations": "llamafactory.field_operations.ALL_OPERATIONS",
+        "refusals": "llamafactory.checks.refusals",
         "unknown_keys": "llamafactory.rules.keys.unknown_keys",
         "config": "llamafactory.config.LlamaFactoryConfig",
         "model": "named_models.model_of_names",

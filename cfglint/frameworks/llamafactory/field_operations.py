@@ -11,7 +11,6 @@ from os import fspath
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
 from cfglint.frameworks.huggingface.field_operations import Operation, TypeFailure
-from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.source.annotations import Any, Callable, ConfigValue
 
 TYPE_CHECKING = False
@@ -30,23 +29,6 @@ TOOLS = {  # data/tool_utils.py:884
 }
 
 
-def split(value: ConfigValue, config: LlamaFactoryConfig) -> None:
-    """Split a comma-separated string as hparams/model_args.py:210-214 does, whatever the type of the value."""
-    if value is not None:
-        value.split(",")
-
-
-def special_tokens(value: object, config: LlamaFactoryConfig) -> None:
-    """Split the tokens as hparams/model_args.py:257 does: only if no file contains them."""
-    if config.own("new_special_tokens_config") is None:
-        split(value, config)
-
-
-def pixels(value: ConfigValue, config: LlamaFactoryConfig) -> None:
-    """Multiply the size as hparams/model_args.py:347-350 does."""
-    _ = value < 1
-
-
 def inline_json(value: object, config: LlamaFactoryConfig) -> None:
     """Parse inline JSON as hparams/model_args.py:426, 458 and hparams/training_args.py:64 do."""
     import json
@@ -55,54 +37,10 @@ def inline_json(value: object, config: LlamaFactoryConfig) -> None:
         json.loads(value)
 
 
-def held_out_size(value: ConfigValue, config: LlamaFactoryConfig) -> None:
-    """Compare the size as hparams/data_args.py:159-176 and hparams/parser.py:362-365 do, if another option makes it matter."""
-    checked = config.own("dataset") is None or config.own("eval_dataset") is not None or config.own("streaming")
-    asked = config.evaluates or config.arguments["do_predict"] or config.own("predict_with_generate")
-    if checked or asked:
-        _ = value > SMALL
-
-
 def split_size(value: ConfigValue, config: LlamaFactoryConfig) -> None:
     """Compare the size as data/data_utils.py:99-111 does."""
     if config.own("dataset") is not None and config.own("tokenized_path") is None:
         _ = value > SMALL
-
-
-def probabilities(value: object, config: LlamaFactoryConfig) -> None:
-    """Split the probabilities as hparams/data_args.py:169 does."""
-    if value is not None and config.own("mix_strategy") != "concat":
-        list(map(float, comma_list(value)))
-
-
-def shortened(value: ConfigValue, config: LlamaFactoryConfig) -> None:
-    """Subtract as hparams/data_args.py:188-189 does."""
-    if config.own("packing") or config.own("neat_packing"):
-        _ = value - 1
-
-
-def doubled_rank(value: ConfigValue, config: LlamaFactoryConfig) -> None:
-    """Double the rank as hparams/finetuning_args.py:565 does if `lora_alpha` is not set."""
-    if not config.own("lora_alpha"):
-        _ = value * 2
-
-
-def smoothing(value: ConfigValue, config: LlamaFactoryConfig) -> None:
-    """Compare the value as hparams/finetuning_args.py:589 does."""
-    if config.stage == "dpo" and config.own("pref_loss") != "sigmoid":
-        _ = value > SMALL
-
-
-def switch(value: ConfigValue, config: LlamaFactoryConfig) -> None:
-    """Convert the switch to an integer as hparams/finetuning_args.py:598 does with two of three."""
-    if not (config.method == "lora" and value):
-        int(value)
-
-
-def added_switch(value: ConfigValue, config: LlamaFactoryConfig) -> None:
-    """Add the switch unconverted as hparams/finetuning_args.py:598 does with the third one."""
-    if not (config.method == "lora" and value):
-        _ = 0 + value
 
 
 def loraplus_rate(value: ConfigValue, config: LlamaFactoryConfig) -> None:
@@ -138,12 +76,6 @@ def muon_beta(value: ConfigValue, config: LlamaFactoryConfig) -> None:
         _ = 1 - value
 
 
-def calibration(value: object, config: LlamaFactoryConfig) -> None:
-    """Ask for the calibration data as hparams/model_args.py:396 does."""
-    if value is not None and config.own("export_quantization_dataset") is None:
-        raise ValueError("Quantization dataset is necessary for exporting.")
-
-
 def described_tokens(value: object, config: LlamaFactoryConfig) -> None:
     """Load the file as hparams/model_args.py:217-255 does; what reports a failure there fails itself."""
     if value is not None and (not isinstance(value, str) or not value):
@@ -164,25 +96,9 @@ def generated_length(value: ConfigValue, config: LlamaFactoryConfig) -> None:
 
 # field, stage, operation
 OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
-    ("adapter_name_or_path", CONFIG, split),
-    ("add_tokens", CONFIG, split),
-    ("add_special_tokens", CONFIG, special_tokens),
-    ("image_max_pixels", CONFIG, pixels),
-    ("image_min_pixels", CONFIG, pixels),
-    ("video_max_pixels", CONFIG, pixels),
-    ("video_min_pixels", CONFIG, pixels),
     ("vllm_config", CONFIG, inline_json),
     ("sglang_config", CONFIG, inline_json),
-    ("val_size", CONFIG, held_out_size),
-    ("interleave_probs", CONFIG, probabilities),
-    ("cutoff_len", CONFIG, shortened),
     ("ray_init_kwargs", CONFIG, inline_json),
-    ("lora_rank", CONFIG, doubled_rank),
-    ("dpo_label_smoothing", CONFIG, smoothing),
-    ("use_galore", CONFIG, switch),
-    ("use_apollo", CONFIG, switch),
-    ("use_badam", CONFIG, added_switch),
-    ("export_quantization_bit", CONFIG, calibration),
     ("new_special_tokens_config", CONFIG, described_tokens),
     ("tool_format", INIT, tool_format),
     ("max_new_tokens", INIT, generated_length),
@@ -201,8 +117,9 @@ OF_TRAINER = (
 
 
 def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
-    """The first operation of each written field that fails on its value, in order."""
-    found: dict[str, TypeFailure] = {}
+    """The first operation of each written field that fails on its value: those of the rows, then the others in order."""
+    rows = (each for each in config.refusals if each.failed)
+    found = {each.key: TypeFailure(each.key, each.fails_at, each.exception) for each in rows if each.key in config.values}
     for field, fails_at, act in OPERATIONS:
         if field not in config.values or field in found:
             continue
@@ -211,7 +128,7 @@ def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
         except NoSuchField:
             raise
         except Exception as error:
-            found[field] = TypeFailure(field, fails_at, error.with_traceback(None))
+            found[field] = TypeFailure(field, fails_at, f"{type(error).__name__}: {error}")
     return list(found.values())
 
 

@@ -60,7 +60,7 @@ class Trl(Framework):
     trainers = TRAINERS
     reads_arguments = True
     rule_families = {"TRL": title}
-    rules = "arguments generation keys liger no_effect parsing preference sft trainers"
+    rules = "generation keys liger no_effect parsing preference sft trainers checks"
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED
@@ -74,6 +74,7 @@ class Trl(Framework):
         "at_once": "trl.batch.at_once",
         "batches_because": "trl.summary.batches_because",
         "operations": "trl.field_operations.ALL_OPERATIONS",
+        "refusals": "trl.checks.refusals",
         "numbers": "trl.batch.numbers",
         "samples": "trl.samples.samples",
         "resumption": "trl.resumption.resumption",

@@ -8,13 +8,12 @@ the parser, and Python's own exception is the prediction. Line numbers are those
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operation
+from cfglint.frameworks.huggingface.field_operations import INIT, Operation
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigValue
 
-DIVIDES_FIRST = (0, 20, 0)  # from here on GRPO divides by the number of generations before it compares it with 2
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
 SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the data; before, in the first batch
 NEW_PREFERENCES = {"dpo": (0, 29, 0), "kto": (1, 3, 0)}  # the releases in which the trainers were rewritten
@@ -22,7 +21,6 @@ COMPARES = {"dpo": (0, 29, 0), "kto": (1, 8, 0), "reward": ()}  # from here on t
 CUTS_PROMPTS = Releases((0, 13, 0))  # DPO cuts prompts and completions, as long as it has the fields
 TEXT_LOOKED_UP = Releases((0, 15, 0), (0, 17, 0))  # SFT looks up the column `dataset_text_field` in every data set
 COPIES_OPTIONS = (1, 8, 0)
-SCALING_LOOKED_UP = (0, 22)  # from here on `scale_rewards` is a word
 PACKS_IN_BINS = (0, 24, 0)  # the oldest release whose packing was compared
 COUNTS_BINS = Releases((0, 29, 0), (1, 0, 0))  # which cut samples themselves
 BIN_STRATEGIES = ("bfd", "bfd_split")
@@ -44,27 +42,6 @@ def prepares(config: TrlConfig) -> bool:
     """Whether SFT prepares its data."""
     given = config.arguments["dataset_kwargs"]
     return config.only("sft") and not (isinstance(given, dict) and given.get("skip_prepare_dataset"))
-
-
-def group_size(value: ConfigValue, config: TrlConfig) -> None:
-    """Compare the size as trainer/grpo_config.py:1131 and 0.17.0 trainer/grpo_trainer.py:587 do."""
-    if config.own_sampler:
-        divides = config.trl_version >= DIVIDES_FIRST and value is not None
-        _ = 1 % (1 if value == 0 else value) if divides else value < 2  # another rule reports 0
-        if value is None:
-            raise TypeError("unsupported operand type(s) for %: 'int' and 'NoneType'")
-
-
-def generation_size(value: ConfigValue, config: TrlConfig) -> None:
-    """Divide the size as trainer/grpo_config.py:1103 does."""
-    if config.own_sampler and value is not None:
-        _ = value % 1
-
-
-def generation_steps(value: ConfigValue, config: TrlConfig) -> None:
-    """Multiply the steps as trainer/grpo_config.py:1112 and 1131 do."""
-    if config.own_sampler and value is not None:
-        _ = value * 1 % 1
 
 
 def passes(value: object, config: TrlConfig) -> None:
@@ -105,12 +82,6 @@ def weights(value: ConfigValue, config: TrlConfig) -> None:
             raise TypeError("must be real number, not dict")
 
 
-def scaling(value: object, config: TrlConfig) -> None:
-    """Look up the name of the scaling as trainer/grpo_config.py:1078 does."""
-    if config.only("grpo") and config.trl_version >= SCALING_LOOKED_UP:
-        hash(value)
-
-
 def generates_itself(config: TrlConfig) -> bool:
     """Whether the trainer generates with transformers, and so builds a GenerationConfig."""
     return config.own_sampler and config.arguments["use_vllm"] is False and config.arguments.known("use_vllm")
@@ -138,12 +109,6 @@ def preparing_processes(value: ConfigValue, config: TrlConfig) -> None:
         raise ValueError("num_proc must be an integer > 0.")
     if isinstance(value, float) and value > 1 and (value % 1 == 0 or value < PLAUSIBLE_PROCESSES):
         raise TypeError("'float' object cannot be interpreted as an integer")
-
-
-def lower_bound(value: ConfigValue, config: TrlConfig) -> None:
-    """Compare the bound as trainer/grpo_config.py:1155 does."""
-    if config.only("grpo") and value is not None:
-        _ = value >= 1.0
 
 
 def sample_length(value: ConfigValue, config: TrlConfig) -> None:
@@ -263,15 +228,10 @@ def text_field(value: object, config: TrlConfig) -> None:
 OPERATIONS = (
     Operation("dataset_text_field", INIT, text_field),
     Operation("precompute_ref_batch_size", INIT, reference_batch),
-    Operation("num_generations", CONFIG, group_size),
     Operation("num_generations", INIT, repeats),
-    Operation("scale_rewards", CONFIG, scaling),
     Operation("cache_implementation", INIT, cache),
     Operation("generation_kwargs", INIT, generation_options),
     Operation("dataset_num_proc", INIT, preparing_processes),
-    Operation("generation_batch_size", CONFIG, generation_size),
-    Operation("steps_per_generation", CONFIG, generation_steps),
-    Operation("vllm_importance_sampling_clip_min", CONFIG, lower_bound),
     Operation("model_init_kwargs", INIT, loading),
     Operation("lora_r", INIT, rank),
     Operation("lora_alpha", INIT, scale),

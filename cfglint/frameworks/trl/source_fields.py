@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.source_fields import constant, listed, made
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.source.annotations import Any, Callable, ConfigValue, Sequence
 from cfglint.source.python.package import Module, Tree, annotated, finder
 
 TYPE_CHECKING = False
@@ -75,22 +75,26 @@ def classes(tree: Tree, experimental: bool = False) -> dict[str, dict[str, Raw]]
     `experimental`: also the trainers that only the folder of this name has.
     """
     found: dict[str, dict[str, Raw]] = {}
-    for name, label in CONFIGS.items():
-        places = [(f"trainer/{name}_config.py", label)]
-        if experimental:
-            places.append((f"{EXPERIMENTAL}/{name}/{name}_config.py", label))
-        source = _located(tree, places)
+    for name in CONFIGS:
+        source = _located(tree, places(name) if experimental else places(name)[:1])
         if source is not None and is_trainers(*source):
             found[name] = fields(*source)
     for name, places_beside in BESIDE.items():
-        source = _located(tree, list(places_beside))
+        source = _located(tree, places_beside)
         own = fields(*source) if source is not None else {}
         if own and own != found.get("script"):
             found[name] = own
     return found
 
 
-def _located(tree: Tree, places: list[tuple[str, str]]) -> tuple[Module, ast.ClassDef] | None:
+def places(name: str) -> Sequence[tuple[str, str]]:
+    """Where releases have the class of a section: files with the name of the class."""
+    label = CONFIGS.get(name)
+    files = (f"trainer/{name}_config.py", f"{EXPERIMENTAL}/{name}/{name}_config.py")
+    return [(file, label) for file in files] if label is not None else BESIDE[name]
+
+
+def _located(tree: Tree, places: Sequence[tuple[str, str]]) -> tuple[Module, ast.ClassDef] | None:
     """The first class that the release has in one of some places, each a file and the name of the class."""
     for file, label in places:
         if (tree.root / file).exists():

@@ -25,7 +25,7 @@ ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage
         ({"dataset": "[a, b]", "mix_strategy": "interleave_over", "interleave_probs": "0.5"}, ("LLF070", "TypeError", "config")),
         ({"streaming": "true", "max_steps": "5", "max_samples": "9"}, ("LLF012", "ValueError", "config")),
         ({"tool_format": "foo"}, ("LLF070", "ValueError", "init")),
-        ({"export_quantization_bit": "4"}, ("LLF070", "ValueError", "config")),
+        ({"export_quantization_bit": "4"}, ("LLF030", "ValueError", "config")),
         ({"new_special_tokens_config": "0"}, ("LLF070", "AttributeError", "config")),
         ({"max_new_tokens": "abc"}, ("LLF070", "TypeError", "init")),
         ({"streaming": "true"}, ("LLF012", "ValueError", "config")),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding
+from cfglint.frameworks.huggingface.batch import OTHER_STEPS, wanted_steps
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-
-FROM_083, FROM_090 = Releases((0, 8, 3)), Releases((0, 9, 0))  # most checks of data and stages came with these two
-APOLLO_KNOWN = Releases((0, 9, 2), of="GaLore, APOLLO and BAdam")
-SMALL = 1e-6  # the value that the checks compare ratios with
+from cfglint.source.annotations import Iterator
 
 
 def conflict(
@@ -29,3 +26,16 @@ def conflict(
         depends_on=config.unset(*needs),
         help=remedy,
     )
+
+
+STREAMED = ("LLF012", "streaming")  # whose remedy is the number of steps of an epoch
+
+
+def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
+    """The refusals of a page."""
+    for refusal in config.refusals:
+        if refusal.kind == code:
+            if (code, refusal.key) == STREAMED:
+                refusal.help = (wanted_steps(config).removesuffix(OTHER_STEPS), "set `streaming: false`")
+            places = [config.field(path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]
+            yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))

@@ -9,6 +9,7 @@ from cfglint.frameworks import is_added
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
+from cfglint.frameworks.llamafactory.rules import refused
 from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
@@ -137,13 +138,12 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
 
 @rule("LLF002")
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    required = is_required("model_name_or_path", config.own_version)
-    missing = "model_name_or_path" not in config.values if required else config.own("model_name_or_path") is None
-    if config.readable and missing:
+    yield from refused(config, "LLF002")
+    if config.readable and is_required("model_name_or_path", config.own_version) and "model_name_or_path" not in config.values:
         yield Finding(
             config.field("model_name_or_path"),
             "`model_name_or_path` is required",
-            exception=NO_ARGUMENT if required else "ValueError: Please provide `model_name_or_path`.",
+            exception=NO_ARGUMENT,
             help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
         )
     if config.readable and config.arguments.lacks("output_dir"):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import Finding
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.trl.config import TrlConfig
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Iterator
 
 TRUNCATIONS = ("keep_start", "keep_end")
+METHOD = ("loss_type",)  # fields that a launch line is not expected to set
+NEW_ENGINE: Version = (0, 28, 0)  # from here on generation/vllm_generation.py has the checks of vLLM's options
 
 __all__ = ["of", "shown"]
 
@@ -17,3 +22,12 @@ def losses(config: TrlConfig) -> list[object]:
         return []
     value = config.arguments["loss_type"]
     return list(value) if isinstance(value, (list, dict)) else [value]
+
+
+def refused(config: TrlConfig, code: str) -> Iterator[Finding]:
+    """The refusals of a page."""
+    for refusal in config.refusals:
+        if refusal.kind == code:
+            places = [of(config, path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]
+            decisive = config.unset(*(each for each in refusal.read if each not in METHOD))
+            yield refusal.finding(places, config.values, depends_on=decisive, note=refusal.note)

@@ -4,75 +4,30 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import losses, of, shown
+from cfglint.frameworks.trl.rules import losses, of, refused, shown
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
+    pass
 
-KTO_PAIR = Releases((0, 9, 6), (0, 29, 0), "kto_pair")
-KTO_PAIR_IN_CLASS = (0, 10, 1)  # before, the configuration class refuses it, then the trainer
-REWRITTEN = Releases((0, 29, 0), of="exo_pair with `label_smoothing: 0`, and aot with `use_weighting`")
-DIVERGENCE = Releases((1, 10, 0), of="`f_divergence_type` with another loss than those of divergences")
-DIVERGENCE_NAMES = Releases((0, 24, 0), (0, 28, 0), "an unknown `f_divergence_type`")
-DIVERGENCES = ("reverse_kl", "js_divergence", "alpha_divergence")
-DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
+
+KTO_PAIR_ARGUMENT = Releases((0, 11, 0), (0, 13, 0))  # the constructor compares a parameter that stands for the field
 
 
 @rule("TRL050")
 def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
-    if not config.only("dpo"):
-        return
-    args, chosen, setting = config.arguments, losses(config), of(config, "loss_type")
-    release, divergence = config.trl_version, args["f_divergence_type"]
-    if release in KTO_PAIR and "kto_pair" in chosen:
+    yield from refused(config, "TRL050")
+    if config.trl_version in KTO_PAIR_ARGUMENT and config.only("dpo") and "kto_pair" in losses(config):
         text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
-        remedy = "set `loss_type: sigmoid`, or train with the script `kto`"
-        stage: Stage = "config" if release < KTO_PAIR_IN_CLASS else "init"
-        yield Finding(setting, "`loss_type: kto_pair` is not supported by DPO", exception=text, help=remedy, fails_at=stage)
-    elif release in DIVERGENCE_NAMES and divergence not in DIVERGENCES and args.known("f_divergence_type"):
-        yield Finding(
-            of(config, "f_divergence_type"),
-            f"`f_divergence_type` is {shown(divergence)}, which is not one of {', '.join(DIVERGENCES)}",
-            exception=f"ValueError: {divergence!r} is not a valid FDivergenceType",
-            fails_at="config",
-            help=choice("f_divergence_type", divergence, DIVERGENCES),
-        )
-    if release not in REWRITTEN:
-        return
-    if release in DIVERGENCE and divergence != "reverse_kl" and not all(each in DIVERGENCE_LOSSES for each in chosen):
-        text = (
-            f"ValueError: `f_divergence_type={divergence!r}` is only supported for the following loss types: {sorted(DIVERGENCE_LOSSES)}."
-        )
-        message = f"`f_divergence_type: {divergence}` does not support the loss {listed_values(chosen)}"
-        unset = config.unset("f_divergence_type", "loss_type")
-        remedy = "set `f_divergence_type: reverse_kl`, or another `loss_type`"
-        yield Finding(of(config, "f_divergence_type"), message, related=(setting,), exception=text, depends_on=unset, help=remedy)
-    elif args["use_weighting"] and any(each in ("aot", "aot_unpaired") for each in chosen):
-        text = "NotImplementedError: WPO-style weighting is not implemented for 'aot' or 'aot_unpaired'"
-        message = f"`use_weighting` does not support the loss {listed_values(chosen)}"
-        remedy = "set `use_weighting: false`, or another `loss_type`"
-        yield Finding(of(config, "use_weighting"), message, related=(setting,), exception=text, help=remedy)
-    elif "exo_pair" in chosen and args["label_smoothing"] == 0.0:
-        text = "ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss."
-        message = "`loss_type: exo_pair` requires `label_smoothing` above 0"
-        unset = config.unset("label_smoothing")
-        remedy = "set `label_smoothing: 0.1`, or another `loss_type`"
-        yield Finding(setting, message, related=(of(config, "label_smoothing"),), exception=text, depends_on=unset, help=remedy)
-
-
-def listed_values(values: list[object]) -> str:
-    """Values as a list in a message."""
-    return ", ".join(map(str, values))
+        message = "`loss_type: kto_pair` is not supported by DPO"
+        yield Finding(of(config, "loss_type"), message, exception=text, help="set `loss_type: sigmoid`, or train with the script `kto`")
 
 
 SYNC_WITHOUT_MODEL = Releases((0, 9, 2), (0, 29, 0), "DPO without a reference model")
-SYNC_WITH_LOG_PROBS = Releases((0, 13, 0), (0, 29, 0), "DPO with `precompute_ref_log_probs`, from a file")
 SYNC_GENERATING = Releases((0, 28, 0), of="GRPO and RLOO")
 SYNC: dict[str, Releases] = {
     "dpo": Releases((0, 29, 0), of="DPO with LoRA or with `precompute_ref_log_probs`"),
@@ -89,40 +44,20 @@ def synchronizes(config: TrlConfig) -> bool:
 
 @rule("TRL052")
 def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
-    args = config.arguments
-    if not args["sync_ref_model"]:
-        return
+    yield from refused(config, "TRL052")
     setting = of(config, "sync_ref_model")
-    head = "You passed `sync_ref_model=True` while"
-    checks = synchronizes(config)
-    if checks and config.own_sampler and args["beta"] == 0.0 and args.known("beta"):
-        text = f"ValueError: {head} `beta=0.0`, which means the reference model is not used during training."
-        remedy = "set `beta: 0.04`, or set `sync_ref_model: false`"
-        message = "`sync_ref_model` requires `beta` above 0"
-        yield Finding(setting, message, related=(of(config, "beta"),), exception=text, depends_on=config.unset("beta"), help=remedy)
-    elif checks and peft(config):
-        text = f"NotImplementedError: {head} using a PEFT model, which is currently not supported."
+    if not setting.value or any(each.kind == "TRL052" and each.key == setting.name for each in config.refusals):
+        return
+    if synchronizes(config) and peft(config):
+        text = "NotImplementedError: You passed `sync_ref_model=True` while using a PEFT model, which is currently not supported."
         remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
         yield Finding(setting, "`sync_ref_model` does not support LoRA", related=(of(config, "use_peft"),), exception=text, help=remedy)
-    elif config.only("dpo") and refuses_old_synchronization(config):
-        other = "use_peft" if peft(config) else "precompute_ref_log_probs"
+    elif config.only("dpo") and config.trl_version in SYNC_WITHOUT_MODEL and peft(config):
         text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
-        remedy = f"set `sync_ref_model: false`, or set `{other}: false`"
-        message = f"`sync_ref_model` is incompatible with `{other}`"
-        yield Finding(setting, message, related=(of(config, other),), exception=text, help=remedy)
-    elif checks and config.only("dpo", "kto") and args["precompute_ref_log_probs"]:
-        text = "ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`."
-        related = (of(config, "precompute_ref_log_probs"),)
-        remedy = "set `sync_ref_model: false`, or set `precompute_ref_log_probs: false`"
-        message = "`sync_ref_model` is incompatible with `precompute_ref_log_probs`"
-        yield Finding(setting, message, related=related, exception=text, help=remedy)
-
-
-def refuses_old_synchronization(config: TrlConfig) -> bool:
-    """Whether DPO before its rewriting refuses `sync_ref_model`: there is no reference model with LoRA or precomputed probabilities."""
-    if config.trl_version in SYNC_WITHOUT_MODEL and peft(config):
-        return True
-    return config.trl_version in SYNC_WITH_LOG_PROBS and bool(config.arguments["precompute_ref_log_probs"])
+        remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
+        yield Finding(
+            setting, "`sync_ref_model` is incompatible with `use_peft`", related=(of(config, "use_peft"),), exception=text, help=remedy
+        )
 
 
 STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of="KTO")}
@@ -148,8 +83,11 @@ IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
 
 @rule("TRL054")
 def kto_batch(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL054")
     args = config.arguments
-    if not config.only("kto") or (args["loss_type"] == WITHOUT_KL and config.trl_version not in ANY_LOSS):
+    if not config.only("kto") or any(each.kind == "TRL054" for each in config.refusals):
+        return
+    if args["loss_type"] == WITHOUT_KL and config.trl_version not in ANY_LOSS:
         return
     micro, order = config.batch.micro_batch, args["train_sampling_strategy"]
     if config.trl_version in IN_ORDER and order != "sequential":

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import TRUNCATIONS, of, shown
+from cfglint.frameworks.trl.rules import TRUNCATIONS, of, refused, shown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
@@ -20,16 +19,8 @@ STRATEGIES: tuple[tuple[Releases, tuple[str, ...]], ...] = (
     (Releases((1, 0, 0), of="`packing_strategy`"), ("bfd", "bfd_split", "wrapped")),
 )
 REQUEUE, REQUEUE_RENAMED = "bfd-requeue", (1, 0, 0)  # from 1.0 on another name of bfd_split
-LOSSES: tuple[tuple[Releases, tuple[str, ...]], ...] = (
-    (Releases((0, 23, 0), (1, 4, 0), "`loss_type`"), ("nll", "dft")),
-    (Releases((1, 4, 0), (1, 15, 0), "`loss_type`"), ("nll", "dft", "chunked_nll")),
-    (Releases((1, 15, 0), of="`loss_type`"), ("nll", "dft")),
-)
 CHUNKED = "chunked_nll"
-NULL_LOSS = (1, 6, 0)  # from here on the default is null: nll
 CHUNKED_BY_DEFAULT = (1, 7, 0)  # from here on null is nll with Liger, else chunked_nll
-CHUNKED_IS_NLL = (1, 15, 0)  # from here on chunked_nll is another name of nll
-LIGER_HAS_OWN_LOSS = Releases((0, 26, 0), (1, 15, 0))  # with `use_liger_kernel` the loss is not looked at
 TRUNCATION = Releases((1, 8, 0), of="`truncation_mode`, by the trainer")
 COLLATED = Releases((1, 0, 0), (1, 8, 0), "`truncation_mode`, by the collator")
 PACKS_INTO_BLOCKS = (0, 15, 0)  # from here on the trainer checks the length; before, from 0.10 on, null is replaced by at most 1024
@@ -83,17 +74,11 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
 
 @rule("TRL042")
 def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL042")
     if not config.only("sft"):
         return
     args, release = config.arguments, config.trl_version
-    loss, strategy, mode = args["loss_type"], args["packing_strategy"], args["truncation_mode"]
-    known = valid(LOSSES, release)
-    by_default = loss is None and release >= NULL_LOSS
-    looked_at = not (release in LIGER_HAS_OWN_LOSS and args["use_liger_kernel"])
-    if known and looked_at and loss not in known and not by_default and not (loss == CHUNKED and release >= CHUNKED_IS_NLL):
-        text = f"ValueError: Invalid `loss_type` {loss} passed. Supported values are {quoted(known)}."
-        message = f"`loss_type` is {shown(loss)}; for SFT it must be {listed(known, 'or')}"
-        yield Finding(of(config, "loss_type"), message, exception=text, help=choice("loss_type", loss, known))
+    strategy, mode = args["packing_strategy"], args["truncation_mode"]
     if skips_preparation(config) or not args.known("packing", "max_length"):
         return
     packs = args["packing"] or (args["eval_packing"] and args.eval_strategy in ("steps", "epoch"))
@@ -126,12 +111,6 @@ def valid(history: tuple[tuple[Releases, tuple[str, ...]], ...], release: Versio
     return next((values for releases, values in history if release in releases), ())
 
 
-def quoted(values: tuple[str, ...]) -> str:
-    """Values as SFT's exception lists them: 'nll' and 'dft'."""
-    words = [repr(each) for each in values]
-    return f"{words[0]} and {words[1]}" if len(words) == 2 else f"{', '.join(words[:-1])}, and {words[-1]}"
-
-
 def strategy_exception(strategy: object, known: tuple[str, ...], release: Version) -> str:
     """The exception of a release for an unknown packing strategy."""
     if release >= (1, 0, 0):
@@ -143,17 +122,12 @@ def strategy_exception(strategy: object, known: tuple[str, ...], release: Versio
 
 @rule("TRL062")
 def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
-    args, release = config.arguments, config.trl_version
-    if not config.only("sft") or not args.known("loss_type", "use_liger_kernel"):
+    yield from refused(config, "TRL062")
+    args = config.arguments
+    if not config.only("sft") or args["use_liger_kernel"] or not args.known("loss_type", "use_liger_kernel"):
         return
-    loss, liger, modules = args["loss_type"], args["use_liger_kernel"], args["lora_target_modules"]
-    chunked = loss == CHUNKED or (loss is None and release >= CHUNKED_BY_DEFAULT and not liger)
-    if chunked and liger:
-        text = "ValueError: `loss_type='chunked_nll'` is not compatible with `use_liger_kernel=True`."
-        message = "`loss_type: chunked_nll` is incompatible with `use_liger_kernel`"
-        related, remedy = (of(config, "use_liger_kernel"),), "set `loss_type: nll`, or set `use_liger_kernel: false`"
-        yield Finding(of(config, "loss_type"), message, related=related, exception=text, help=remedy)
-    elif chunked and peft(config) and adapts_head(modules):
+    chunked = args["loss_type"] == CHUNKED or (args["loss_type"] is None and config.trl_version >= CHUNKED_BY_DEFAULT)
+    if chunked and peft(config) and adapts_head(args["lora_target_modules"]):
         text = "ValueError: `loss_type='chunked_nll'` is not supported when `lm_head` is wrapped by a PEFT adapter"
         message = "`lora_target_modules` contains lm_head, which the loss chunked_nll does not support"
         related, remedy = (of(config, "loss_type"),), "set `loss_type: nll`, or remove lm_head from `lora_target_modules`"

@@ -9,7 +9,7 @@ from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import TRUNCATIONS, losses, of, shown
+from cfglint.frameworks.trl.rules import NEW_ENGINE, TRUNCATIONS, losses, of, refused, shown
 from cfglint.source.annotations import Iterator
 
 # The releases that have a loss, since `loss_type` is a field; trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
@@ -195,28 +195,6 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-@rule("TRL056")
-def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
-    args = config.arguments
-    mode = args["vllm_importance_sampling_mode"]
-    applies = config.only("grpo") and args["loss_type"] == "vespo" and args["use_vllm"]
-    if applies and args["vllm_importance_sampling_correction"] and mode not in ("token_truncate", "token_mask"):
-        text = (
-            f"ValueError: VESPO loss requires `vllm_importance_sampling_mode` to be either 'token_truncate' or 'token_mask'. Got: {mode}."
-        )
-        message = f"`loss_type: vespo` requires `vllm_importance_sampling_mode: token_truncate` or token_mask, but it is {shown(mode)}"
-        related = (of(config, "vllm_importance_sampling_mode"),)
-        unset = config.unset("vllm_importance_sampling_mode")
-        yield Finding(
-            of(config, "loss_type"),
-            message,
-            related=related,
-            exception=text,
-            depends_on=unset,
-            help="set `vllm_importance_sampling_mode: token_truncate`",
-        )
-
-
 @rule("TRL057")
 def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
@@ -291,8 +269,10 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
 
 @rule("TRL068")
 def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
+    yield from refused(config, "TRL068")
     args = config.arguments
-    if config.own_sampler and args["use_vllm"] and args.known("use_vllm", "vllm_mode") and args["vllm_mode"] not in VLLM_MODES:
+    applies = config.trl_version >= NEW_ENGINE and config.own_sampler and args["use_vllm"] and args.known("use_vllm", "vllm_mode")
+    if applies and args["vllm_mode"] not in VLLM_MODES:
         mode = args["vllm_mode"]
         yield Finding(
             of(config, "vllm_mode"),
@@ -303,15 +283,6 @@ def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
 
 
 VLLM_MODES = ("server", "colocate")
-
-
-@rule("TRL069")
-def missing_sapo_temperature(config: TrlConfig) -> Iterator[Finding]:
-    args = config.arguments
-    for name in ("sapo_temperature_neg", "sapo_temperature_pos"):
-        if config.only("grpo") and args["loss_type"] == "sapo" and name in args and args[name] is None:
-            yield Finding(of(config, name), f"`{name}` is null; the loss sapo requires a number", help=f"remove `{name}`")
-            return
 
 
 PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"), "kto": Releases((0, 8, 0), (1, 3, 0), "KTO")}

@@ -1,0 +1,97 @@
+"""What LLaMA-Factory's classes and `get_train_args` refuse: their rows, on the values of a file."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+from cfglint.frameworks.history import DEFAULT, TYPE
+from cfglint.frameworks.huggingface.arguments import EVALUATES
+from cfglint.frameworks.llamafactory import KIND
+from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.row_refusals import Check, Pages, Plan
+from cfglint.frameworks.row_table import Table
+from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+CLASSES = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments")  # in the order in which they are built
+CONFIG: Stage = "config"
+PARALLEL = "parallel_mode"
+KEPT = ("stage", "dataset", "model_name_or_path", "do_train", "quantization_bit", "streaming")
+# The keys at which findings are, where it is not the first one that the message names.
+PLACES = {
+    "LLF010": ("val_size",),
+    "LLF011": ("interleave_probs",),
+    "LLF012": ("val_size", "max_samples", "streaming"),
+    "LLF013": ("mask_history",),
+    "LLF016": ("do_train",),
+    "LLF017": ("eval_strategy", "do_eval", "do_predict", "predict_with_generate"),
+    "LLF024": ("use_badam", "use_apollo", "use_galore"),
+    "LLF027": ("adapter_name_or_path",),
+    "LLF028": ("quantization_bit",),
+    "LLF040": ("stage",),
+    "LLF043": ("pissa_init",),
+    "LLF047": ("shift_attn", "use_kt", "use_unsloth", "report_to", "stage"),
+    "LLF062": ("use_galore", "use_apollo", "use_badam"),
+    "LLF063": ("compute_accuracy",),
+    "LLF100": ("stage",),
+    "LLF105": ("visual_inputs", "use_dora"),
+}
+
+
+@functools.cache
+def table() -> Table:
+    """LLaMA-Factory's checks as rows."""
+    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
+
+
+@functools.cache
+def pages() -> Pages:
+    """The pages of LLaMA-Factory's checks."""
+    return Pages(KIND)
+
+
+@functools.cache
+def plan(release: Version) -> Plan:
+    """The rows of a release, in the order in which they run."""
+    names = (*(("class", name) for name in CLASSES), ("parser", "get_train_args"))
+    return Plan({CONFIG: [*EVALUATES, *(row for stage, name in names for row in table().rows(stage, name, release))]})
+
+
+def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
+    """Every refusal."""
+    args, fields = config.arguments, config.own_fields
+    launched = config.launched
+    mode = Unknown((PARALLEL,)) if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"
+    unknown = {name: Unknown((name,)) for name in args.undecided}
+    defaults = {**args.defaults, **{name: row[DEFAULT] for name, row in fields.items()}, PARALLEL: mode, **unknown}
+    written = {**args.given, **{name: value for name, value in config.values.items() if name in fields}}
+    (written if "report_to" in written else defaults)["report_to"] = args.trackers
+    words = Words(KEPT, {(PARALLEL,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]), PLACES)
+    varying = (PARALLEL, "report_to", *args.undecided)
+    return Check(plan(config.own_version), written, defaults, varying, facts(config), pages()).refusals(words)
+
+
+def facts(config: LlamaFactoryConfig) -> Callable[..., Any]:
+    """What the environment answers."""
+
+    def answer(name: str, *arguments: Any) -> Any:
+        if name == "constant":
+            return arguments[0]
+        if name == "version":
+            return dotted(config.version) if arguments[0] == "transformers" else None
+        return {
+            "is_deepspeed_zero3_enabled": config.zero3,
+            "is_env_enabled": False,
+            "is_torch_bf16_gpu_available": True,
+            "is_torch_npu_available": False,
+        }.get(name)
+
+    return answer

@@ -1,0 +1,110 @@
+"""What TRL's classes and the constructors of its trainers refuse: their rows, on the values of a file."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+from cfglint.frameworks.huggingface.arguments import EVALUATES
+from cfglint.frameworks.refusal import FAILURE, Refusal
+from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.row_refusals import Check, Pages, Plan
+from cfglint.frameworks.row_table import Table
+from cfglint.frameworks.trl import KIND
+from cfglint.frameworks.trl.fields import BESIDE
+from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import Version, dotted
+from cfglint.source.annotations import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
+    from cfglint.frameworks.trl.config import TrlConfig
+
+IN_COMMAND = "TRL047"  # the page of what only the command `trl` refuses
+CONFIG: Stage = "config"
+INIT: Stage = "init"
+WORLD, DEVICE = "world_size", "device"
+KEPT = ("loss_type", "beta")
+SIZES = ("per_device_train_batch_size", "gradient_accumulation_steps")
+
+
+# The keys at which findings are, where it is not the first one that the message names.
+PLACES = {
+    "TRL020": ("load_in_8bit",),
+    "TRL030": ("num_generations", "generation_batch_size", "per_device_train_batch_size"),
+    "TRL034": ("per_device_eval_batch_size",),
+    "TRL038": ("vllm_tensor_parallel_size",),
+    "TRL050": ("f_divergence_type", "use_weighting", "loss_type"),
+    "TRL052": ("sync_ref_model",),
+    "TRL054": ("train_sampling_strategy", "per_device_train_batch_size"),
+    "TRL056": ("loss_type",),
+    "TRL062": ("loss_type",),
+    "TRL069": ("sapo_temperature_neg", "sapo_temperature_pos"),
+    "TRL063": ("delta", "loss_type", "off_policy_mask_threshold", "top_entropy_quantile", "importance_sampling_level"),
+    "TRL064": ("loss_type", "precompute_ref_log_probs"),
+}
+
+
+@functools.cache
+def table() -> Table:
+    """TRL's checks as rows."""
+    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
+
+
+def refusals(config: TrlConfig) -> list[Refusal]:
+    """Every refusal; if the trainer is not known, those that all trainers have that the file may be for."""
+    found: list[Refusal] = []
+    if config.lacks_class:
+        return found
+    for name in BESIDE:
+        found += refused(config, name, config.world_size)
+    first, *others = [refused(config, name, config.world_size) for name in config.trainers]
+    found += [each for each in first if all(any(is_same(each, one) for one in other) for other in others)]
+    if config.command_checks and len(config.trainers) == 1:
+        for refusal in refused(config, config.trainers[0], 1):  # the command builds the arguments in one process
+            if refusal.kind != FAILURE and refusal.fails_at == CONFIG and not any(is_same(refusal, each) for each in found):
+                refusal.kind, refusal.note = IN_COMMAND, "the `trl` command checks this for one process, before it starts the others"
+                found.append(refusal)
+    return found
+
+
+def is_same(first: Refusal, second: Refusal) -> bool:
+    """Whether two refusals are the same finding."""
+    return (first.kind, first.key) == (second.kind, second.key)
+
+
+def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal]:
+    """What a class and the trainer of it refuse."""
+    rows = plan(name, config.trl_version)
+    if not rows.rows:
+        return []
+    args = config.arguments
+    machine = {WORLD: Unknown((WORLD,)) if processes is None else processes, DEVICE: {"type": "cuda"}}
+    defaults = {**args.defaults, **machine, **{name: Unknown((name,)) for name in args.undecided}}
+    reported = SIZES if config.batch.problem is not None else ()
+    defaults.update((name, Unknown((name,))) for name in reported)
+    written = {name: value for name, value in args.given.items() if name not in reported}
+    kinds = args.fields.types
+    words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
+    varying = (WORLD, DEVICE, *args.undecided, *reported, *args.redefined)
+    return Check(rows, written, defaults, varying, facts(config), pages()).refusals(words)
+
+
+@functools.cache
+def plan(name: str, release: Version) -> Plan:
+    """The rows of a class and of its trainer's constructor."""
+    stages: tuple[Stage, ...] = (CONFIG, INIT)
+    rows = {stage: table().rows(stage, name, release) for stage in stages}
+    return Plan({**rows, CONFIG: [*EVALUATES, *rows[CONFIG]]} if any(rows.values()) else {})
+
+
+@functools.cache
+def pages() -> Pages:
+    """The pages of TRL's checks."""
+    return Pages(KIND)
+
+
+def facts(config: TrlConfig) -> Callable[..., Any]:
+    """What the environment answers: packages are installed."""
+    return lambda name, *arguments: dotted(config.version) if (name, *arguments) == ("version", "transformers") else True
