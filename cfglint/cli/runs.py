@@ -161,7 +161,8 @@ def unknown(outcome: Outcome) -> list[str]:
     numbers = outcome.resolved
     if not found and outcome.consumer != "accelerate" and numbers.get("micro_batch") is None and numbers.get("global_batch") is None:
         where = "no batch size on the line or in its files" if outcome.launch else "the program that loads this file sets it"
-        found.append(f"global batch: {where}")
+        read = [f"{each['what']} not read: {each['why']}" for each in outcome.not_read]
+        found.append(f"global batch: {read[0] if read else where}")
     return found
 
 

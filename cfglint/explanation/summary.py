@@ -65,10 +65,9 @@ class RunSummary:
             self._take(item)
         for each in reversed(summaries):
             self.marks.update(each.marks)
+        self.assumed += [run.assumed] if run.assumed else []
         for each in summaries:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
-        if run.assumed_program:
-            self.assumed.append(f"`{run.assumed_program}` takes the arguments of the Trainer")
         self.memory: RunMemory | None = None
         self.memory_flags: list[str] = []
         if summaries:
@@ -91,8 +90,8 @@ class RunSummary:
         if line is not None and line.lacks_gpus:
             return f"No errors found, but {line.lacks_gpus}"
         not_read = self.run.not_read if not self.run.unmodelled else ()
-        if not_read and self.run.assumed_program:
-            return f"No errors found if `{self.run.assumed_program}` takes the arguments of the Trainer; not read: {not_read[0].text}"
+        if not_read and self.run.assumed:
+            return f"No errors found if {self.run.assumed}; not read: {not_read[0].text}"
         return f"No error in what was read; not read: {'; '.join(each.text for each in not_read)}" if not_read else ""
 
     @property

@@ -218,7 +218,8 @@ class Outcome(Record):
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
     `consumer` is the kind whose framework executes the run: that of the first file, except for a launch line. `machine`: the number of
-    GPUs is that of the machine, because the launch does not specify it. `not_read` is what decides about the run and was not read.
+    GPUs is that of the machine, because the launch does not specify it. `not_read` is what decides about the run and was not read,
+    `assumed` what its numbers and findings rest on in its place.
     """
 
     files: list[str]
@@ -235,6 +236,7 @@ class Outcome(Record):
     alternative: AlternativeEntry | None = None
     machine: bool = True
     not_read: list[NotReadEntry] = []
+    assumed: list[str] = []
     nodes: int | None = None
     resume: ResumeEntry | None = None
     samples: SamplesEntry | None = None
@@ -277,6 +279,7 @@ class Outcome(Record):
             "resolved": self.resolved,
             "read": not self.not_read,
             "not_read": self.not_read,
+            "assumed": self.assumed,
         }
         if self.launch is not None:
             entry["launch"] = self.launch

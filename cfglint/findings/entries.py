@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         resolved: dict[str, int | None]
         read: bool
         not_read: list[NotReadEntry]
+        assumed: list[str]
 
     class ResumeEntry(TypedDict):
         """The checkpoint that a run continues from; `micro_batch` is the one that it uses, `restored` the keys whose value it gives."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import Launch
 
 OTHER_PACKAGES = ("torch", "peft", "bitsandbytes")
+LIBRARIES = ("peft",)  # folders of what several frameworks use, which is no kind
 WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line has, or a file that it names
 LINE_KINDS = ("launch", "megatron")  # kinds whose config is a launch line: no file is recognised as one of these
 # Distributions that replace a package under another name -> this package; empty for one that installs others.
@@ -31,7 +32,8 @@ def kinds() -> list[str]:
     """The names of all kinds, sorted."""
     if not _kinds:
         here = os.path.dirname(os.path.abspath(__file__))
-        _kinds.extend(sorted(name for name in os.listdir(here) if os.path.exists(os.path.join(here, name, "__init__.py"))))
+        folders = (name for name in os.listdir(here) if name not in LIBRARIES)
+        _kinds.extend(sorted(name for name in folders if os.path.exists(os.path.join(here, name, "__init__.py"))))
     return _kinds
 
 

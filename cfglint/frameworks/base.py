@@ -164,8 +164,14 @@ class Config:
 
     @property
     def further_rules(self) -> tuple[str, ...]:
-        """The modules of rules that only some runs need, and this one does: those about its card, and about checkpoints."""
-        return (*(("card",) if self.facts.card is not None else ()), *(("resuming",) if self.may_resume else ()))
+        """The modules of rules that only some runs need, and this one does: those about its adapter, its card, and about checkpoints."""
+        needed = {"adapters": self.has_adapter, "card": self.facts.card is not None, "resuming": self.may_resume}
+        return tuple(name for name, needs in needed.items() if needs)
+
+    @property
+    def has_adapter(self) -> bool:
+        """Whether the model may have an adapter, or be quantised."""
+        return False
 
     def unknown_keys(self) -> list[str]:
         """The keys that the framework, and the project's own copy of it, refuse as unknown; empty if it accepts every key."""

@@ -96,6 +96,24 @@ class TrainerCall(Record):
     data: DataRecipe | None = None
 
 
+class AdapterCall(Record):
+    """A model that a program trains, with the adapter that it puts on it; documents are `CallDocument`s, None where they are not known.
+
+    `adapter` is the `LoraConfig`, `model` the `from_pretrained`, `quantization` the `BitsAndBytesConfig`. `checkpoint` is the name or
+    folder of the model, `loader` the class that loads it. `is_certain`: all of this happens, and nothing catches what it raises.
+    `is_trained`: a trainer is given the model without an adapter. `is_open`: it is quantised in a way that is not known.
+    """
+
+    adapter: Any
+    model: Any
+    quantization: Any
+    checkpoint: str
+    loader: str
+    is_certain: bool
+    is_trained: bool = False
+    is_open: bool = False
+
+
 class ImportedNames(Record):
     """An import of a framework's package: the module and the names that it imports, none for `import module`.
 
@@ -154,7 +172,8 @@ class ProgramFacts(Record):
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
     trainer's arguments in code, `further` the number of those beyond a limit, `engines` the calls of `deepspeed.initialize` that train,
     `scopes` the code that it may run, `evaluations` what its code does with each launch line (all of `launch.programs`). `trainer_calls`
-    are the calls that build the trainers of a run, `imports` what the program imports of the frameworks. `not_read` is what may set
+    are the calls that build the trainers of a run, `adapters` the models that they train with their adapters, `imports` what the program
+    imports of the frameworks. `not_read` is what may set
     further values.
     """
 
@@ -182,6 +201,7 @@ class ProgramFacts(Record):
     scopes: tuple[Any, ...] = ()
     evaluations: ConfigValue = None
     trainer_calls: tuple[TrainerCall, ...] = ()
+    adapters: tuple[AdapterCall, ...] = ()
     imports: tuple[ImportedNames, ...] = ()
     not_read: tuple[Reason, ...] = ()
 
@@ -189,7 +209,8 @@ class ProgramFacts(Record):
     def checked_packages(self) -> tuple[str, ...]:
         """The packages whose release decides whether the code of the program itself is accepted."""
         every = (*self.trainer_calls, *self.imports, *self.built)
-        return tuple(dict.fromkeys(each.package for each in every if each.package))
+        added = ("peft", "bitsandbytes") if self.adapters else ()
+        return tuple(dict.fromkeys([*(each.package for each in every if each.package), *added]))
 
     @property
     def opens_config(self) -> bool:

@@ -19,6 +19,7 @@ FAMILIES = {  # families of rules that belong to no single framework
     "STP": "Steps and schedules",
     "PRC": "Precision",
     "GPU": "Cards",
+    "PFT": "Adapters and quantization",
     "RUN": "Across the files of a run",
     "MEM": "Memory",
     "HSE": "Policy schemas",

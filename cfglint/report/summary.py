@@ -124,7 +124,8 @@ def verdict(account: RunSummary) -> list[Paragraph]:
             starts = f"Whether it would start is not known{why_unknown(run)}"
         return paragraph("", f"{starts}{more}.")
     count = len(account.errors)
-    lines = paragraph("", f"It would not start: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
+    fails = f"If {run.assumed}, it would not start" if run.assumed else "It would not start"
+    lines = paragraph("", f"{fails}: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
     for each in account.errors[:MOST_ERRORS]:
         lines += paragraph("  ", f"{each.place.file}:{each.place.line} {each.code} {each.message}", "    ")
     return lines

@@ -169,16 +169,16 @@ class CheckedRun(LoadedRun):
         return launch.line is None and launch.program is None and launch.parser is None and not self.given.complete
 
     @property
-    def assumed_program(self) -> str:
-        """The program of a launch line that was not read, and of which its arguments let assume what parses them; else empty."""
+    def assumed(self) -> str:
+        """What is assumed of the program of a launch line that was not read, because its arguments are names of the Trainer; else empty."""
         line, launch = self.launch.line, self.launch
         if line is None or line.program is None or not launch.is_closed or not self.configs:
             return ""
         from cfglint.frameworks.program import OF_LAUNCHER
 
-        if all(each.what == OF_LAUNCHER for each in launch.not_read):
+        if all(each.what == OF_LAUNCHER for each in launch.not_read) or not takes_arguments(self.configs[0].kind):
             return ""
-        return line.program.string.rpartition("/")[2] if takes_arguments(self.configs[0].kind) else ""
+        return f"`{line.program.string.rpartition('/')[2]}` takes the arguments of the Trainer"
 
     @property
     def decided_alone(self) -> set[str]:
@@ -251,6 +251,7 @@ class CheckedRun(LoadedRun):
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
             not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in self.not_read],
+            assumed=[self.assumed] if self.assumed else [],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
             resume=self.attempt("the checkpoint", self._resume, None),
             samples=self.facts.samples.entry() if self.facts.samples is not None else None,

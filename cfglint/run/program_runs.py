@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks import kind_of_class, trainer_of_class
 from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-from cfglint.frameworks.program import HF_PARSERS, Field, OwnLoop, ProgramFacts
+from cfglint.frameworks.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.built_call import AcceleratorCall, EngineConfig
@@ -60,7 +60,8 @@ class BuiltArguments:
             facts = call.facts(program, evaluated)
         else:
             facts = changed(program, not_read=unread_call(call.name, evaluated.call(call), program, evaluated.complete))
-        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(program, evaluated))
+        trainers = trainer_calls(program, evaluated, call.node)
+        self.program = changed(facts, trainer_calls=trainers, adapters=adapters_of(program, evaluated), imports=imports(program, evaluated))
         self.trainer = call.trainer
         self.passed = passed_to_engine(evaluated)
         self.document = document_of(program, which, reread, context)
@@ -177,7 +178,17 @@ def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
     """The facts with the calls that build the trainers of a program, and its imports."""
     evaluated = evaluation_of(program, context)
-    return changed(program, trainer_calls=trainer_calls(program, evaluated), imports=imports(program, evaluated))
+    trainers = trainer_calls(program, evaluated)
+    return changed(program, trainer_calls=trainers, adapters=adapters_of(program, evaluated), imports=imports(program, evaluated))
+
+
+def adapters_of(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[AdapterCall, ...]:
+    """The models that a program trains with their adapters, if it makes any."""
+    if evaluated is None or not evaluated.parts:
+        return ()
+    from cfglint.launch.programs.adapters import adapter_calls
+
+    return adapter_calls(program, evaluated)
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:

@@ -190,7 +190,7 @@ class TestJson:
         assert status == 1
         assert list(found) == ["cfglint", "runs", "diagnostics"]
         (run,) = found["runs"]
-        assert " ".join(run) == "files kinds target target_from gpus nodes verdict fails_at resolved read not_read"
+        assert " ".join(run) == "files kinds target target_from gpus nodes verdict fails_at resolved read not_read assumed"
         assert run["files"] == ["ds_config.json"]
         assert run["kinds"] == ["deepspeed"]
         assert run["target"] == {"deepspeed": NEWEST}

@@ -68,6 +68,7 @@ class Axolotl(Framework):
         "resumption": "axolotl.resumption.resumption",
         "model": "named_models.model_of_names",
         "memory": "axolotl.memory.inputs",
+        "adapters": "axolotl.adapters.adapters",
         "account": "axolotl.summary.account",
         "learn": "axolotl.releases.learn",
     }

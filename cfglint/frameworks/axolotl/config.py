@@ -58,6 +58,11 @@ class AxolotlConfig(AxolotlValues):
         return AxolotlTrainingArguments(*trainer_fields(self), self._version)
 
     @property
+    def has_adapter(self) -> bool:
+        """Whether the run has an adapter."""
+        return bool(self.values.get("adapter"))
+
+    @property
     def may_resume(self) -> bool:
         """Whether a checkpoint is named, or is to be looked for."""
         return (

@@ -71,7 +71,7 @@ class Trainer(Framework):
     oldest = OLDEST["transformers"]
     reads_arguments = True
     rule_families = {"HFT": title}
-    further_rules = "card resuming"
+    further_rules = "adapters card resuming"
     rules = (
         "across arguments data_loader fsdp keys migrations no_effect optimizer"
         " precision program_code schedule scheduler_arguments trainer_objects training value_types"

@@ -210,6 +210,11 @@ class TrainerFiles(Config):
         return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
 
     @property
+    def has_adapter(self) -> bool:
+        """Whether the program puts an adapter on its model, or quantises it."""
+        return self.facts.launch.code is not None and bool(self.facts.launch.code.adapters)
+
+    @property
     def names_data(self) -> bool:
         """Whether the run may name data files: its program, which loads them itself, or the file of a framework on top."""
         program = self.facts.launch.program

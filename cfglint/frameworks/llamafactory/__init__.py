@@ -71,6 +71,7 @@ class LlamaFactory(Framework):
         "config": "llamafactory.config.LlamaFactoryConfig",
         "model": "named_models.model_of_names",
         "memory": "llamafactory.memory.inputs",
+        "adapters": "llamafactory.adapters.adapters",
         "account": "llamafactory.summary.account",
         "learn": "llamafactory.releases.learn",
     }

@@ -87,6 +87,11 @@ class LlamaFactoryConfig(TrainerConfig):
         return bool(self.arguments["do_train"])
 
     @property
+    def has_adapter(self) -> bool:
+        """Whether the run has an adapter, which is the default."""
+        return bool(self.values.get("finetuning_type", "lora") == "lora")
+
+    @property
     def may_resume(self) -> bool:
         """Whether a checkpoint is named, or the output folder may have one, which is looked for unasked."""
         output = self.arguments["output_dir"]

@@ -80,6 +80,8 @@ class Trl(Framework):
         "resumption": "trl.resumption.resumption",
         "model": "named_models.model_of_names",
         "memory": "trl.memory.inputs",
+        "adapters": "trl.adapters.adapters",
+        "quantization": "trl.adapters.quantization",
         "split_rule": "trl.batch.split_rule",
         "account": "trl.summary.account",
         "constructors": "trl._signatures.PARAMETERS",

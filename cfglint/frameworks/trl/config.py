@@ -108,6 +108,11 @@ class TrlConfig(TrainerConfig):
             return super().override_value(override)
         return override.texts[0] if len(override.texts) == 1 else list(override.texts) or True
 
+    @property
+    def has_adapter(self) -> bool:
+        """Whether the file, or the program, asks for an adapter or a quantised model."""
+        return super().has_adapter or any(self.values.get(key) for key in ("use_peft", "load_in_4bit", "load_in_8bit"))
+
     def has_field(self, key: str) -> bool:
         """Whether a class of the release has the field: a removed field has no effect."""
         return key in self.arguments.fields.types

@@ -39,6 +39,7 @@ from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
 
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
+MODELS = ("peft.", "transformers.")  # packages of models and their adapters
 MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
 SEVERAL = "the call is made several times, with different values"
 FIRST = "output_dir"  # the first parameter of the classes of arguments
@@ -88,6 +89,8 @@ class ProgramEvaluation(TrainingLoops):
         self.accelerators: dict[ast.Call, MadeCall] = {}
         self.is_complete = False
         self.others: dict[ast.Call, MadeCall] = {}  # of further objects of training loops
+        self.parts: dict[ast.Call, MadeCall] = {}  # of models: they, and the configs of their quantization and adapters
+        self.attached: dict[ast.Call, MadeCall] = {}  # of adapters that are put on models
 
     def alone(self, call: ast.Call, name: str, scope: Scope, budget: Budget) -> MadeCall:
         """A call that the program does not reach, as its function makes it by itself: with unknown parameters, and whatever it raises."""
@@ -288,6 +291,18 @@ class ProgramEvaluation(TrainingLoops):
         last = name.rpartition(".")[2]
         if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
             return self._framework_object(name, given, named, node, None)
+        if name.startswith(MODELS):
+            from cfglint.launch.programs.model_objects import made_object
+
+            def record(last: str) -> MadeCall | None:
+                return self.record(self.parts, last, given, named, node)
+
+            def attach(last: str) -> MadeCall | None:
+                return self.record(self.attached, last, given, named, node)
+
+            part = made_object(name, given, named, record, attach)
+            if part is not None:
+                return part
         kind = loop_objects.kind_of(name)
         if kind:
             found = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)

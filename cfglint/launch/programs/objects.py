@@ -329,6 +329,17 @@ class LoopObject(Opaque):
         self.made = made
 
 
+class MadeObject(Opaque):
+    """A model, or a config of one, with the `MadeCall` that made it, None if it was only tried; a model may have an adapter."""
+
+    __slots__ = ("has_adapter", "made")
+
+    def __init__(self, name: str, made: Any) -> None:
+        super().__init__(name)
+        self.made = made
+        self.has_adapter = False
+
+
 class Counted(Opaque):
     """A long range, of which only the length is known."""
 

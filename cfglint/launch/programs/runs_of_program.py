@@ -62,6 +62,8 @@ class Evaluated:
         evaluation = self._evaluation
         self.made = evaluation.made
         self.trainers = evaluation.trainers
+        self.parts = evaluation.parts
+        self.attached = evaluation.attached
         self.engines = evaluation.engines
         self.accelerators = evaluation.accelerators
         self.evaluation = evaluation

@@ -108,7 +108,9 @@ def test_what_is_written_beside_an_unknown_mapping_is_known_and_nothing_else(ask
 def test_a_program_that_is_not_in_the_project_is_assumed_to_take_the_arguments(asked, capsys):
     found, _ = asked({})
     assert (found["verdict"], found["read"], found["resolved"]["micro_batch"]) == (None, False, 2)
-    assert "`train.py` takes the arguments of the Trainer" in found["assumed"]
+    assert found["assumed"][0] == "`train.py` takes the arguments of the Trainer"
+    [run] = asked({}, LINE, "check")[0]["runs"]
+    assert (run["read"], run["verdict"], run["assumed"]) == (False, None, ["`train.py` takes the arguments of the Trainer"])
     main(["explain", "run.sh"])
     assert capsys.readouterr().out.startswith("No errors found if `train.py` takes the arguments of the Trainer")
 

@@ -1,0 +1,38 @@
+"""The adapter of an axolotl file, as `load_lora` makes it (axolotl 0.19.0 loaders/adapter.py)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.config import AxolotlConfig
+from cfglint.frameworks.peft.adapters import Place
+from cfglint.source.annotations import ConfigTable
+
+KEYS = {  # field of LoraConfig -> key of the file
+    "r": "lora_r", "lora_alpha": "lora_alpha", "lora_dropout": "lora_dropout", "target_modules": "lora_target_modules",
+    "modules_to_save": "lora_modules_to_save", "use_dora": "peft_use_dora", "use_rslora": "peft_use_rslora",
+    "layers_to_transform": "peft_layers_to_transform", "layers_pattern": "peft_layers_pattern",
+}  # fmt: skip
+ADAPTERS = ("lora", "qlora")
+
+
+def adapters(config: AxolotlConfig) -> list[Place]:
+    """The adapter of `adapter: lora` or `qlora`; experts are left to axolotl, which patches PEFT for them."""
+    values = config.values
+    if config.model is None or values.get("adapter") not in ADAPTERS or values.get("lora_model_dir"):
+        return []
+    given: ConfigTable = {field: values[key] for field, key in KEYS.items() if values.get(key) is not None}
+    place = Place(given, str(values.get("base_model", "")), "", config.documents[0].path, config.version, None, KEYS)
+    modules = place.modules()
+    targets = values.get("lora_target_modules") or []
+    if values.get("lora_target_linear") and modules is not None:
+        named = [targets] if isinstance(targets, str) else list(targets)
+        given["target_modules"] = [*named, *modules.leaves()]
+    elif values.get("lora_target_linear"):
+        given.pop("target_modules", None)
+        return []
+    else:
+        given["target_modules"] = targets
+    has_experts = modules is not None and any(size == EXPERT_DIMENSIONS for size in modules.parameters.values())
+    return [] if has_experts or not isinstance(given["target_modules"], (str, list)) else [place]
+
+
+EXPERT_DIMENSIONS = 3

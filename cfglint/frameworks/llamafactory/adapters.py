@@ -1,0 +1,63 @@
+"""The adapter of a LLaMA-Factory file, as `init_adapter` makes it (llamafactory 0.9.5 model/adapter.py, model_utils/misc.py)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.frameworks.peft.adapters import Place
+from cfglint.frameworks.peft.modules import ALL_LINEAR, CONV1D
+from cfglint.source.annotations import ConfigTable, ConfigValue
+
+MODEL = "model_name_or_path"
+KEYS = {  # field of LoraConfig -> key of the file
+    "r": "lora_rank", "lora_alpha": "lora_alpha", "lora_dropout": "lora_dropout", "target_modules": "lora_target",
+    "modules_to_save": "additional_target", "use_rslora": "use_rslora", "use_dora": "use_dora", "init_lora_weights": "pissa_init",
+}  # fmt: skip
+PEFT = ">=0.14.0,<=0.18.1"  # what the releases of 0.9.4 and 0.9.5 require
+ALL = "all"
+LEFT_OUT = ("lm_head",)
+
+
+def adapters(config: LlamaFactoryConfig) -> list[Place]:
+    """The adapter of `finetuning_type: lora`, which is the default."""
+    values = config.values
+    if values.get("finetuning_type", "lora") != "lora" or values.get("adapter_name_or_path") or values.get("use_unsloth"):
+        return []
+    rank = values.get("lora_rank", 8)
+    given: ConfigTable = {
+        "r": rank,
+        "lora_dropout": values.get("lora_dropout", 0.0),
+        "lora_alpha": values.get("lora_alpha") or double(rank),
+    }
+    place = Place(given, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, None, KEYS, (), PEFT)
+    asked = values.get("lora_target", ALL)
+    names = listed(asked)
+    given["target_modules"] = every_linear(place) if names == [ALL] else names
+    if values.get("additional_target"):
+        given["modules_to_save"] = listed(values["additional_target"])
+    for name in ("use_rslora", "use_dora"):
+        if values.get(name):
+            given[name] = values[name]
+    if values.get("pissa_init"):
+        steps = values.get("pissa_iter", 16)
+        given["init_lora_weights"] = "pissa" if steps == -1 else f"pissa_niter_{steps}"
+    return [place] if given["target_modules"] is not None and isinstance(asked, str) else []
+
+
+def double(rank: ConfigValue) -> ConfigValue:
+    """The default of `lora_alpha`."""
+    return rank * 2 if type(rank) is int else 16
+
+
+def listed(text: ConfigValue) -> list[str]:
+    """The names in a string, at commas."""
+    return [each.strip() for each in text.split(",")] if isinstance(text, str) else []
+
+
+def every_linear(place: Place) -> list[str] | None:
+    """The names that `all` means: of every class with `Linear` in its name but the output layer; None if the model is unknown."""
+    modules = place.modules()
+    if modules is None:
+        return None
+    linear = (name for name, kind in modules.kinds.items() if kind in ALL_LINEAR and kind != CONV1D)
+    names = (name.rpartition(".")[2] for name in linear)
+    return list(dict.fromkeys(each for each in names if each not in LEFT_OUT and not each.isdigit()))

@@ -1,0 +1,104 @@
+"""An adapter of a run: the values of its `LoraConfig`, the model that it is put on, and what PEFT does with them."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import Reason
+from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.peft import fields, lora
+from cfglint.frameworks.peft.checkpoints import config_of
+from cfglint.frameworks.peft.lora import EXCLUDED, LAYERS, PARAMETERS, PATTERN, SAVED, TARGETS, Attached, Refused
+from cfglint.frameworks.peft.modules import Modules, modules_of
+from cfglint.frameworks.version_bounds import allowed
+from cfglint.frameworks.versions import Version, parse_version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable
+from cfglint.source.record import Record
+
+DECISIVE = (TARGETS, SAVED, EXCLUDED, PARAMETERS, LAYERS, PATTERN)
+RECENT = 6  # of the releases of PEFT that an error has to hold for where the project states none
+PACKAGE = "peft"
+
+
+class Adapter(Record):
+    """The values of a `LoraConfig`, and the model: its class, or the one of transformers that chooses it, and its checkpoint."""
+
+    values: ConfigTable
+    checkpoint: str
+    loader: str
+    origin: str
+    transformers: Version
+
+    def modules(self) -> Modules | None:
+        """The modules of the model; None if they are unknown."""
+        config = config_of(self.checkpoint, self.origin)
+        return modules_of(config, self.transformers, self.loader) if config is not None else None
+
+
+class Place(Adapter):
+    """An adapter with where it is written: the document of its call, or the names that the keys of the run's file have for its fields.
+
+    `depends_on` is what is not known of it, `bounds` what the framework itself requires of PEFT.
+    """
+
+    call: Any = None
+    keys: dict[str, str] = {}
+    depends_on: tuple[Reason, ...] = ()
+    bounds: str = ""
+
+    def setting(self, config: Config, name: str) -> Setting:
+        """The place of a field, of the call that makes the adapter or of the file."""
+        if self.call is None:
+            return config.setting(self.keys.get(name, name), value=self.values.get(name))
+        key, node = self.call.find((name,))
+        value = self.call.values.get(name)
+        return Setting((name,), value, WRITTEN, self.call, node if node is not None else self.call.roots[0], key)
+
+
+class Outcome(Record):
+    """What PEFT does: the result, or the refusal; `is_certain` if every allowed release of PEFT refuses. `modules` as far as known."""
+
+    modules: Modules | None
+    attached: Attached | None = None
+    refused: Refused | None = None
+    is_certain: bool = False
+
+
+def outcome(adapter: Place, facts: LaunchFacts) -> Outcome:
+    """What PEFT does with an adapter in the release of the run; where none is stated, in the newest that is allowed."""
+    releases = releases_of(facts, adapter.bounds)
+    modules = adapter.modules()
+    unknown = set(lora.unknown_in(adapter.values))
+    known = {name: value for name, value in adapter.values.items() if name not in unknown}
+    matches = modules is not None and unknown.isdisjoint(DECISIVE)
+    found = at(known, modules if matches else None, releases[-1], adapter.transformers)
+    if found.refused is not None:
+        found.is_certain = all(
+            at(known, modules if matches else None, each, adapter.transformers).refused is not None for each in releases[:-1]
+        )
+    return found
+
+
+def at(values: ConfigMapping, modules: Modules | None, peft: Version, transformers: Version) -> Outcome:
+    """What one release of PEFT does."""
+    try:
+        lora.checked(values, peft)
+        if modules is None:
+            lora.layer_values(values, peft)
+            return Outcome(None)
+        return Outcome(modules, lora.attached(values, modules, peft, transformers))
+    except Refused as refused:
+        return Outcome(modules, None, refused.with_traceback(None))
+
+
+def releases_of(facts: LaunchFacts, bounds: str = "") -> list[Version]:
+    """The releases of PEFT that are possible, the one that is taken last; `bounds` are those of the framework."""
+    stated = facts.target.get(PACKAGE)
+    if stated and facts.is_known(PACKAGE):
+        return [parse_version(stated)]
+    every = list(fields.RELEASES)
+    specs = facts.bounds.get(PACKAGE, (bounds,) if bounds else ())
+    if specs:
+        fitting = {each for spec in specs for each in allowed(spec, every)}
+        return [parse_version(each) for each in every if each in fitting][-RECENT:] or [parse_version(fields.NEWEST)]
+    return [parse_version(each) for each in every[-RECENT:]]

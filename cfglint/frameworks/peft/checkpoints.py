@@ -1,0 +1,39 @@
+"""The `config.json` of the checkpoint that a run names: of a folder of the project, or of a published model by its name."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.source.annotations import ConfigTable
+from cfglint.source.root import leads_out
+
+CONFIG_FILE = "config.json"
+
+
+def config_of(name: object, origin: str) -> ConfigTable | None:
+    """The config of a checkpoint that a file or program names; None if it is unknown."""
+    if not isinstance(name, str) or not name:
+        return None
+    if not os.path.isabs(name):
+        for base in (os.path.dirname(origin), ""):
+            path = os.path.normpath(os.path.join(base, name, CONFIG_FILE))
+            if os.path.isfile(path) and not leads_out(path, origin):
+                return read(path)
+    from cfglint.batch.shapes import config_of as published_config
+    from cfglint.batch.shapes import published
+
+    found = published(name)
+    return dict(published_config(found.name)) if found is not None and not found.assumed and not found.quantised else None
+
+
+def read(path: str) -> ConfigTable | None:
+    """The JSON object of a file."""
+    import json
+
+    from cfglint.source import files
+
+    try:
+        found = json.loads(files.read(path)[0])
+    except (files.FileProblem, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,422 @@
+"""What PEFT does with a `LoraConfig` and a model: which modules get an adapter, what is left out, and the exception if it refuses.
+
+Source: peft 0.21.2 tuners/lora/config.py (__post_init__), tuners/tuners_utils.py (inject_adapter, check_target_module_exists),
+tuners/lora/layer.py (update_layer), utils/transformers_weight_conversion.py, and the same of the releases that `fields.py` names.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.frameworks.peft import fields
+from cfglint.frameworks.peft.modules import CONV1D, SUPPORTED, Modules
+from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterator
+from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
+
+TARGETS, SAVED, EXCLUDED, PARAMETERS, LAYERS, PATTERN = (
+    *("target_modules", "modules_to_save", "exclude_modules", "target_parameters"),
+    *("layers_to_transform", "layers_pattern"),
+)
+ALL_LINEAR = "all-linear"
+AGAIN = "Please check the target modules and try again."
+NO_PARAMETERS = "lora.ParamWrapper does not work with"
+FIRST_OF_5 = (5, 0)
+
+
+class Refused(Exception):
+    """PEFT refuses: the field that is the cause, what is wrong in words, the exception, the stage at which it is raised, and the remedy."""
+
+    def __init__(self, key: str, message: str, exception: str, stage: Stage = "init", remedy: str = "") -> None:
+        super().__init__(message)
+        self.key = key
+        self.message = message
+        self.exception = exception
+        self.stage: Stage = stage
+        self.remedy = remedy
+
+
+class Attached(Record):
+    """The result: the modules with an adapter, the entries of `target_modules` and `modules_to_save` that fit nothing, and the patterns of
+    ranks that do not. `converted` are the targets that became parameters of the experts.
+    """
+
+    modules: list[str]
+    parameters: list[str]
+    without_module: list[str]
+    without_saved: list[str]
+    without_pattern: list[str]
+    converted: list[str]
+    trains_all: bool = False
+
+
+def checked(values: ConfigMapping, peft: Version) -> None:
+    """Construct the `LoraConfig`; raises Refused."""
+    for name in values:
+        since = fields.FIELDS.get(name)
+        if since is None or since > peft:
+            added = f", which peft {'.'.join(map(str, since))} added" if since is not None else ""
+            message = f"`{name}` is not a field of LoraConfig{added}"
+            text = f"TypeError: LoraConfig.__init__() got an unexpected keyword argument {name!r}"
+            raise Refused(name, message, text, "config", f"remove `{name}`")
+    get = values.get
+    task = get("task_type")
+    if isinstance(task, str) and task.rpartition(".")[2] not in fields.TASKS and peft >= fields.CHECKS_TASK:
+        text = f"ValueError: Invalid task type: {task!r}. Must be one of the following task types: {', '.join(fields.TASKS)}."
+        near = task.upper() if task.upper() in fields.TASKS else "CAUSAL_LM"
+        raise Refused("task_type", f'`task_type` is "{task}", which is not a task of PEFT', text, "config", f"set `task_type: {near}`")
+    if isinstance(get(PARAMETERS), str):
+        text = "TypeError: `target_parameters` must be a list of strings or None."
+        raise Refused(PARAMETERS, f"`{PARAMETERS}` is a string, not a list", text, "config", f"set `{PARAMETERS}: [{get(PARAMETERS)}]`")
+    for name in (LAYERS, PATTERN):
+        if isinstance(get(TARGETS), str) and get(name) is not None:
+            text = f"ValueError: `{name}` cannot be used when `target_modules` is a str."
+            raise Refused(name, f"`{name}` requires a list as `{TARGETS}`", text, "config", f"remove `{name}`")
+    if get(PATTERN) and get(LAYERS) is None and peft >= fields.CHECKS_PATTERN:
+        text = "ValueError: When `layers_pattern` is specified, `layers_to_transform` must also be specified. "
+        raise Refused(PATTERN, f"`{PATTERN}` requires `{LAYERS}`", text, "config", f"set `{LAYERS}`, or remove `{PATTERN}`")
+    if get("use_dora") and get("megatron_config"):
+        text = "ValueError: DoRA does not support megatron_core, please set `use_dora=False`."
+        raise Refused("use_dora", "`use_dora` is incompatible with `megatron_config`", text, "config", "set `use_dora: false`")
+    if get("init_lora_weights") == "loftq" and not get("loftq_config"):
+        text = "ValueError: `loftq_config` must be specified when `init_lora_weights` is 'loftq'."
+        raise Refused("init_lora_weights", "`init_lora_weights: loftq` requires `loftq_config`", text, "config", "set `loftq_config`")
+    if get("lora_bias") and get("use_dora"):
+        text = "ValueError: The argument lora_bias=True is not supported for DoRA, please pass use_dora=False"
+        raise Refused("lora_bias", "`lora_bias` is incompatible with `use_dora`", text, "config", "set `use_dora: false`")
+
+
+def layer_values(values: ConfigMapping, peft: Version) -> None:
+    """What the layers of an adapter refuse of the other values, whatever the model is; raises Refused."""
+    for name in ("r", "lora_alpha", "lora_dropout"):
+        value = values.get(name, 1)
+        whole = name == "r"
+        if type(value) not in ((int,) if whole else (int, float)):
+            raise Refused(
+                name, f"`{name}` is {shown(value)}, not {'an integer' if whole else 'a number'}", "TypeError: " + of_type(name, value)
+            )
+    rank, dropout, bias, start = (
+        values.get("r", 8),
+        values.get("lora_dropout", 0.0),
+        values.get("bias", "none"),
+        values.get("init_lora_weights"),
+    )
+    if rank <= 0:
+        text = f"ValueError: `r` should be a positive integer value but the value passed is {rank}"
+        raise Refused("r", f"`r` is {rank}, and must be positive", text, remedy="set `r: 16`")
+    if dropout > 1:
+        text = f"ValueError: dropout probability has to be between 0 and 1, but got {dropout}"
+        raise Refused("lora_dropout", f"`lora_dropout` is {dropout}, and must be at most 1", text, remedy="set `lora_dropout: 0.05`")
+    if bias not in fields.BIASES:
+        text = f"NotImplementedError: Requested bias: {bias}, is not implemented."
+        if not isinstance(bias, str) and peft >= (0, 18):
+            text = f"AttributeError: '{type(bias).__name__}' object has no attribute 'endswith'"
+        raise Refused("bias", f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, remedy="set `bias: none`")
+    if isinstance(start, str) and not is_initialization(start, peft):
+        text = f"ValueError: Unknown initialization init_lora_weights={start!r}"
+        raise Refused(
+            "init_lora_weights",
+            f'`init_lora_weights` is "{start}", which this release does not have',
+            text,
+            remedy="remove `init_lora_weights`",
+        )
+    if start == "corda":
+        text = "ValueError: `eigens` attribute not found for layer, please run `preprocess_corda` first."
+        raise Refused(
+            "init_lora_weights", "`init_lora_weights: corda` requires `preprocess_corda` before", text, remedy="remove `init_lora_weights`"
+        )
+
+
+def is_initialization(name: str, peft: Version) -> bool:
+    """Whether a release knows a value of `init_lora_weights`."""
+    known = {each for each, since in fields.INITIALIZATIONS.items() if since <= peft}
+    return name.lower() in known or (name.startswith(fields.PISSA) and name.removeprefix(fields.PISSA).isdigit())
+
+
+def of_type(name: str, value: object) -> str:
+    """Python's error for a value of the wrong type."""
+    if name == "r" and isinstance(value, (float, bool)):
+        return f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {type(value).__name__} at pos 0"
+    sign, other = ("<=", "int") if name == "r" else (">", "float") if name == "lora_dropout" else ("/", "int")
+    if sign == "/":
+        return f"unsupported operand type(s) for /: '{type(value).__name__}' and 'int'"
+    return f"'{sign}' not supported between instances of '{type(value).__name__}' and '{other}'"
+
+
+def shown(value: object) -> str:
+    """A value as YAML spells it."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    return {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def attached(values: ConfigMapping, modules: Modules, peft: Version, transformers: Version) -> Attached:
+    """Put the adapter on the model; raises Refused."""
+    values = dict(values)
+    converted: list[str] = []
+    given = values.get(TARGETS)
+    moe = fields.CONVERTED.get(modules.model_type) if transformers >= FIRST_OF_5 and peft >= fields.CONVERTS_EXPERTS else None
+    if moe is not None:
+        converted = convert(values, modules, moe, peft)
+    if values.get(TARGETS) is None and not (values.get(PARAMETERS) and peft >= fields.HAS_PARAMETERS):
+        values[TARGETS] = own_targets(modules, peft)
+    if isinstance(values.get(TARGETS), str) and values[TARGETS].lower() == ALL_LINEAR and peft >= fields.ALL_LINEAR_SINCE:
+        values[TARGETS] = [name for name in modules.linear() if name != modules.output]
+    if isinstance(values.get(SAVED), str) and peft < fields.TAKES_LETTERS:
+        saved = values[SAVED]
+        text = "AttributeError: 'str' object has no attribute 'copy'" if peft >= (0, 15) else "TypeError: unsupported operand"
+        raise Refused(SAVED, f"`{SAVED}` is a string, not a list", text, remedy=f"set `{SAVED}: [{saved}]`")
+    found, excluded = matched(values, modules)
+    for name in found:
+        refuse_module(name, modules, peft)
+    parameters = (
+        [each for each in modules.parameters if is_parameter(each, values.get(PARAMETERS))] if peft >= fields.HAS_PARAMETERS else []
+    )
+    if not found and not parameters:
+        raise no_match(values, modules, given, bool(excluded), peft)
+    if found or parameters:
+        layer_values(values, peft)
+    if parameters:
+        refuse_for_parameters(values)
+    return Attached(
+        found,
+        parameters,
+        [] if isinstance(given, str) or given is None else [each for each in entries(given) if not is_hit(each, found, converted)],
+        unsaved(values, modules),
+        [each for name in ("rank_pattern", "alpha_pattern") for each in values.get(name) or () if not fits(each, found)],
+        converted,
+        isinstance(values.get(SAVED), str) and bool(values[SAVED]),
+    )
+
+
+def entries(given: object) -> list[str]:
+    """The entries of a list of names, each once."""
+    return list(dict.fromkeys(each for each in given if isinstance(each, str))) if isinstance(given, (list, tuple, set)) else []
+
+
+def is_hit(entry: str, found: list[str], converted: list[str]) -> bool:
+    """Whether an entry of the list fits a module that has an adapter, or became a parameter of the experts."""
+    return entry in converted or any(name == entry or name.endswith(f".{entry}") for name in found)
+
+
+def unsaved(values: ConfigMapping, modules: Modules) -> list[str]:
+    """The entries of `modules_to_save` that no module ends with."""
+    return [each for each in entries(values.get(SAVED)) if not any(name.endswith(each) for name in modules.kinds)]
+
+
+def fits(pattern: object, found: list[str]) -> bool:
+    """Whether a key of a pattern of ranks fits a module."""
+    try:
+        return any(re.match(rf"(.*\.)?({pattern})$", name) for name in found)
+    except re.error:
+        return True
+
+
+def own_targets(modules: Modules, peft: Version) -> ConfigTable | str | list[str]:
+    """PEFT's own targets of the model; raises Refused where it has none."""
+    known, since = fields.DEFAULTS.get(modules.model_type, (None, ()))
+    if known is None or since > peft:
+        text = (
+            "Please specify `target_modules` or `target_parameters`in `peft_config`"
+            if peft >= fields.HAS_PARAMETERS
+            else "Please specify `target_modules` in `peft_config`"
+        )
+        message = f"`{TARGETS}` is not set, and PEFT has no targets of its own for {modules.model_type}"
+        raise Refused(TARGETS, message, f"ValueError: {text}", remedy=f"set `{TARGETS}: all-linear`")
+    return known if isinstance(known, str) else list(known)
+
+
+def matched(values: ConfigMapping, modules: Modules) -> tuple[list[str], list[str]]:
+    """(the modules that an adapter is put on, those that are excluded), as check_target_module_exists tells them."""
+    targets, excluded, saved = values.get(TARGETS), values.get(EXCLUDED), values.get(SAVED)
+    found: list[str] = []
+    left_out: list[str] = []
+    for name in modules.kinds:
+        if excluded and (re.fullmatch(excluded, name) if isinstance(excluded, str) else is_hit(name, [], []) or ends(name, excluded)):
+            left_out.append(name)
+        elif saved and any(re.match(rf"(^|.*\.){re.escape(each)}($|\..*)", name) for each in entries(list(saved))):
+            left_out.append(name)
+        elif is_target(name, targets, values):
+            found.append(name)
+    return found, left_out
+
+
+def ends(name: str, entries_: Any) -> bool:
+    """Whether a path is, or ends with, one of some entries."""
+    return any(name == each or name.endswith(f".{each}") for each in entries_)
+
+
+def is_target(name: str, targets: Any, values: ConfigMapping) -> bool:
+    """Whether a module is targeted: by a pattern for its whole path, by its path, or by the end of it in one of the layers."""
+    if targets is None:
+        return False
+    if isinstance(targets, str):
+        return re.fullmatch(targets, name) is not None
+    if name in targets:
+        return True
+    if not any(name.endswith(f".{each}") for each in targets):
+        return False
+    layers, pattern = values.get(LAYERS), values.get(PATTERN)
+    if layers is None or layers == []:
+        return True
+    index = layer_of(name, pattern)
+    return index is not None and (index == layers if isinstance(layers, int) else index in layers)
+
+
+def layer_of(name: str, pattern: Any) -> int | None:
+    """The number of the layer in a path."""
+    patterns = [pattern] if isinstance(pattern, str) and pattern else pattern or []
+    asked = [rf"(?:^|.*?\.){each}\.(?P<idx>\d+)\." for each in patterns] or [r".*?\.[^.]*\.(?P<idx>\d+)\."]
+    found = next((match for each in asked if (match := re.match(each, name))), None)
+    return int(found["idx"]) if found is not None else None
+
+
+def refuse_module(name: str, modules: Modules, peft: Version) -> None:
+    """Raise Refused for a module that no adapter can be put on."""
+    last, kind = name.rpartition(".")[2], modules.kinds[name]
+    if modules.model_type in fields.MAMBA_TYPES and last in fields.MAMBA_MODULES and peft >= fields.CHECKS_MAMBA:
+        text = (
+            f"ValueError: [PEFT:PeftType.LORA] Module '{last}' is incompatible with Mamba-based models "
+            f"(model_type='{modules.model_type}'). "
+            "Incompatible modules: {'out_proj', 'conv1d'}."
+        )
+        others = [each for each in modules.leaves() if each not in fields.MAMBA_MODULES]
+        raise Refused(
+            TARGETS, f"`{last}` of {modules.model_type} cannot have an adapter", text, remedy=f"set `{TARGETS}: [{', '.join(others)}]`"
+        )
+    if kind not in SUPPORTED:
+        text = "Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ..."
+        message = f"`{last}` of {modules.model_type} is not a layer that can have an adapter"
+        raise Refused(TARGETS, message, f"ValueError: Target module {last} is not supported. {text}", remedy=instead(modules))
+
+
+def is_parameter(name: str, asked: Any) -> bool:
+    """Whether a parameter is one of `target_parameters`."""
+    return bool(asked) and ends(name, asked)
+
+
+def refuse_for_parameters(values: ConfigMapping) -> None:
+    """Raise Refused for values that adapters on parameters do not support."""
+    for name, word in (
+        ("lora_dropout", "lora_dropout != 0"),
+        ("fan_in_fan_out", "fan_in_fan_out"),
+        ("lora_bias", "lora_bias=True"),
+        ("use_dora", "use_dora=True"),
+    ):
+        if values.get(name):
+            off = "0.0" if name == "lora_dropout" else "false"
+            message = f"`{name}` is {shown(values[name])}, and the targets contain experts, whose parameters do not support it"
+            raise Refused(name, message, f"ValueError: {NO_PARAMETERS} {word}.", remedy=f"set `{name}: {off}`")
+    start = values.get("init_lora_weights")
+    if isinstance(start, str) and start.startswith(("pissa", "olora", "corda", "orthogonal", "loftq")):
+        text = "AttributeError: experts object has no attribute 'weight'"
+        message = f"`init_lora_weights: {start}` does not support experts, whose weights are parameters"
+        raise Refused("init_lora_weights", message, text, remedy="remove `init_lora_weights`")
+
+
+def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool, peft: Version) -> Refused:
+    """The refusal where no module matches."""
+    targets = values.get(TARGETS)
+    what = "none of its entries is" if isinstance(given, (list, tuple)) and len(given) > 1 else "it does not match"
+    if not targets and not excluded and peft >= (0, 17):
+        text = "No `target_modules` passed but also no `target_parameters` found. Please check the values for these arguments."
+        message = f"`{TARGETS}` leaves no module of {modules.model_type} with an adapter"
+        return Refused(TARGETS, message, f"ValueError: {text}", remedy=instead(modules))
+    if excluded and peft >= fields.FIELDS[EXCLUDED]:
+        text = "ValueError: No modules were targeted for adaptation."
+        return Refused(TARGETS, f"`{TARGETS}` matches only modules that are excluded or saved", text, remedy=instead(modules))
+    listed = sorted(targets) if isinstance(targets, (list, tuple)) else targets
+    names = "{" + ", ".join(map(repr, listed[:8])) + (", ..." if len(listed) > 8 else "") + "}" if isinstance(listed, list) else str(listed)
+    text = f"ValueError: Target modules {names} not found in the base model. {AGAIN}"
+    if values.get(LAYERS) is not None and any(is_target(name, targets, {}) for name in modules.kinds):
+        message = (
+            f"`{LAYERS}` and `{PATTERN}` leave no layer"
+            if values.get(PATTERN)
+            else f"`{LAYERS}` is {shown_list(values[LAYERS])}, and there is no such layer"
+        )
+        return Refused(LAYERS, message, f"{text} Note: You specified 'layers_to_transform'", remedy=f"remove `{LAYERS}`")
+    if isinstance(given, str):
+        what = f'"{given}" is a pattern for the whole path of a module, and' if given.lower() != ALL_LINEAR else ""
+        message = f"`{TARGETS}`: {what} no module of {modules.model_type} matches".replace(":  ", ": ")
+    else:
+        message = (
+            f"`{TARGETS}`: {what} a module of {modules.model_type}"
+            if "entries" in what
+            else f"`{TARGETS}`: no module of {modules.model_type} matches"
+        )
+    return Refused(TARGETS, message, text, remedy=instead(modules))
+
+
+def shown_list(value: object) -> str:
+    """A number or a list of numbers."""
+    return str(value)
+
+
+def instead(modules: Modules) -> str:
+    """The remedy: the layers that the model has."""
+    names = [each for each in modules.leaves() if not each.isdigit()]
+    return f"set `{TARGETS}` to some of {', '.join(names[:10])}, or to all-linear"
+
+
+def convert(values: ConfigTable, modules: Modules, mapping: dict[str, str], peft: Version) -> list[str]:
+    """Replace targets that transformers 5 has as parameters of experts, as PEFT does; return them. Raises Refused."""
+    targets = values.get(TARGETS)
+    if isinstance(targets, str):
+        if peft >= fields.RESOLVES_STRINGS:
+            resolved = resolve(targets, values, modules, mapping)
+            if not resolved:
+                return []
+            targets = resolved
+        else:
+            targets = list(targets)  # a set of its letters
+    parameters = list(values.get(PARAMETERS) or [])
+    kept: list[str] = []
+    converted: list[str] = []
+    for each in targets or []:
+        former = next((name for name in mapping if each == name or str(each).endswith(f".{name}")), None)
+        if former is None:
+            kept.append(each)
+            continue
+        converted.append(each)
+        if mapping[former] not in parameters:
+            parameters.append(mapping[former])
+    names = {each.rpartition(".")[2] for each in converted}
+    parts = [name for name, parameter in mapping.items() if parameter == fields.FUSED]
+    present = sorted(names & set(parts))
+    if 0 < len(present) < len(parts):
+        missing = ", ".join(sorted(set(parts) - names))
+        because = f"because they are fused into {fields.FUSED}."
+        text = f"Cannot convert PEFT target(s) {', '.join(present)} without also targeting {missing} {because}"
+        message = f"`{TARGETS}` has {', '.join(present)} without {missing}, and the experts have both in one parameter"
+        raise Refused(TARGETS, message, f"ValueError: {text}", remedy=f"add {missing} to `{TARGETS}`")
+    values[TARGETS], values[PARAMETERS] = kept, parameters
+    return converted
+
+
+def resolve(targets: str, values: ConfigMapping, modules: Modules, mapping: dict[str, str]) -> list[str]:
+    """The names of layers that a pattern, or all-linear, means for experts (_resolve_string_target_modules)."""
+    if targets.lower() == ALL_LINEAR:
+        return list(dict.fromkeys([*modules.leaves(), *mapping]))
+    hit = [name.rpartition(".")[2] for name in (*modules.kinds, *modules.parameters) if is_target(name, targets, values)]
+    for former, parameter in mapping.items():
+        containers = (name.removesuffix(parameter) for name in modules.parameters if name.endswith(f".{parameter}"))
+        if former not in hit and any(is_target(f"{each}{former}", targets, values) for each in containers):
+            hit.append(former)
+    return list(dict.fromkeys(hit))
+
+
+def unknown_in(values: ConfigMapping) -> Iterator[str]:
+    """The fields whose values are not known."""
+    for name, value in values.items():
+        if isinstance(value, Unknown) or (isinstance(value, list) and any(isinstance(each, Unknown) for each in value)):
+            yield name
+
+
+def uses_conv1d(modules: Modules) -> bool:
+    """Whether the model has layers of transformers' own Conv1D."""
+    return CONV1D in modules.kinds.values()

@@ -1,0 +1,152 @@
+"""The names of the modules of a model, from the `config.json` of its checkpoint; the tables are those of transformers 4 and 5.
+
+`tools/rebuild_modules.py` builds every architecture and writes the tables. Modules that only some layers have, or that depend on a key of
+the config, are in the table with their condition; where the config does not decide it, they are taken for present.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterator
+from cfglint.source.record import Record
+
+LINEAR, OF_LINEAR, CONV1D, EMBEDDING, CONVOLUTION, ATTENTION, CONTAINER = "L", "S", "C", "E", "K", "A", "-"
+ALL_LINEAR = (LINEAR, OF_LINEAR, CONV1D)
+SUPPORTED = (*ALL_LINEAR, EMBEDDING, CONVOLUTION, ATTENTION)
+FIRST_OF_5 = (5, 0)
+MOST_LAYERS = 200
+DENSE, SPARSE = "dense", "sparse"
+
+
+class Modules(Record):
+    """The modules of a model: their paths with what each is, in the order of the model, the dimensions of its large parameters, and the
+    path of the output layer. `model_type` is that of the config.
+    """
+
+    model_type: str
+    kinds: dict[str, str]
+    parameters: dict[str, int]
+    output: str
+
+    def linear(self) -> list[str]:
+        """The linear layers."""
+        return [name for name, kind in self.kinds.items() if kind in ALL_LINEAR]
+
+    def leaves(self) -> list[str]:
+        """The names of the layers that an adapter can be put on, each once."""
+        return list(dict.fromkeys(name.rpartition(".")[2] for name in self.linear() if name != self.output))
+
+
+def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> Modules | None:
+    """The modules of a checkpoint's config; None if its architecture is unknown. `auto` is the class of transformers that chooses one."""
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str) or "auto_map" in config:
+        return None
+    if transformers >= FIRST_OF_5:
+        from cfglint.frameworks.peft import _modules_5 as tables
+    else:
+        from cfglint.frameworks.peft import _modules_4 as tables  # type: ignore[no-redef]
+    name = class_of(config, model_type, auto, tables)
+    blocks = tables.CLASSES.get(name)
+    if blocks is None:
+        return None
+    kinds: dict[str, str] = {}
+    parameters: dict[str, int] = {}
+    for prefix, key, label, place in blocks[1:]:
+        words = [each for each in map(parsed, tables.NAMES[place].split(" ")) if each[0] and holds(each[2], config)]
+        for start in starts(prefix, key, label, config):
+            for each, kind, _ in words:
+                if kind[0] == "P":
+                    parameters.setdefault(start + each, int(kind[1]))
+                else:
+                    kinds.setdefault(start + each, kind)
+            if prefix:
+                kinds.setdefault(start.rstrip("."), CONTAINER)
+    return Modules(model_type, kinds, parameters, tables.NAMES[blocks[0][3]])
+
+
+def class_of(config: ConfigMapping, model_type: str, auto: str, tables: Any) -> str:
+    """The class of a model: that which the program chooses by the model type, else the one that the config names."""
+    if auto in tables.AUTO:
+        return str(tables.AUTO[auto].get(model_type, ""))
+    named = config.get("architectures")
+    if auto and not auto.startswith("Auto"):
+        return auto
+    if isinstance(named, list) and named:
+        return str(named[0])
+    return next((str(types[model_type]) for types in tables.AUTO.values() if model_type in types), "")
+
+
+def parsed(word: str) -> tuple[str, str, str]:
+    """(name, kind, condition) of a word of the table."""
+    word, _, condition = word.partition("?")
+    name, _, kind = word.partition(":")
+    return name, kind or CONTAINER, condition
+
+
+def holds(condition: str, config: ConfigMapping) -> bool:
+    """Whether a config meets a condition; true if it does not say."""
+    negated, asked = condition.startswith("!"), condition.removeprefix("!")
+    key, _, text = asked.partition("~")
+    if not key or key not in config:
+        return True
+    value = config[key]
+    return (text in str(value) if text else bool(value)) is not negated
+
+
+def starts(prefix: str, key: str, label: str, config: ConfigMapping) -> Iterator[str]:
+    """The beginnings of the paths of a block: one for each layer that is of its kind."""
+    if not prefix:
+        yield ""
+        return
+    section, _, name = key.rpartition(".")
+    own = config.get(section) if section else config
+    own = own if isinstance(own, dict) else {}
+    count = own.get(name)
+    if count is None:
+        count = next((own[each] for each in ALIASES.get(name, ()) if each in own), None)
+    inner = own.get("text_config")
+    text = inner if isinstance(inner, dict) else own
+    for index in range(min(count, MOST_LAYERS) if type(count) is int else 1):
+        if is_of_kind(label, index, text):
+            yield f"{prefix}{index}."
+
+
+ALIASES = {
+    "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
+    **dict.fromkeys(("n_layer", "n_layers", "num_layers"), ("num_hidden_layers",)),
+}
+
+
+def is_of_kind(label: str, index: int, config: ConfigTable) -> bool:
+    """Whether a layer is of a kind: `full_attention`, `/sparse`, `linear_attention/dense`; true if the config does not decide it."""
+    types, _, experts = label.partition("/")
+    if types:
+        listed = next(
+            (config[name] for name in ("layer_types", "layers_block_type", "block_types") if isinstance(config.get(name), list)), None
+        )
+        if listed is None and isinstance(config.get("full_attention_interval"), int) and config["full_attention_interval"]:
+            interval = config["full_attention_interval"]
+            listed = ["linear_attention" if (each + 1) % interval else "full_attention" for each in range(index + 1)]
+        if listed is not None and index < len(listed) and listed[index] not in types.split("+"):
+            return False
+    if experts:
+        sparse = has_experts(index, config)
+        return sparse is None or sparse is (experts == SPARSE)
+    return True
+
+
+def has_experts(index: int, config: ConfigTable) -> bool | None:
+    """Whether a layer is one of experts; None if the config does not say."""
+    listed = config.get("mlp_layer_types")
+    if isinstance(listed, list) and index < len(listed):
+        return bool(listed[index] == SPARSE)
+    first = config.get("first_k_dense_replace")
+    if isinstance(first, int):
+        frequency = config.get("moe_layer_freq")
+        return index >= first and (not isinstance(frequency, int) or index % (frequency or 1) == 0)
+    step, dense = config.get("decoder_sparse_step"), config.get("mlp_only_layers")
+    if isinstance(step, int) or isinstance(dense, list):
+        experts = next((config[name] for name in ("num_experts", "num_local_experts", "n_routed_experts") if name in config), 1)
+        return index not in (dense or []) and bool(experts) and (not isinstance(step, int) or step < 1 or (index + 1) % step == 0)
+    return None

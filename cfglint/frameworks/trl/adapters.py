@@ -1,0 +1,48 @@
+"""The adapter of a TRL file: the fields of `ModelConfig` as `get_peft_config` passes them on (trl 1.16.0 trainer/utils.py)."""
+
+from __future__ import annotations
+
+from cfglint.findings.setting import Setting
+from cfglint.frameworks.peft.adapters import Place
+from cfglint.frameworks.peft.lora import Refused
+from cfglint.frameworks.peft.quantization import COMPUTE, STORAGE, checked
+from cfglint.frameworks.trl.config import TrlConfig
+from cfglint.source.annotations import ConfigTable, Iterator
+
+MODEL = "model_name_or_path"
+KEYS = {  # field of LoraConfig -> key of the file
+    "r": "lora_r", "lora_alpha": "lora_alpha", "lora_dropout": "lora_dropout", "target_modules": "lora_target_modules",
+    "target_parameters": "lora_target_parameters", "modules_to_save": "lora_modules_to_save", "task_type": "lora_task_type",
+    "use_rslora": "use_rslora", "use_dora": "use_dora",
+}  # fmt: skip
+DEFAULTS: ConfigTable = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.05, "task_type": "CAUSAL_LM"}
+
+
+def adapters(config: TrlConfig) -> list[Place]:
+    """The adapter that `use_peft` asks for; a list of one name is that name alone, a pattern for the whole path."""
+    values = config.values
+    if values.get("use_peft") is not True or config.facts.launch.program is not None:
+        return []
+    given = {field: values[key] for field, key in KEYS.items() if values.get(key) is not None}
+    targets = given.get("target_modules")
+    if isinstance(targets, list) and len(targets) == 1:
+        given["target_modules"] = targets[0]
+    return [Place({**DEFAULTS, **given}, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, None, KEYS)]
+
+
+def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refused]]:
+    """What is refused of the quantization that the file asks for."""
+    values = config.values
+    if config.facts.launch.program is not None or not (values.get("load_in_4bit") or values.get("load_in_8bit")):
+        return
+    if values.get("load_in_4bit") and values.get("load_in_8bit"):  # TRL020
+        return
+    key = "dtype" if "dtype" in values else "torch_dtype"
+    given = {"load_in_4bit": values.get("load_in_4bit"), STORAGE: values.get(STORAGE), COMPUTE: values.get(key)}
+    try:
+        checked({name: value for name, value in given.items() if value is not None})
+    except Refused as refused:
+        written = key if refused.key == COMPUTE else refused.key
+        message = refused.message.replace(f"`{COMPUTE}`", f"`{written}`")
+        remedy = refused.remedy.replace(COMPUTE, written)
+        yield config.setting(written), Refused(written, message, refused.exception, refused.stage, remedy)
