@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         SettingEntry,
     )
     from cfglint.findings.vocabulary import ReasonKind, Severity, Stage, Subject, Verdict
-    from cfglint.source.change import Change
+    from cfglint.source.change import Change, Edit
+    from cfglint.source.document import Document
 
 FoundKey = tuple[str, int, str, str, str, str]
 
@@ -93,7 +94,8 @@ class Fix(Record):
     """A fix of a finding: edits of the files, and the changes of values that they make.
 
     Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started.
-    `by_release`: it is not safe only because the release of the framework is not specified.
+    `by_release`: it is not safe only because the release of the framework is not specified. `of` is what the edits change
+    that may be no document of the run: another call of its program, a variable before its launch line.
     """
 
     title: str
@@ -101,6 +103,7 @@ class Fix(Record):
     safe: bool
     changes: list[tuple[str, Change]]
     by_release: bool = False
+    of: list[tuple[Document, Change | Edit]] = []
 
     def __repr__(self) -> str:
         return f"<{'Safe' if self.safe else 'Unsafe'} fix: {self.title}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import FileEdit, Fix
 from cfglint.findings.setting import Setting
 from cfglint.source.annotations import ConfigValue, TypeAlias
-from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 from cfglint.source.document import Document, Node
 
 TYPE_CHECKING = False
@@ -14,6 +14,22 @@ if TYPE_CHECKING:
 
 
 Part: TypeAlias = tuple[Document, Change] | None
+
+
+def outside(parts: list[tuple[Document, Change | Edit]], title: str, safe: bool) -> Fix | None:
+    """One fix of edits, and of changes of calls and commands that may be no documents of the run; None if one cannot be made."""
+    from cfglint.source import edit
+
+    try:
+        made = [
+            (document, each) for document, part in parts for each in ([part] if isinstance(part, Edit) else edit.edits(document, [part]))
+        ]
+    except EditRefused:
+        return None
+    edits = sorted(
+        (FileEdit(document.path, each.start, each.end, each.text) for document, each in made), key=lambda each: (each.file, each.start)
+    )
+    return Fix(title, edits, safe, [], of=parts)
 
 
 def move(setting: Setting, document: Document, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:

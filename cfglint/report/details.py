@@ -120,7 +120,8 @@ def key_and_value(text: str) -> tuple[str, str]:
 
 def remedies(diagnostic: Diagnostic) -> list[Line]:
     """The value to write, and the action of `cfglint fix`."""
-    found = [(HELP, diagnostic.help)] if diagnostic.help else []
+    is_named = diagnostic.fix is not None and diagnostic.fix.title == diagnostic.help
+    found = [(HELP, diagnostic.help)] if diagnostic.help and not is_named else []
     return [*found, (HELP, fixing(diagnostic, diagnostic.fix))] if diagnostic.fix else found
 
 

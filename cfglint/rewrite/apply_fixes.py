@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from itertools import pairwise
 
 from cfglint.findings.diagnostic import ERROR, Diagnostic, Fix
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.annotations import Callable, TypeAlias
-from cfglint.source.change import Change, EditRefused
+from cfglint.source.change import Change, Edit, EditRefused
 from cfglint.source.document import Document
 from cfglint.source.record import Record
 from cfglint.source.sections import every_document, file_document, reread_all
@@ -103,6 +104,7 @@ def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKe
 def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagnostic]:
     chosen: list[Diagnostic] = []
     taken: list[Span] = []
+    edited: dict[str, bool] = {}  # whether the file gets edits of what may be no document of the run, which are made alone
     for diagnostic in run.diagnostics:
         fix = diagnostic.fix
         if fix is None or diagnostic.suppressed or not (fix.safe or unsafe):
@@ -110,8 +112,9 @@ def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagn
         if diagnostic.identity in tried:
             continue
         spans = [(each.file, each.start, each.end) for each in fix.edits]
-        if any(_is_taken(span, taken) for span in spans):
+        if any(_is_taken(span, taken) or (span[0] in edited and (fix.of or edited[span[0]])) for span in spans):
             continue
+        edited.update((span[0], bool(fix.of)) for span in spans)
         for span in spans:
             insort(taken, span)
         chosen.append(diagnostic)
@@ -151,12 +154,13 @@ class Pass:
             return
         for diagnostic, fix in fixes:
             self.changed += combined_changes([(file_document(documents[path]), change) for path, change in fix.changes])
+            self.changed += combined_changes([(document, each) for document, each in fix.of if isinstance(each, Change)])
             changed = next((path for path, _ in fix.changes), diagnostic.place.file)
             self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
         self.of_run = reread_all(self.of_run, texts)
         after = {document.path: document for document in every_document(self.of_run)}
         for path in texts:
-            for comment in lost_comments(documents[path], after[path]) if path in after else ():
+            for comment in lost_comments(documents[path], after[path]) if path in after and path in documents else ():
                 self.comments.append((path, comment))
                 self.titles.append((path, f"comment removed with its key: {comment}"))
         self.texts.update(texts)
@@ -183,6 +187,26 @@ def _texts(documents: dict[str, Document], fixes: list[Fix]) -> dict[str, str] |
             changes.setdefault(path, []).append(change)
     apply = edit.apply if len(fixes) == 1 else edit.apply_together
     try:
-        return {path: apply(file_document(documents[path]), each) for path, each in changes.items()}
+        texts = {path: apply(file_document(documents[path]), each) for path, each in changes.items()}
+        for fix in fixes:
+            texts.update((document.path, _edited(documents, document, fix)) for document, _ in fix.of)
+        return texts
     except EditRefused:
         return None
+
+
+def _edited(documents: dict[str, Document], document: Document, fix: Fix) -> str:
+    """The content of a file after a fix of what may be no document of the run; raises EditRefused if it is another one or breaks."""
+    path, text = document.path, document.text
+    if path in documents and documents[path].text != text:
+        raise EditRefused("the file was changed since", 0)
+    edits = sorted([each for each in fix.edits if each.file == path], key=lambda each: each.start)
+    if any(later.start < each.end for each, later in pairwise(edits)):
+        raise EditRefused("these edits overlap", edits[0].start)
+    after = edit.edited(text, [Edit(each.start, each.end, each.text) for each in edits])
+    if path.endswith(".py"):
+        try:
+            compile(after, path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            raise EditRefused(str(error), 0) from None
+    return after

@@ -52,7 +52,7 @@ def value_at(document: Document, path: Path) -> ConfigValue:
     node = document.find(path)[1]
     if node is None:
         return None
-    if node.kind != SCALAR:
+    if node.kind != SCALAR or (not node.raw and document.is_call):
         return document.text[node.start : node.end]
     return node.raw if node.style else plain(node.raw, document)
 

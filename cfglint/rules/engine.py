@@ -142,6 +142,12 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     setting = setting.at_key if finding.on_key else setting.at_value
     if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
         finding.fix.safe, finding.fix.by_release = False, True
+    advice = clipped(remedy(finding.help, setting, config)) if finding.help else None
+    fix = finding.fix
+    if advice and fix is None and not config.without_remedies:
+        from cfglint.rules.named_edit import named_edit
+
+        fix = named_edit(finding.help or "", advice, finding.setting, config)
     found = Diagnostic(
         rule.code,
         rule.name,
@@ -152,9 +158,9 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         config.failure_stage(finding.fails_at or rule.fails_at) if fails else None,
         clipped(finding.exception or rule.raises or "") or None,
         tuple((place_of(each.at_value, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
-        finding.fix,
+        fix,
         clipped(finding.note) if finding.note else None,
-        clipped(remedy(finding.help, setting, config)) if finding.help else None,
+        advice,
         rule.about,
     )
     if fails:

@@ -35,5 +35,5 @@ def test_the_page_of_a_rule_is_in_the_repository_of_the_installation_else_in_the
     monkeypatch.setattr(server, "rule_uri", lambda code: f"https://example.org/{code}.md")
     assert server.page_link("BAT001").href == "https://example.org/BAT001.md"
     monkeypatch.setattr(server, "rule_uri", lambda code: "")
-    assert server.page_link("BAT001").href == (root / "docs" / "rules" / "BAT001.md").as_uri()
+    assert server.page_link("BAT001").href == (root / "pages" / "BAT001.md").as_uri()
     assert server.page_link("BAT999") is None

@@ -64,11 +64,12 @@ def options(config: MegatronSwiftConfig) -> Iterator[Refusal]:
         yield Refusal(
             OPTIONS, ["save_total_limit"], f"`save_total_limit` is {limit}; it must be at least 2", text, ["set `--save_total_limit 2`"]
         )
-    sequence = config.own("sequence_parallel") and (config.integer(SIZE_KEYS[0]) or 1) > 1
-    if config.own("tp_comm_overlap") and not sequence:
+    needed = [] if config.own("sequence_parallel") else ["`--sequence_parallel true`"]
+    needed += [] if (config.integer(SIZE_KEYS[0]) or 1) > 1 else [f"`--{SIZE_KEYS[0]}` to 2 or more"]
+    if config.own("tp_comm_overlap") and needed:
         text = "ValueError: Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled"
         message = "`tp_comm_overlap` requires `sequence_parallel` and a tensor-parallel size above 1"
-        yield Refusal(OPTIONS, ["tp_comm_overlap"], message, text, ["set `--sequence_parallel true`"])
+        yield Refusal(OPTIONS, ["tp_comm_overlap"], message, text, [f"set {' and '.join(needed)}"])
 
 
 def sizes(config: MegatronSwiftConfig) -> Iterator[Refusal]:

@@ -245,7 +245,11 @@ def trainer_arguments(config: SwiftConfig) -> Iterator[Refusal]:
     elif ratio >= 1:
         text = f"ValueError: warmup_ratio: {ratio} must be less than 1. Use `--warmup_steps` to specify an absolute number of warmup steps."
         yield Refusal(
-            VALUE, ["warmup_ratio"], f"`warmup_ratio` is {ratio}, not a fraction below 1", text, [f"set `--warmup_steps {ratio:g}`"]
+            VALUE,
+            ["warmup_ratio"],
+            f"`warmup_ratio` is {ratio}, not a fraction below 1",
+            text,
+            [f"set `--warmup_steps {ratio:g}`, and remove `--warmup_ratio`"],
         )
 
 

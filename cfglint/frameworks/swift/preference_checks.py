@@ -402,7 +402,7 @@ def divisors(number: int) -> list[int]:
 def too_few(text: str, fails_at: Stage = "config") -> Refusal:
     """The refusal of fewer than two completions per prompt."""
     message = "GRPO requires `num_generations` of at least 2"
-    return Refusal(GENERATIONS, ["num_generations"], message, text, ["set `--num_generations 8`"], fails_at)
+    return Refusal(GENERATIONS, ["num_generations"], message, text, ["set `--num_generations` to 2 or more"], fails_at)
 
 
 def no_multiple(size: int, one: int) -> Refusal:

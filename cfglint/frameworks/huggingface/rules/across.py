@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Fix
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
@@ -22,7 +23,16 @@ SCHEDULES = {
     "WarmupLR": ("constant_with_warmup",),
     "WarmupCosineLR": ("cosine",),
 }
+WITHOUT_SECTION = "remove the `{}` section of the DeepSpeed config to use the Trainer's"
+FILLED = "set `{}: auto` in the DeepSpeed config"
 OPTIMIZERS = {"adamw": ("adamw_torch", "adamw_torch_fused", "adamw_hf"), "adam": ("adamw_torch", "adamw_torch_fused", "adamw_hf")}
+
+
+def filled(launch: HfDeepSpeedConfig, name: str) -> Fix | None:
+    """The fix that leaves a key of the DeepSpeed config to the Trainer."""
+    from cfglint.findings.fix_builders import inserted, several
+
+    return several([inserted(launch.document, (*launch.prefix, name), "auto")], FILLED.format(name), False)
 
 
 def refusal(config: TrainerConfig) -> Refusal | None:
@@ -119,7 +129,8 @@ def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "lr_scheduler_type"),
             message,
             related=(launch.setting("scheduler.type"),),
-            help="remove the `scheduler` section of the DeepSpeed config to use the Trainer's",
+            help=WITHOUT_SECTION.format("scheduler"),
+            fix=remove(launch.setting("scheduler"), WITHOUT_SECTION.format("scheduler"), safe=False),
         )
 
 
@@ -164,7 +175,8 @@ def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "optim"),
             f"`optim` is overridden by `optimizer.type` of the DeepSpeed config, {theirs}",
             related=related,
-            help="remove the `optimizer` section of the DeepSpeed config to use the Trainer's",
+            help=WITHOUT_SECTION.format("optimizer"),
+            fix=remove(launch.setting("optimizer"), WITHOUT_SECTION.format("optimizer"), safe=False),
         )
 
 
@@ -184,7 +196,11 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
         setting = of(config, "max_grad_norm")
         message = f"`max_grad_norm` is {norm}, which is ignored: without `gradient_clipping` in its config DeepSpeed {clips}"
         yield Finding(
-            setting, message, related=(launch.setting("gradient_clipping"),), help="set `gradient_clipping: auto` in the DeepSpeed config"
+            setting,
+            message,
+            related=(launch.setting("gradient_clipping"),),
+            help=FILLED.format("gradient_clipping"),
+            fix=filled(launch, "gradient_clipping"),
         )
 
 
@@ -204,5 +220,6 @@ def ignored_gradient_accumulation(config: TrainerConfig) -> Iterator[Finding]:
             message,
             related=(launch.setting("gradient_accumulation_steps"),),
             note="DeepSpeed takes an optimizer step for every micro batch",
-            help="set `gradient_accumulation_steps: auto` in the DeepSpeed config",
+            help=FILLED.format("gradient_accumulation_steps"),
+            fix=filled(launch, "gradient_accumulation_steps"),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import IN_BRANCH, Reason, unpinned
+from cfglint.findings.diagnostic import IN_BRANCH, Fix, Reason, unpinned
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
@@ -66,7 +66,8 @@ def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows
                 exception=f"TypeError: {call.name}.__init__() got an unexpected keyword argument {key.raw!r}",
                 depends_on=unknowns(call, config),
                 on_key=True,
-                help=remedy(key.raw, call, framework, rows, release),
+                help=(advice := remedy(key.raw, call, framework, rows, release)),
+                fix=None if config.without_remedies else in_call(config, call, key.raw, advice),
             )
 
 
@@ -95,6 +96,49 @@ def remedy(name: str, call: TrainerCall, framework: Framework, rows: tuple[Row, 
         return f"write `{renamed or former}=` in its place"
     field = framework.field_in_place(call.name, name, release)
     return f"remove `{name}`, and set `{field}`" if field else f"remove `{name}`"
+
+
+def in_call(config: TrainerConfig, call: TrainerCall, name: str, advice: str) -> Fix | None:
+    """The fix that does what `remedy` says; a literal moves into the call of the configuration class if that is in the same file."""
+    from cfglint.findings.fix_builders import outside
+    from cfglint.source.change import DELETE, INSERT, RENAME, Change
+    from cfglint.source.python.call import CallDocument
+
+    removed = (call.document, Change(DELETE, (name,)))
+    if advice.startswith("write "):
+        is_known = config.facts.is_known(call.package)
+        fix = outside([(call.document, Change(RENAME, (name,), advice.split("`")[1].removesuffix("=")))], advice, is_known)
+        if fix is not None:
+            fix.by_release = not is_known
+        return fix
+    if ", and set " not in advice:
+        return outside([removed], advice, False)
+    target, _, field = advice.split("`")[3].removesuffix("=...)").partition("(")
+    made, node, given = config.documents[0], call.document.find((name,))[1], call.document.find(("args",))[1]
+    if node is not None and given is not None and text_of(call, node) == f"{text_of(call, given)}.{field}":
+        return outside([removed], advice, False)  # `args` has it
+    if not isinstance(made, CallDocument) or made.name != target or made.path != call.document.path or field in made.values or node is None:
+        return None
+    text = text_of(call, node)
+    return outside([removed, (made, Change(INSERT, (), field, text))], advice, False) if is_literal(text) else None
+
+
+def text_of(call: TrainerCall, node: Node) -> str:
+    """The code of a value that a call is given."""
+    from cfglint.source.python.edits import source_of
+
+    return source_of(call.document, node.start, node.end)
+
+
+def is_literal(text: str) -> bool:
+    """Whether code means the same at another place of a program."""
+    from ast import literal_eval
+
+    try:
+        literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError):
+        return False
+    return True
 
 
 @rule("KEY208")

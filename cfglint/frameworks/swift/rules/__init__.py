@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Fix
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.source.annotations import Iterator
+from cfglint.source.shell.command import CommandDocument
+
+SIZE = "NPROC_PER_NODE"
 
 
 def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
     """The failing checks of a rule."""
     for each in config.failing:
         if each.kind == code:
-            yield each.finding([config.setting(*path) for path in each.paths] or [config.devices_setting], config.values)
+            places = [config.setting(*path) for path in each.paths] or [config.devices_setting]
+            yield each.finding(places, config.values, fix=with_processes(config, each))
+
+
+def with_processes(config: SwiftConfig | MegatronSwiftConfig, refusal: Refusal) -> Fix | None:
+    """The fix that starts the processes that a remedy names, before the command or where the variable is set."""
+    remedy, document = str(next(iter(refusal.help), "")), config.documents[0]
+    if not remedy.startswith(f"set `{SIZE}=") or config.without_remedies or not isinstance(document, CommandDocument):
+        return None
+    from cfglint.findings.fix_builders import outside
+    from cfglint.source.change import REPLACE, Change, Edit
+
+    assignment = remedy.split("`")[1]
+    if document.find((SIZE,))[1] is not None:
+        return outside([(document, Change(REPLACE, (SIZE,), text=assignment.partition("=")[2]))], remedy, False)
+    start = document.extent[0]
+    return outside([(document, Edit(start, start, f"{assignment} "))], remedy, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.similar_keys import names_of, near
 from cfglint.frameworks.swift import PACKAGE
 from cfglint.frameworks.swift.command_line import FILE_WINS
@@ -72,14 +73,17 @@ def unknown(config: CommandConfig, refused: RefusedWords) -> Finding:
     other = RENAMED.get(refused.name, "")
     similar = other if other in config.known else nearest(config, refused.name)
     message = f"unknown argument `{refused.name}` is refused by ms-swift {dotted(config.own_version)}"
-    if exists(refused.name) and ever_own(refused.name):
+    is_own = exists(refused.name) and ever_own(refused.name)
+    if is_own:
         message = f"ms-swift {dotted(config.own_version)} has no argument `{refused.name}`"
+    setting, advice = config.words_setting(refused), f"write `--{similar}`" if similar else f"remove `--{refused.name}`"
     return Finding(
-        config.words_setting(refused),
+        setting,
         message + (f"; did you mean `{similar}`?" if similar else ""),
         exception=f"ValueError: remaining_argv: {words}",
         on_key=True,
-        help=f"write `--{similar}`" if similar else f"remove `--{refused.name}`",
+        help=advice,
+        fix=rename(setting, similar, advice, safe=similar == other) if similar and not config.without_remedies else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import unpinned
+from cfglint.findings.diagnostic import Fix, unpinned
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
@@ -86,7 +86,7 @@ def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
     """The finding about one override that names no key."""
     assert refused.override is not None
     key = refused.override.key
-    similar = likely(config, key)
+    similar, fix = likely(config, key), None
     if refused.options:
         message = f"`{key}` has no option `{refused.override.value}` in {config.release}"
         remedy = f"write one of {', '.join(f'`{key}={each}`' for each in refused.options)}"
@@ -94,8 +94,9 @@ def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
         message, remedy = f"`{key}` is not a key of the config of {config.release}; did you mean `{similar}`?", f"write `{similar}`"
     else:
         message = f"`{key}` is not a key of the config of {config.release}"
-        own = refused.override.sign != DELETE
-        remedy = f"remove it, or write `+{refused.override.text}` if the program reads it" if own else f"remove `{refused.text}`"
+        is_own = refused.override.sign != DELETE
+        remedy = f"remove it, or write `+{refused.override.text}` if the program reads it" if is_own else f"remove `{refused.text}`"
+        fix = appended(config, key, f"write `+{refused.override.text}`") if is_own and not config.without_remedies else None
     return Finding(
         config.word_setting(refused),
         message,
@@ -103,7 +104,19 @@ def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
         depends_on=() if config.has_stated_release else (unpinned(config.package),),
         on_key=True,
         help=remedy,
+        fix=fix,
     )
+
+
+def appended(config: VerlConfig, key: str, title: str) -> Fix | None:
+    """The fix that adds a key which the config does not have, for a program that reads it."""
+    from cfglint.findings.fix_builders import outside
+    from cfglint.source.change import Edit
+
+    place = config.command.find((key,))[0]
+    if place is None or config.command.text[place.start : place.end] != key:
+        return None
+    return outside([(config.command, Edit(place.start, place.start, "+"))], title, False)
 
 
 @rule("VRL003")
