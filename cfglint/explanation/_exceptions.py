@@ -136,6 +136,7 @@ NEO092 ElasticityConfigError: One or more batch related parameters were found in
 NEO095 DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of MAYBE
 NEO095 DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '2' is invalid, expecting: true or false
 NEO102 RuntimeError: mat1 and mat2 shapes cannot be multiplied
+PFT001 ValueError: Target module mlp is not supported. Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ...
 PRC103 NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO
 PRC200 ValueError: At most one of fp16 and bf16 can be True, but not both
 PRC201 ValueError: At most one of fp16 and bf16 can be True for full eval, but not both
@@ -212,7 +213,6 @@ TRL064 NotImplementedError: Liger DPO loss is not implemented for PEFT models.
 TRL064 ValueError: Liger DPO loss does not support precomputing reference log probabilities. Either disable `precompute_ref_log_probs` or set `use_liger_kernel` to False.
 TRL064 ValueError: You cannot set `loss_type='apo_zero_unpaired'` with liger-kernel.Only KTO loss is supported with liger-kernel.
 TRL069 ValueError: When using `sapo` loss, both `sapo_temperature_neg` and `sapo_temperature_pos` must be set.
-TRL073 ValueError: You cannot perform fine-tuning on purely quantized models.
 TRL084 ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set `precompute_ref_log_probs=False`.
 TRL085 TypeError: list indices must be integers or slices, not str
 TRL086 TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'

@@ -153,7 +153,6 @@ if TYPE_CHECKING:
         """The output of `explain` for a run."""
 
         settings: list[SettingEntry]
-        assumed: list[str]
         memory: MemoryEntry | None
         what_if: WhatIfEntry | None
 

@@ -21,6 +21,7 @@ OPTIONAL = ("axolotl", "llamafactory", "trl")
 NAMES = re.compile(r"(?<!kl_c)trl|llama_?-?factory|axolotl", re.IGNORECASE)  # `kl_ctrl` is a section of verl
 # The modules outside the three folders that name them in code, and why.
 NAMED_IN = {
+    "api/in_program.py": "the package of the objects that a program passes",
     "cli/new.py": "help text",
     "cli/options.py": "help text",
     "cli/prompts.py": "the text of a question",
@@ -34,6 +35,8 @@ NAMED_IN = {
     "frameworks/_releases.py": "generated",
     "frameworks/_requirements.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
+    "frameworks/peft/_modules_4.py": "generated",
+    "frameworks/peft/_modules_5.py": "generated",
     "frameworks/program.py": "the names of parsers in a program's source",
     "frameworks/swift/_tables.py": "generated",
     "frameworks/swift/__init__.py": "the package whose release decides about some checks of ms-swift",

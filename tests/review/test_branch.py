@@ -470,7 +470,7 @@ def test_model_data_adapter_and_whether_it_trains_are_consequences(checkout, rev
     assert "other adapters: `lora_r` 8 -> 16, `lora_alpha` (unset) -> 4" in lines
     assert any(each.startswith("training is switched: `do_train`") for each in lines)
     assert any(each.startswith("total steps about doubled") and each.endswith(", if the other data has as many samples") for each in lines)
-    moved = old.replace("org/a", "/home/me/a").replace("name d", "name /data/d")
+    moved = old.replace("org/a", "/mnt/me/a").replace("name d", "name /data/d")
     assert "another model" not in changed_in(checkout, reviewed, run__sh=(old, moved))
 
 
@@ -496,6 +496,6 @@ def test_what_a_line_writes_is_told_where_the_rest_is_not_known(checkout, review
     computed = " --gradient_accumulation_steps $((X / {}))\n"
     text = changed_in(checkout, reviewed, run__sh=(line[:-1] + computed.format(1), new[:-1] + computed.format(8)))
     assert "for the same accumulation" not in text
-    missing = " --deepspeed /home/me/zero3.json\n"
+    missing = " --deepspeed /mnt/me/zero3.json\n"
     text = changed_in(checkout, reviewed, run__sh=(line, new[:-1] + missing))
     assert "`learning_rate` 1e-5 -> 2e-5" in text

@@ -17,6 +17,7 @@ CLASS_OF = {trainer: name for name, trainer in CLASSES.items()}
 SCRIPT = ("model_name_or_path", "dataset_name")  # keys of the examples that no class of a trainer's arguments has
 OTHERS = {
     "HFT006": "the removed field is the one cause",
+    "HFT080": "a program that does not pass it to `train` does not continue",
     "RUN001": "two files",
     "STP001": "NaN is no literal",
     "STP002": "NaN is no literal",
@@ -64,6 +65,7 @@ def test_what_a_file_is_refused_for_is_refused_in_a_program(tmp_path, monkeypatc
             monkeypatch.chdir(folder)
             target = {**PINNED.get(rule.code, {}), **(facts.get("target") or {})}
             given = LaunchFacts(gpus=facts.get("gpus"), num_examples=facts.get("num_examples"), target=target)
+            given = given.on_card(facts.get("gpu"))
             found = {code for _, run in Discovery(given).each(["train.py"]) for code in refused(run)}
             compared += 1
             if not codes <= found:

@@ -82,8 +82,8 @@ def test_what_a_release_changes(kind, root, tmp_path, updating):
 def test_a_release_changes_what_is_recorded(kind, root, tmp_path):
     releases, wrong = modelled_releases(framework(kind).package), []
     expected = {name: lines for path in recorded(root, kind).glob("*.txt") for name, lines in read(path).items()}
-    for example in examples_of(kind):
-        found = example.changes(str(tmp_path / kind)).wrong(expected.get(example.name, ()), releases)
+    for number, example in enumerate(examples_of(kind)):
+        found = example.changes(str(tmp_path / str(number))).wrong(expected.get(example.name, ()), releases)
         wrong.extend(f"{example.name}, {each}" for each in found)
     assert not wrong, "\n".join(wrong)
 

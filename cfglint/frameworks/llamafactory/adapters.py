@@ -12,7 +12,7 @@ KEYS = {  # field of LoraConfig -> key of the file
     "r": "lora_rank", "lora_alpha": "lora_alpha", "lora_dropout": "lora_dropout", "target_modules": "lora_target",
     "modules_to_save": "additional_target", "use_rslora": "use_rslora", "use_dora": "use_dora", "init_lora_weights": "pissa_init",
 }  # fmt: skip
-PEFT = ">=0.14.0,<=0.18.1"  # what the releases of 0.9.4 and 0.9.5 require
+PEFT = ((0, 14, 0), (0, 18, 1))  # what the releases of 0.9.4 and 0.9.5 require
 ALL = "all"
 LEFT_OUT = ("lm_head",)
 

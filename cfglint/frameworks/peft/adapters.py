@@ -10,7 +10,6 @@ from cfglint.frameworks.peft import fields, lora
 from cfglint.frameworks.peft.checkpoints import config_of
 from cfglint.frameworks.peft.lora import EXCLUDED, LAYERS, PARAMETERS, PATTERN, SAVED, TARGETS, Attached, Refused
 from cfglint.frameworks.peft.modules import Modules, modules_of
-from cfglint.frameworks.version_bounds import allowed
 from cfglint.frameworks.versions import Version, parse_version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable
 from cfglint.source.record import Record
@@ -38,13 +37,13 @@ class Adapter(Record):
 class Place(Adapter):
     """An adapter with where it is written: the document of its call, or the names that the keys of the run's file have for its fields.
 
-    `depends_on` is what is not known of it, `bounds` what the framework itself requires of PEFT.
+    `depends_on` is what is not known of it, `bounds` the oldest and newest PEFT that the framework requires.
     """
 
     call: Any = None
     keys: dict[str, str] = {}
     depends_on: tuple[Reason, ...] = ()
-    bounds: str = ""
+    bounds: tuple[Version, Version] | None = None
 
     def setting(self, config: Config, name: str) -> Setting:
         """The place of a field, of the call that makes the adapter or of the file."""
@@ -80,9 +79,12 @@ def outcome(adapter: Place, facts: LaunchFacts) -> Outcome:
 
 
 def at(values: ConfigMapping, modules: Modules | None, peft: Version, transformers: Version) -> Outcome:
-    """What one release of PEFT does."""
+    """What one release of PEFT does; a refusal that the values alone decide names no modules."""
     try:
         lora.checked(values, peft)
+    except Refused as refused:
+        return Outcome(None, None, refused.with_traceback(None))
+    try:
         if modules is None:
             lora.layer_values(values, peft)
             return Outcome(None)
@@ -91,14 +93,17 @@ def at(values: ConfigMapping, modules: Modules | None, peft: Version, transforme
         return Outcome(modules, None, refused.with_traceback(None))
 
 
-def releases_of(facts: LaunchFacts, bounds: str = "") -> list[Version]:
-    """The releases of PEFT that are possible, the one that is taken last; `bounds` are those of the framework."""
+def releases_of(facts: LaunchFacts, bounds: tuple[Version, Version] | None = None) -> list[Version]:
+    """The releases of PEFT that are possible, the one that is taken last; `bounds` are the oldest and newest of the framework."""
     stated = facts.target.get(PACKAGE)
     if stated and facts.is_known(PACKAGE):
         return [parse_version(stated)]
     every = list(fields.RELEASES)
-    specs = facts.bounds.get(PACKAGE, (bounds,) if bounds else ())
+    specs = facts.bounds.get(PACKAGE, ())
     if specs:
+        from cfglint.frameworks.version_bounds import allowed
+
         fitting = {each for spec in specs for each in allowed(spec, every)}
         return [parse_version(each) for each in every if each in fitting][-RECENT:] or [parse_version(fields.NEWEST)]
-    return [parse_version(each) for each in every[-RECENT:]]
+    possible = [parse_version(each) for each in every]
+    return [each for each in possible if bounds is None or bounds[0] <= each <= bounds[1]][-RECENT:]

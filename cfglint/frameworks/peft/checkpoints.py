@@ -14,16 +14,22 @@ def config_of(name: object, origin: str) -> ConfigTable | None:
     """The config of a checkpoint that a file or program names; None if it is unknown."""
     if not isinstance(name, str) or not name:
         return None
-    if not os.path.isabs(name):
-        for base in (os.path.dirname(origin), ""):
-            path = os.path.normpath(os.path.join(base, name, CONFIG_FILE))
-            if os.path.isfile(path) and not leads_out(path, origin):
-                return read(path)
+    path = path_in_project(name, origin)
+    if path:
+        return read(path)
     from cfglint.batch.shapes import config_of as published_config
     from cfglint.batch.shapes import published
 
     found = published(name)
     return dict(published_config(found.name)) if found is not None and not found.assumed and not found.quantised else None
+
+
+def path_in_project(name: str, origin: str) -> str:
+    """The `config.json` of a folder of the project, relative to the file that names it or to the working directory; empty for none."""
+    if os.path.isabs(name):
+        return ""
+    paths = (os.path.normpath(os.path.join(base, name, CONFIG_FILE)) for base in (os.path.dirname(origin), ""))
+    return next((path for path in paths if os.path.isfile(path) and not leads_out(path, origin)), "")
 
 
 def read(path: str) -> ConfigTable | None:

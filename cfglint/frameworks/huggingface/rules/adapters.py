@@ -9,6 +9,7 @@ from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.peft import quantization
 from cfglint.frameworks.peft.adapters import Outcome, Place, outcome
+from cfglint.frameworks.peft.checkpoints import path_in_project
 from cfglint.frameworks.peft.lora import SAVED, TARGETS, Refused, unknown_in
 from cfglint.frameworks.program import AdapterCall
 from cfglint.source.annotations import Iterator
@@ -41,13 +42,15 @@ def adapter_refused(config: TrainerConfig) -> Iterator[Finding]:
         refused = found.refused
         if refused is None:
             continue
+        is_published = found.modules is not None and not path_in_project(place.checkpoint, place.origin)
+        published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_published else ()
         older = () if found.is_certain else (Reason("release", "the release of peft", "older ones accept it"),)
         yield Finding(
             place.setting(config, refused.key),
             refused.message,
             exception=refused.exception,
             fails_at=refused.stage,
-            depends_on=(*place.depends_on, *older),
+            depends_on=(*place.depends_on, *published, *older),
             help=refused.remedy or None,
             for_any_parser=True,
         )
