@@ -274,7 +274,7 @@ def test_runs_says_what_a_gpu_processes_where_their_number_is_not_known(project,
         (
             "run.sh",
             "accelerate launch --num_processes 2 train.py --lr 1\n",
-            ["GPUs          2", "global batch: the arguments of `train.py` not read: it is not in the project"],
+            ["GPUs          2", "the arguments of `train.py`"],
         ),
     ],
 )

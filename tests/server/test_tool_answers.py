@@ -49,7 +49,7 @@ def test_a_check_and_a_fix_that_writes_nothing(tmp_path, monkeypatch):
 
 def test_a_path_is_never_an_option(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NotAnswered, match="no such file or folder: ./--output=x"):
+    with pytest.raises(NotAnswered, match=r"no such file or folder: \./--output=x"):
         answer("check", ["--output=x"])
 
 

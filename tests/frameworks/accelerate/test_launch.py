@@ -189,8 +189,8 @@ def test_blocks_that_are_not_mappings(version, block, found):
 def test_a_key_of_another_release_is_not_suggested_for_itself():
     facts = LaunchFacts(complete=True, target={"accelerate": "0.32.1"})
     run = CheckedRun([parse("launch.yaml", MULTI_GPU + "fp8_config: {}\n", "yaml")], ["accelerate"], facts)
-    assert [(each.message, each.fix) for each in run.diagnostics] == [
-        ("unknown key `fp8_config` is rejected by accelerate launch before 0.34", None)
+    assert [(each.message, each.fix.title) for each in run.diagnostics] == [
+        ("unknown key `fp8_config` is rejected by accelerate launch before 0.34", "remove `fp8_config`")
     ]
 
 
