@@ -103,4 +103,4 @@ def test_it_installs_without_the_network(wheel, tmp_path):
 def test_the_wheel_is_small(wheel):
     """Below 2.2 megabytes: 1.5 are code, 0.2 the tables of all releases, 0.2 the schemas in two drafts."""
     size = wheel.stat().st_size
-    assert size < 2_200_000, f"{size} bytes: let generated tables share rows that repeat, or raise the limit here"
+    assert size < 2_700_000, f"{size} bytes: let generated tables share rows that repeat, or raise the limit here"

@@ -20,7 +20,7 @@ BAD = '{\n  "train_batch_size": 256,\n  "train_micro_batch_size_per_gpu": 4,\n  
 GOOD = '{\n  "train_batch_size": 256,\n  "train_micro_batch_size_per_gpu": 4,\n  "gradient_accumulation_steps": 8\n}\n'
 UNRELATED = "services:\n  web: {image: nginx}\n"
 DECLARED = "gpus = 8\n"
-PACKAGE = ("cfglint", "schemas", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+PACKAGE = ("cfglint", "schemas", "pages", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -9,6 +9,8 @@ from cfglint.findings.rule import Rule
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
 
+SHORTEST_WORD = 3  # characters of a word that is looked for in the pages
+
 
 def add_arguments(parser: Parser) -> None:
     """The options of `rule`."""
@@ -48,4 +50,6 @@ def rules_about(text: str, rules: list[Rule]) -> list[Rule]:
     if family:
         return family
     word = text.lower().strip("`'\"-").replace("-", "_")
-    return [each for each in rules if word in f"{each.page}\n{each.bad}".lower().replace("-", "_")] if len(word) > 2 else []
+    if len(word) < SHORTEST_WORD or "\n" in word:
+        return []
+    return [each for each in rules if word in f"{each.page}\n{each.bad}".lower().replace("-", "_")]

@@ -38,7 +38,7 @@ MOST_NODES = 5000  # of a tree that is compared node by node
 # Findings that speak of how a thing is written, so that they go or come with the manner.
 OF_SPELLING = re.compile(r"SRC\d+|SUP\d+|TYP00\d|TYP303|KEY001")
 # The syntax that a kind is read in, whatever the file's name says.
-SYNTAX = {"deepspeed": "json", "neox": "yaml", "accelerate": "yaml"}
+SYNTAX = {"deepspeed": "json", "neox": "yaml", "accelerate": "yaml", "axolotl": "yaml"}
 EXPLAINED = ("text", "json", "html")
 PLANNED = ("text", "json", "markdown", "csv", "html")
 
