@@ -22,7 +22,7 @@ PERCENTAGES: dict[str, dict[str, float]] = {
     "launches": {"found": 99, "sizes": 98.5, "files": 99, "values": 96, "outcome": 93.5},
 }
 # name -> (pattern of a number, the least that it may be)
-LEAST = {
+LEAST: dict[str, list[tuple[str, float]]] = {
     "accelerate": [(r"accelerate files: (\d+) of", 28)],
     "loops": [(r"loops: right (\d+)", 148)],
     "places": [(r"reach: ([\d.]+) %", 99.5)],

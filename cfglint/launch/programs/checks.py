@@ -19,7 +19,7 @@ from cfglint.launch.continuations import is_stray, joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE, severity_of
 from cfglint.launch.launcher import launcher_of
 from cfglint.source.annotations import Container, Iterator
-from cfglint.source.shell.command import is_placeholder, is_to_be_filled_in, stands_for_more
+from cfglint.source.shell.command import is_in_page, is_placeholder, is_to_be_filled_in, stands_for_more
 from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
@@ -61,7 +61,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         elif field is None and argument.texts and parses_all(program):
             yield from wrong_trainer_value(argument, program)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
-        rest = [word for word in rest if not stands_for_more(word)]
+        rest = [word for word in rest if not (is_to_be_filled_in(word) and is_in_page(word))]  # `...`, `<other-arguments>`
         if program.is_strict and rest and are_words(argument.texts):
             yield left_over(rest, f"--{argument.name}", program, since=TAKES_ONE.get(argument.name))
         if program.is_strict and program.parser == ARGPARSE and takes is None and not any(n.startswith(argument.name) for n in known.takes):

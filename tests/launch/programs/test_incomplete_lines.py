@@ -43,6 +43,11 @@ def test_an_option_without_its_number_is_one_finding(found):
     assert found("run.sh", "python train.py --output_dir o --learning_rate --bf16") == [(1, "LCH013", "--learning_rate")]
 
 
+@pytest.mark.parametrize("rest", ["<other-arguments>", "\\\n    <other arguments>", "[OPTIONS]"])
+def test_a_placeholder_of_a_page_stands_for_further_arguments(found, rest):
+    assert found("README.md", f"python own.py --config c.yaml {rest}") == []
+
+
 def test_dots_of_a_page_stand_for_further_arguments(found):
     line = "python train.py --output_dir o --learning_rate 2e-5 ..."
     assert found("README.md", line) == []
