@@ -7,7 +7,7 @@ import os
 from cfglint.data.rows import LARGEST, Limits, Rows, found, rows_of
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.samples import Samples
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterable
 from cfglint.source.root import root_of
 
 COUNT_ALL = 10**15
@@ -38,6 +38,21 @@ def rows(config: Config, path: str, field: str = "") -> Rows:
 def local(config: Config, name: ConfigValue) -> str | None:
     """The file or folder of the project that a value names; None if it names none."""
     return found(name, config.documents[0].path) if isinstance(name, str) and name else None
+
+
+def rows_of_all(config: Config, names: Iterable[ConfigValue]) -> Samples | None:
+    """The rows of several files or folders together, without a number where one cannot be counted; None if one is not in the project."""
+    total, files = 0, list[str]()
+    for name in names:
+        path = local(config, name)
+        if path is None:
+            return None
+        read = rows(config, path)
+        files += read.files
+        if read.count is None:
+            return unknown(read.why, *files)
+        total += read.count
+    return Samples(total, tuple(files))
 
 
 def held_out(total: int, size: ConfigValue) -> int | None:

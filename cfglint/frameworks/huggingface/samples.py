@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from cfglint.data.rows import LARGEST, Limits, Rows, found, rows_of
+from cfglint.data.rows import Limits, Rows, found, rows_of
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.program import DataRecipe
-from cfglint.frameworks.sample_files import COUNT_ALL, held_out, unknown
+from cfglint.frameworks.sample_files import held_out, limits, unknown
 from cfglint.frameworks.samples import Samples
 from cfglint.source.files import FileProblem, read_bytes
-from cfglint.source.root import root_of
 
 FILTERED = "the program filters the rows"
 
@@ -31,13 +30,12 @@ def recipe_of(config: TrainerConfig) -> DataRecipe | None:
 def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
     """The rows of the files after the steps of the program."""
     origin = config.documents[0].path
-    root = root_of(origin)
     paths = [found(name, origin) for name in recipe.files]
     here = [os.path.relpath(path) if os.path.isabs(path) else path for path in paths if path is not None]
     if len(here) < len(paths):
         return None
-    limits = Limits(root, COUNT_ALL if config.facts.count_data else LARGEST)
-    read = saved(here[0], limits) if recipe.builder == "saved" else rows_of(here, limits, recipe.field, recipe.builder)
+    most = limits(config)
+    read = saved(here[0], most) if recipe.builder == "saved" else rows_of(here, most, recipe.field, recipe.builder)
     if read.count is None:
         return unknown(read.why, *read.files)
     count, why = read.count, ""
@@ -62,7 +60,7 @@ def after(count: int, step: str, argument: int | float) -> int | None:
     return train if step == "train" or train is None else count - train
 
 
-def saved(folder: str, limits: Limits) -> Rows:
+def saved(folder: str, most: Limits) -> Rows:
     """The rows of a data set that `save_to_disk` wrote: those of the Arrow files that its state names, or of their indices."""
     import json
 
@@ -76,5 +74,5 @@ def saved(folder: str, limits: Limits) -> Rows:
     names = [each.get("filename") for each in named if isinstance(each, dict)]
     if not all(isinstance(name, str) and os.path.basename(name) == name for name in names):
         return Rows(None, (folder,), f"{folder} names files elsewhere")
-    read = rows_of([os.path.join(folder, str(name)) for name in names], limits)
+    read = rows_of([os.path.join(folder, str(name)) for name in names], most)
     return Rows(read.count, (folder,), read.why)

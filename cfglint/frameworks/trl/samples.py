@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.samples import of_recipe, recipe_of
-from cfglint.frameworks.sample_files import held_out, local, rows, unknown
+from cfglint.frameworks.sample_files import held_out, rows_of_all, unknown
 from cfglint.frameworks.samples import Samples
 from cfglint.frameworks.trl.config import TrlConfig
 
@@ -26,20 +26,13 @@ def samples(config: TrlConfig) -> Samples | None:
     named = named or [config.values.get("dataset_name")]
     if config.streams or config.values.get("dataset_train_split", "train") != "train":
         return None
-    total, files = 0, list[str]()
-    for each in named:
-        path = local(config, each)
-        if path is None:
-            return None
-        found = rows(config, path)
-        files += found.files
-        if found.count is None:
-            return unknown(found.why, *files)
-        total += found.count
-    left = held_out(total, config.values.get("test_split_size"))
+    found = rows_of_all(config, named)
+    if found is None or found.count is None:
+        return found
+    left = held_out(found.count, config.values.get("test_split_size"))
     if left is None:
-        return unknown("`test_split_size` leaves no sample", *files)
-    return Samples(left, tuple(files), "" if is_exact(config) else DROPPED, total)
+        return unknown("`test_split_size` leaves no sample", *found.files)
+    return Samples(left, found.files, "" if is_exact(config) else DROPPED, found.count)
 
 
 def is_exact(config: TrlConfig) -> bool:
