@@ -94,6 +94,12 @@ def switches_of(row: Row) -> Iterator[str]:
             yield guard[1]
 
 
+def at_fault(raised: Raised, read: Sequence[str], written: Mapping[str, Any]) -> str:
+    """The field that Python fails on: the last one that was looked up; of two operands the one that is written and no number."""
+    operands = [name for name in read[-1:-3:-1] if name in written] if "' and '" in raised.message else []
+    return min(operands, key=lambda name: isinstance(written[name], int | float), default=read[-1] if read else "")
+
+
 def does_nothing(row: Row, run: Evaluation) -> bool:
     """Whether the condition of a row does not hold; else it is run, and what it sets is set."""
     try:
@@ -137,7 +143,7 @@ class Check:
             try:
                 evaluation.run(rows)
             except Raised as raised:  # noqa: PERF203
-                raised.key = evaluation.read[-1] if evaluation.read else ""
+                raised.key = at_fault(raised, evaluation.read, written)
                 found.append(raised.with_traceback(None))
             else:
                 return evaluation, found
