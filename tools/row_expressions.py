@@ -220,6 +220,8 @@ def external(name: Any) -> Any:
         return ["fact", name]
     if re.fullmatch(r"torch\.(bfloat16|float16|float32|float8_e4m3fn|int8|int4|uint8|float64)", name):
         return name
+    if last.startswith("is_torch_greater_or_equal_than_"):
+        return ["fact", last]
     if re.fullmatch(r"ALL_\w+_FUNCTIONS", last):
         return ["fact", "constant", last]
     if name in ("math.pi", "math.inf", "sys.platform", "sys.argv", "sys.version_info"):

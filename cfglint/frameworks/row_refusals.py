@@ -35,7 +35,7 @@ class Pages:
         say = row.get("say", "")
         text = say if isinstance(say, str) else "".join(part for part in say[1:] if isinstance(part, str))
         fields = dict.fromkeys(each[1] for each in walk(row["when"]) if isinstance(each, list) and each[:1] == ["f"])
-        words = f"{text} [{', '.join(fields)}]" if text else f"set {row.get('set')}"
+        words = f"{text} [{', '.join(fields)}]" if text else f"put {row['key']}" if "put" in row else f"set {row.get('set')}"
         return max(((len(mark), code) for mark, code in self.marks if mark in words), default=(0, self.others))[1]
 
 
@@ -156,7 +156,9 @@ class Check:
         for each in raised:
             refusal = self.refusal(each, evaluation, raised, words)
             known = any(other.key in refusal.keys for other in found)
-            earlier = next((other for other in failed if other.key in refusal.keys), None)
+            earlier = next((other for other in failed if other.key in refusal.keys or refusal.key in other.keys), None)
+            if earlier is not None and refusal.kind == FAILURE and refusal.exception == earlier.exception:
+                failed[failed.index(earlier)] = min(earlier, refusal, key=lambda one: len(one.keys))  # the one that is about less else
             if known or (refusal.kind == FAILURE and earlier is not None):
                 continue
             if earlier is not None:  # this one says better why Python fails on the value
@@ -167,7 +169,7 @@ class Check:
 
     def refusal(self, raised: Raised, evaluation: Evaluation, others: list[Raised], words: Words) -> Refusal:
         """The refusal of a row."""
-        converts = raised.kind == "ValueError" and "set" in raised.row
+        converts = raised.kind == "ValueError" and not raised.row.keys().isdisjoint(("set", "put"))
         page = self.page_of(raised.row) if raised.intended or converts else FAILURE
         explained = Explanation(Condition(raised.row, self.plan.rows, evaluation, self.written), page, raised.message, words)
         before = {id(each.row) for each in others}
@@ -180,7 +182,8 @@ class Check:
         said = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
         keys = explained.keys
         if page == FAILURE and raised.key in self.written:
-            keys = [*dict.fromkeys((raised.key, *keys))]
+            inside = [each for each in keys if each.startswith(f"{raised.key}.")]
+            keys = [*dict.fromkeys((*inside, *([] if inside else [raised.key]), *keys))]
         found = Refusal(page, keys, explained.sentence, said, remedies, self.plan.stage_of(raised.row))
         found.read = explained.read
         return found

@@ -23,6 +23,7 @@ class TrainerConfig(TrainerFiles):
     seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
     _refusals: list[Refusal] | None = None
+    _argument_refusals: list[Refusal] | None = None
 
     @property
     def refusals(self) -> list[Refusal]:
@@ -30,6 +31,15 @@ class TrainerConfig(TrainerFiles):
         if self._refusals is None:
             self._refusals = self.part("refusals", []) if self.parsed else []
         return self._refusals
+
+    @property
+    def argument_refusals(self) -> list[Refusal]:
+        """What `TrainingArguments` itself refuses."""
+        if self._argument_refusals is None:
+            from cfglint.frameworks.huggingface.checks import refusals
+
+            self._argument_refusals = refusals(self) if self.parsed else []
+        return self._argument_refusals
 
     def sets(self, name: str) -> bool:
         """Whether the files set a field, under any of its names."""
