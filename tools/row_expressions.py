@@ -250,8 +250,10 @@ def call_external(name: Any, args: Any, keys: Any, node: Any) -> Any:
         last,
     ):
         return ["fact", last, *args]
-    if last in ("strtobool", "str_to_bool", "parse_flag_from_env", "get_int_from_env", "get_full_repo_name"):
+    if last in ("strtobool", "str_to_bool", "parse_flag_from_env", "get_int_from_env"):
         return ["fact", last, *args]
+    if last == "get_full_repo_name":
+        return ["fact", last, *args[:1], keys.get("organization")]
     if name.startswith(("os.path.", "pathlib.")) and last in (
         "isfile",
         "isdir",

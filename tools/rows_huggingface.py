@@ -18,7 +18,7 @@ from cfglint.frameworks.huggingface.source_fields import find
 PACKAGE = "transformers"
 CONFIG, POST_INIT, CLASS = "config", "__post_init__", "TrainingArguments"
 METHODS = {CONFIG: POST_INIT}  # what `compare_rows.py` calls
-FACTS = "device _setup_devices world_size get_available_reporting_integrations get_full_repo_name default_logdir framework".split()
+FACTS = "device _setup_devices world_size get_available_reporting_integrations default_logdir framework".split()
 GIVEN: dict[str, Any] = {**dict.fromkeys(FACTS, "fact"), "_convert_str_dict": "same"}
 SHARDING = ["FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2"]
 CONSTANTS = {  # of accelerate, the same in all releases

@@ -385,7 +385,7 @@ RULES: dict[str, Head] = {
     "PRC105": ("enabled-is-auto", "warning", None, ("deepspeed",), "combination", ()),
     "PRC106": ("two-precisions", "warning", None, ("deepspeed",), "combination", ()),
     "PRC107": ("ignored-bfloat16", "warning", None, ("deepspeed",), "combination", (("old_names", ("hidden-bfloat16",)),)),
-    "PRC200": ("fp16-with-bf16", "error", "config", ("huggingface",), "combination", (("raises", "ValueError: At most one of fp16 and bf16 can be True, but not both"), ("old_names", ("two-half-precisions",)), ("checks", ("At most one of fp16 and bf16 can be True",)))),
+    "PRC200": ("fp16-with-bf16", "error", "config", ("huggingface",), "combination", (("raises", "ValueError: At most one of fp16 and bf16 can be True, but not both"), ("old_names", ("two-half-precisions",)), ("checks", ("can be True, but not both",)))),
     "PRC201": ("fp16-eval-with-bf16-eval", "error", "config", ("huggingface",), "combination", (("raises", "ValueError: At most one of fp16 and bf16 can be True for full eval, but not both"), ("old_names", ("two-half-evaluations",)), ("checks", ("can be True for full eval",)))),
     "PRC202": ("bf16-with-apex", "error", "config", ("huggingface",), "combination", (("raises", "ValueError:  `--half_precision_backend apex`: GPU bf16 is not supported by apex."), ("checks", ("is not supported by apex",)), ("found_releases", (((), (5, 0, 0), "", "transformers"),)))),
     "PRC300": ("precision-conflict", "error", "config", ("neox",), "combination", ()),

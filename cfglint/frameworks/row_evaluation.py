@@ -48,7 +48,7 @@ VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try", "setenv")  # the
 
 class Raised(Exception):
     """The framework raises here, in a `row`; `intended` is whether the row refuses the values, rather than fails on them, `key` the
-    field that was looked up last.
+    field that was looked up last, `entry` the key in a value.
     """
 
     def __init__(self, kind: str, message: str, row: Row | None = None) -> None:
@@ -58,6 +58,7 @@ class Raised(Exception):
         self.row: Row = row or {}
         self.intended = row is not None
         self.key = ""
+        self.entry: Any = None
 
 
 def failed(error: Exception) -> Raised:
@@ -152,16 +153,17 @@ class Evaluation:
 
     `enums` has the names of the classes of fields whose values are members of an Enum. `read` are the names of fields that the rows
     looked up, `changed` those that they set, with the row; `undecided` are the rows that need what is unknown. `environment` are the
-    variables that they set; for others `facts` is asked.
+    variables that they set; for others `facts` is asked. `entry` is the key that was looked up last in a value.
     """
 
-    __slots__ = ("bound", "changed", "enums", "environment", "facts", "kept", "read", "undecided", "values")
+    __slots__ = ("bound", "changed", "entry", "enums", "environment", "facts", "kept", "read", "undecided", "values")
 
     def __init__(self, values: dict[str, Any], facts: Facts, enums: Mapping[str, str] | None = None) -> None:
         self.values = values
         self.facts = facts
         self.enums = dict(enums or {})
         self.environment: dict[str, Any] = {}
+        self.entry: Any = None
         self.read: list[str] = []
         self.changed: dict[str, Row] = {}
         self.undecided: list[Row] = []
@@ -670,6 +672,7 @@ def get(e: Any) -> Code:
         box, name = inner(run), key(run)
         if isinstance(box, Unknown) or isinstance(name, Unknown):
             return unknown(box, name)
+        run.entry = name
         if not isinstance(box, dict):
             raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute 'get'")
         try:
@@ -687,6 +690,17 @@ def entry(box: Any, key: Any) -> Any:
         return box[key]
     except PYTHON as error:
         raise failed(error) from None
+
+
+def at(e: Any) -> Code:
+    inner, key = code(e[1]), code(e[2])
+
+    def value(run: Evaluation) -> Any:
+        box, run.entry = inner(run), key(run)
+        doubt = unknown(box, run.entry)
+        return entry(box, run.entry) if doubt is None else doubt
+
+    return value
 
 
 def some(e: Any) -> Code:
@@ -849,7 +863,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "getattr": attribute_or,
     "has attr": lambda e: applied(lambda box, name: hasattr(box, name) or (isinstance(box, dict) and name in box), *map(code, e[1:])),
     "get": get,
-    "at": lambda e: applied(entry, code(e[1]), code(e[2])),
+    "at": at,
     "slice": lambda e: applied(lambda box, start, end: python(lambda items: items[start:end], box), *map(code, e[1:])),
     "some": some,
     "each": comprehension,

@@ -191,8 +191,8 @@ class Condition:
     def _item(self, loop: Row, item: Any) -> Path | None:
         """The path of the item that a loop over a list, or over the keys of a mapping, is at."""
         section = next(self.paths(loop["in"]), None)
-        found = value_at(self.written if section and section[0] in self.written else self.run.values, section) if section else None
-        if isinstance(found, str):
+        found = value_at(self.run.values, section) if section else None
+        if section and not isinstance(found, dict | list) and isinstance(value_at(self.written, section), str):
             return section  # one of its words
         if isinstance(found, dict) and isinstance(item, str):
             return (*(section or ()), item)

@@ -96,7 +96,9 @@ def switches_of(row: Row) -> Iterator[str]:
 
 def at_fault(raised: Raised, read: Sequence[str], written: Mapping[str, Any]) -> str:
     """The field that Python fails on: the last one that was looked up; of two operands the one that is written and no number."""
-    operands = [name for name in read[-1:-3:-1] if name in written] if "' and '" in raised.message else []
+    types = raised.message.split("'")[1::2] if "' and '" in raised.message else []
+    fields = {each[1] for part in raised.row.values() for each in walk(part) if isinstance(each, list) and each[:1] in FIELDS}
+    operands = [name for name in read[-1:-3:-1] if name in fields and name in written and type(written[name]).__name__ in types]
     return min(operands, key=lambda name: isinstance(written[name], int | float), default=read[-1] if read else "")
 
 
@@ -143,7 +145,7 @@ class Check:
             try:
                 evaluation.run(rows)
             except Raised as raised:  # noqa: PERF203
-                raised.key = at_fault(raised, evaluation.read, written)
+                raised.key, raised.entry = at_fault(raised, evaluation.read, written), evaluation.entry
                 found.append(raised.with_traceback(None))
             else:
                 return evaluation, found
@@ -156,9 +158,13 @@ class Check:
         for each in raised:
             refusal = self.refusal(each, evaluation, raised, words)
             known = any(other.key in refusal.keys for other in found)
-            earlier = next((other for other in failed if other.key in refusal.keys or refusal.key in other.keys), None)
-            if earlier is not None and refusal.kind == FAILURE and refusal.exception == earlier.exception:
-                failed[failed.index(earlier)] = min(earlier, refusal, key=lambda one: len(one.keys))  # the one that is about less else
+            if refusal.kind == FAILURE and each.key not in self.written:  # on what a refused value would have set
+                known = known or any(not set(other.keys).isdisjoint(refusal.keys) for other in found)
+            earlier = next((other for other in failed if other.key in refusal.keys), None)
+            same = next((other for other in failed if other.exception == refusal.exception and refusal.key in other.keys), None)
+            if same is not None and len(refusal.keys) < len(same.keys):  # the one that is about less else
+                failed.remove(same)
+                earlier = None
             if known or (refusal.kind == FAILURE and earlier is not None):
                 continue
             if earlier is not None:  # this one says better why Python fails on the value
@@ -184,6 +190,8 @@ class Check:
         if page == FAILURE and raised.key in self.written:
             inside = [each for each in keys if each.startswith(f"{raised.key}.")]
             keys = [*dict.fromkeys((*inside, *([] if inside else [raised.key]), *keys))]
+        if "raise" not in raised.row:  # the key of a section on which a conversion fails
+            keys.sort(key=lambda each: not each.endswith(f".{raised.entry}"))
         found = Refusal(page, keys, explained.sentence, said, remedies, self.plan.stage_of(raised.row))
         found.read = explained.read
         return found

@@ -21,11 +21,19 @@ if TYPE_CHECKING:
 
 CONFIG: Stage = "config"
 CLASS = "TrainingArguments"
+OWNER_LOOKED_FOR = (4, 32)  # from here on huggingface_hub looks for an owner in push_to_hub_model_id
 TRUE, FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
-KEPT = ("fsdp", "save_strategy")
 # The keys at which findings are, where it is not the first one that the message names.
-PLACES: dict[str, tuple[str, ...]] = {}
-OF_SECTIONS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203"}  # the pages for values on which Python fails
+PLACES = {
+    "PRC200": ("fp16",),
+    "PRC201": ("fp16_full_eval",),
+    "PRC202": ("half_precision_backend",),
+    "HFT006": ("load_best_model_at_end",),
+    "HFT007": ("save_steps",),
+    "HFT009": ("lr_scheduler_type",),
+}
+# The pages for values on which Python fails.
+OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203", "torch_empty_cache_steps": "HFT008"}
 
 
 @functools.cache
@@ -54,12 +62,19 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
         if isinstance(written.get(name), str):
             written[name] = Unknown((name,)) if (section := config.section(name)) is None else section
     defaults = {**args.defaults, **{name: Unknown((name,)) for name in (*args.undecided, *args.unparsed)}}
-    words = Words(KEPT, {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False, PLACES)
+    words = Words((), {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False, PLACES)
     found = Check(plan(config.version), written, defaults, args.undecided, facts(config), pages()).refusals(words)
-    for refusal in found:
-        if refusal.failed and refusal.paths:
-            refusal.kind = OF_SECTIONS.get(str(refusal.paths[0][0]), refusal.kind)
-    return found
+    kept: dict[str, Refusal] = {}
+    for number, refusal in enumerate(found):
+        root = str(refusal.paths[0][0]) if refusal.paths else ""
+        if refusal.failed:
+            refusal.kind = OF_FIELDS.get(root, refusal.kind)
+        if root in OF_FIELDS and not isinstance(written.get(root), dict):  # one finding about the whole value
+            refusal.paths = [(root,)]
+            kept.setdefault(root, refusal)
+        else:
+            kept[f"{root} {number}"] = refusal
+    return [*kept.values()]
 
 
 def facts(config: TrainerConfig) -> Callable[..., Any]:
@@ -77,7 +92,7 @@ def facts(config: TrainerConfig) -> Callable[..., Any]:
         if name == "path join":
             return os.path.join(*arguments)
         if name == "get_full_repo_name":
-            return "/" in arguments[0]
+            return config.version < OWNER_LOOKED_FOR or arguments[1] is not None or "/" in arguments[0]
         if name == "version":
             return dotted(config.version) if arguments[0] == "transformers" else None
         return {

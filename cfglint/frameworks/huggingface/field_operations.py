@@ -309,8 +309,9 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
     found: dict[str, TypeFailure] = {}
     given = config.arguments.given
     for refusal in config.argument_refusals:
-        if refusal.failed and refusal.key in given and refusal.key not in config.unused_fields:
-            found.setdefault(refusal.key, TypeFailure(refusal.key, refusal.fails_at, refusal.exception))
+        name = config.arguments.written(refusal.key)
+        if refusal.failed and name in given and name not in config.unused_fields:
+            found.setdefault(name, TypeFailure(name, refusal.fails_at, refusal.exception))
     for operation in config.framework.part("operations", OPERATIONS):
         if operation.field not in given or operation.field in found or operation.field in config.unused_fields:
             continue
