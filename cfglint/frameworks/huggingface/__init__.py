@@ -85,6 +85,7 @@ class Trainer(Framework):
         "numbers": "huggingface.batch.numbers",
         "samples": "huggingface.samples.samples",
         "resumption": "huggingface.resumption.resumption",
+        "argument_refusals": "huggingface.checks.refusals",
         "operations": "huggingface.field_operations.OPERATIONS",
         "typed_words": "huggingface.cli_arguments.HfWords",
         "model": "named_models.model_of_names",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Collection, ConfigValue
+from cfglint.source.annotations import Callable, Collection, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ class TrainerConfig(TrainerFiles):
     def argument_refusals(self) -> list[Refusal]:
         """What `TrainingArguments` itself refuses."""
         if self._argument_refusals is None:
-            from cfglint.frameworks.huggingface.checks import refusals
-
+            refusals: Callable[[TrainerConfig], list[Refusal]] = FRAMEWORK.part("argument_refusals", lambda config: [])
             self._argument_refusals = refusals(self) if self.parsed else []
         return self._argument_refusals
 

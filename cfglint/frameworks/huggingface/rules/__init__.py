@@ -11,7 +11,7 @@ from cfglint.source.annotations import Iterator, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.huggingface.rules.words import Better
+    from cfglint.frameworks.huggingface.argument_words import Better
     from cfglint.frameworks.refusal import Refusal
     from cfglint.source.document import Path
 
@@ -35,7 +35,7 @@ def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:
 
 def better_words() -> Mapping[str, Better]:
     """What the pages say in better words than those of the framework."""
-    from cfglint.frameworks.huggingface.rules.words import BETTER
+    from cfglint.frameworks.huggingface.argument_words import BETTER
 
     return BETTER
 
@@ -45,7 +45,7 @@ def place(config: TrainerConfig, path: Path) -> Setting:
     if len(path) < 2 or path[0] == "fsdp":
         return of(config, str(path[0])) if path else config.setting()
     if path[0] == "fsdp_config":
-        from cfglint.frameworks.huggingface.rules.fsdp import FsdpSection
+        from cfglint.frameworks.huggingface.fsdp_section import FsdpSection
 
         return FsdpSection(config).place(str(path[1]))
     return config.setting(*path)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.huggingface.fsdp_section import PLAIN_KEYS, SECTION_RULES, FsdpSection
 from cfglint.frameworks.huggingface.rules import of, refused, shown
 from cfglint.frameworks.remedies import choice, excludes
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
+from cfglint.source.annotations import ConfigValue, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
-PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
 TEXT_OF_BOOLEANS = (4, 41)  # a boolean is made a string from here on; before, only a string can be put into the environment
 BOOLEANS: dict[str, Releases] = {
     "forward_prefetch": Releases((4, 39, 0)),  # misspelt before
@@ -24,7 +23,6 @@ BOOLEANS: dict[str, Releases] = {
     "sync_module_states": Releases(PLAIN_KEYS),
     "cpu_ram_efficient_loading": Releases(TEXT_OF_BOOLEANS),
 }
-SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
 STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2")
 LOCAL = "LOCAL_STATE_DICT"
@@ -38,38 +36,6 @@ KNOWN = frozenset(
     backward_prefetch use_orig_params sync_module_states limit_all_gathers
     """.split()
 )
-
-
-class FsdpSection:
-    """The section `fsdp_config` without its `fsdp_` prefixes; `place` returns the key as written."""
-
-    def __init__(self, config: TrainerConfig) -> None:
-        self.config = config
-        written = config.section("fsdp_config") or {}
-        self.values: ConfigMapping = {}
-        self.spelling: ConfigMapping = {}
-        strips = config.version >= SECTION_RULES or "fsdp_config" in config.files
-        for key, value in written.items():
-            is_prefixed = isinstance(key, str) and key.startswith("fsdp_")
-            if config.version < PLAIN_KEYS and not is_prefixed and key != "xla":
-                continue
-            name = key[5:] if is_prefixed and (strips or config.version < PLAIN_KEYS) else key
-            self.values[name] = value
-            self.spelling[name] = key
-
-    def place(self, key: str) -> Setting:
-        """The setting of a key."""
-        return self.config.setting("fsdp_config", self.spelling.get(key, key))
-
-    @property
-    def version(self) -> int | None:
-        """FSDP 1 or 2; None where the value is not a number."""
-        if self.config.version < SECTION_RULES:
-            return 1
-        try:
-            return int(self.values.get("version", 2))
-        except (TypeError, ValueError):
-            return None
 
 
 def words(config: TrainerConfig) -> list[ConfigValue]:

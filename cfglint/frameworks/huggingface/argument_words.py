@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import inf
 
+from cfglint.findings.wording import spelled as shown
+from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.remedies import choice
 from cfglint.source.annotations import Any, Callable
