@@ -61,6 +61,7 @@ class LlamaFactory(Framework):
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
     history_tables = ("llamafactory.releases.HISTORY",)
     parts = {
+        "exceptions": "llamafactory.checks.exceptions",
         "batch": "huggingface.batch.resolve",
         "numbers": "llamafactory.summary.numbers",
         "samples": "llamafactory.samples.samples",
