@@ -6,8 +6,8 @@ import os
 import stat
 from itertools import zip_longest
 
-from cfglint.frameworks import is_trainer
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.kinds import is_trainer
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.project.settings_file import Configuration
 from cfglint.project.statements.statement import Statement

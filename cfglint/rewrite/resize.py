@@ -5,9 +5,9 @@ from __future__ import annotations
 from cfglint.batch.nodes import Size
 from cfglint.findings.wording import counted
 from cfglint.frameworks.launch_facts import Launched
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.launcher import SizePlace, launcher_of
+from cfglint.launch.line import LaunchLine
 from cfglint.launch.resizing import size_places, tasks_of
 from cfglint.rewrite.layout import size_before
 from cfglint.rewrite.resized import Resized, count_changes, device_changes, keep_targeted, on, take, without_line
@@ -28,7 +28,7 @@ Relaunch = Callable[[Mapping[str, str], Size], Launched]
 
 def resize(run: CheckedRun, wanted: Size) -> Resized:
     """The run on so many nodes and GPUs; raises EditRefused, with what to change by hand, if its files cannot be made consistent."""
-    relaunched, command, gpus = run.launch.relaunched, run.launch.command, wanted.processes
+    relaunched, command, gpus = run.facts.relaunched, run.launch.command, wanted.processes
     if relaunched is None or command is None:
         return without_line(run, gpus, wanted)
     resized = Resized(run)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import ADDED, detect, forks_named_in, framework, is_trainer, related_tool, takes_arguments
+from cfglint.frameworks import ADDED, detect, forks_named_in, framework, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.kinds import is_trainer
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH

@@ -7,7 +7,8 @@ import os
 from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
 from cfglint.source.annotations import Callable
 from cfglint.source.document import Document
 from cfglint.source.record import changed
@@ -120,7 +121,7 @@ class LoadedRun:
         Of an engine's config that a program names it is the program.
         """
         line = self.launch.line
-        if line is not None and self.launch.relaunched is not None:
+        if line is not None and self.facts.relaunched is not None:
             return f"{line.call.path}:{line.call.line}"
         first = self.documents[0]
         if line is None and self.launch.parser is not None and not first.is_call:

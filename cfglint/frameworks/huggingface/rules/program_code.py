@@ -6,18 +6,19 @@ from cfglint.findings.diagnostic import IN_BRANCH, Fix, Reason, unpinned
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks import fields_of_class, of_package
+from cfglint.frameworks import of_package
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.versions import Version, dotted
+from cfglint.launch.kinds import fields_of_class
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.program import ImportedNames, TrainerCall
+    from cfglint.launch.program import ImportedNames, TrainerCall
 
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on
