@@ -15,8 +15,7 @@ from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import BY_HAND, HERE, is_program, is_script
+from cfglint.run.paths import BY_HAND, HERE, LaunchChoiceError, UnknownKindError, is_program, is_script
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.file_source import FileSource

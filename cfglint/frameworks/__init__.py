@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.versions import Version, parse_version
-from cfglint.launch.kinds import register
+from cfglint.launch import REGISTERED
 from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.document import Document
 
@@ -187,4 +187,4 @@ def related_tool(document: Document) -> str | None:
     return None
 
 
-register(kinds, framework)
+REGISTERED.names, REGISTERED.load = kinds, framework

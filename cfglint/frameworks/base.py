@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
-    from cfglint.launch import Launch
-    from cfglint.launch.kinds import FieldSpan
+    from cfglint.launch import FieldSpan, Launch
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override
     from cfglint.source.document import Syntax

@@ -201,7 +201,7 @@ class LaunchReader:
 
         `which` selects one of the calls that build the arguments, if the program has several.
         """
-        launch = self.launch(line, text, lines, which)
+        launch, written = self.launch(line, text, lines, which), line
         line, command = line_and_command(launch)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
@@ -239,7 +239,7 @@ class LaunchReader:
         launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
         if line.launcher != BY_HAND:
-            facts.relaunched = lambda texts, size: self.relaunched(texts, size, line, text, lines, which)
+            facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         launch.entry = summary(line, typed(command, facts))

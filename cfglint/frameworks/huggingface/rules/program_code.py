@@ -12,7 +12,6 @@ from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.launch.kinds import fields_of_class
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import Node
 
@@ -147,7 +146,11 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
         release = config.facts.version(call.package, RELEASES[call.package])
-        added = [each for each in call.fields if each not in fields_of_class(CONVERTED[call.name])] if call.name in CONVERTED else []
+        if call.name not in CONVERTED:
+            continue
+        from cfglint.launch.kinds import fields_of_class
+
+        added = [each for each in call.fields if each not in fields_of_class(CONVERTED[call.name])]
         key, node = call.document.find(("args",))
         if added and node is not None and release >= CONVERTS and call.package not in config.facts.outside:
             target = CONVERTED[call.name]
