@@ -53,7 +53,8 @@ class LaunchFacts(Record):
     `resume` is the checkpoint that the user says the run continues from. `samples` are the rows of local data files, which are
     `num_examples` where that is certain; `count_data`: large ones are counted, too. `here`: the launch is to start on this
     machine now, with its GPUs and its environment. `launch` is what was read of the launch: its line, its program, and whose arguments
-    these are; `relaunched` gives the run with other contents of some files, on machines of this size.
+    these are; `again` gives the run of another version of the script, `relaunched` that with other contents of some files, on machines
+    of this size.
     """
 
     gpus: int | None = None
@@ -89,7 +90,12 @@ class LaunchFacts(Record):
     count_data: bool = False
     here: bool = False
     launch: Launch = NO_LAUNCH
+    again: Callable[[str], Launched] | None = None
     relaunched: Callable[[Mapping[str, str], Size | None], Launched] | None = None
+
+    def started_by(self, run: Launched) -> LaunchFacts:
+        """The same facts with the launch of another version of the run."""
+        return self.replace(launch=run.launch, again=run.facts.again, relaunched=run.facts.relaunched)
 
     def version(self, package: str, newest: str) -> Version:
         """The target release of a package as three or more numbers; the newest known release if none is specified."""

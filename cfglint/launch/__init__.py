@@ -87,8 +87,7 @@ class Launch(Record):
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
     kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
-    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed. `again` is
-    the launch of another version of its script.
+    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed.
     """
 
     command: CommandDocument | None = None
@@ -112,7 +111,6 @@ class Launch(Record):
     not_read: tuple[Reason, ...] = ()
     loop: OwnLoop | None = None
     alternative: AlternativeEntry | None = None
-    again: Callable[[str], Launch] | None = None
 
     @property
     def is_closed(self) -> bool:

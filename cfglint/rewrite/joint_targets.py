@@ -165,7 +165,7 @@ def rebased(run: CheckedRun, texts: dict[str, str]) -> CheckedRun:
         launched = run.facts.relaunched(texts, None)
         keep_targeted(run.launch, launched.launch)
         first = launched.documents[0]
-        facts = facts.replace(gpus=launched.facts.gpus, launch=launched.launch)
+        facts = facts.started_by(launched).replace(gpus=launched.facts.gpus)
     else:
         first = reread_with(first, texts)
     others = reread_all(run.documents[1:], texts)

@@ -106,7 +106,7 @@ class Retarget(Record):
             return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
         if self.values and self.texts and self.run.facts.relaunched is not None:
             launched = self.run.facts.relaunched(self.texts, None)
-            facts = self.run.facts.replace(launch=launched.launch)
+            facts = self.run.facts.started_by(launched)
             return CheckedRun([launched.documents[0], *self.run.documents[1:]], self.run.kinds, facts)
         documents = reread_all(self.run.documents, self.texts)
         return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))

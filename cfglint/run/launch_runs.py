@@ -156,14 +156,14 @@ class LaunchReader:
             self.roots[folder] = self.source.root(path)
         return self.roots[folder]
 
-    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launch:
-        """The launch of a line in another version of its script. Raises EditRefused if that starts something else."""
+    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launched:
+        """The run of a line in another version of its script. Raises EditRefused if that starts something else."""
         if line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
-        return self.run(now[lines.index(line)], text, now, which=which).launch
+        return self.run(now[lines.index(line)], text, now, which=which)
 
     def relaunched(
         self, texts: Mapping[str, str], size: Size | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
@@ -238,6 +238,7 @@ class LaunchReader:
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
         launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
+        facts.again = lambda edited: self.again(written, lines, edited, which)
         if line.launcher != BY_HAND:
             facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
         for key, reasons in command.unknown.items():
@@ -253,8 +254,7 @@ class LaunchReader:
         program = self.program(found) if found is not None else None
         launch = Launch(command, own, program, is_open=may_have_more(line.arguments), machine=line.machine)
         launch.program_path, launch.project = found.path if found is not None else "", self.project(line.call.path)
-        launch.again = lambda edited: self.again(line, lines, edited, which)
-        command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
+        command.again = lambda edited: line_and_command(self.again(line, lines, edited, which).launch)[1]
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
         command.siblings = [call for _, call in others]
         listed = self.listed.get(line.script_path, ())

@@ -220,13 +220,13 @@ class LoadedRun:
 
 def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
     """The facts with the launch of a document; that is another one if the document is another version of the script."""
-    launch = facts.launch
-    if launch.again is None or document is launch.command:
+    if facts.again is None or document is facts.launch.command:
         return facts
     from cfglint.source.shell.command import CommandDocument
 
     assert isinstance(document, CommandDocument)
-    return facts.replace(launch=changed(launch.again(document.text), command=document))
+    found = facts.started_by(facts.again(document.text))
+    return found.replace(launch=changed(found.launch, command=document))
 
 
 def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
