@@ -20,7 +20,7 @@ from cfglint.project.settings_file import Configuration
 from cfglint.report import render_log
 from cfglint.report.escapes import shown
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.source import files
 
 FORMATS = ("text", "json", "html")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
@@ -12,7 +13,6 @@ from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_reasons import Words
 from cfglint.frameworks.row_refusals import Check, Pages, Plan
 from cfglint.frameworks.row_table import Table
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable, Iterator
 
