@@ -1,7 +1,6 @@
 """The page about the architecture shows the imports and the ways of the usual runs as they are; `CFGLINT_UPDATE=1` rewrites it."""
 
 import pytest
-
 from draw_architecture import PAGE, with_imports, with_ways
 
 
