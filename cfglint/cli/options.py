@@ -289,7 +289,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         installed=INSTALLED in arguments.target or project.installed,
         resume=getattr(arguments, "resume", None),
         count_data=getattr(arguments, "count_data", False),
-        here=bool(getattr(arguments, "command", None)),
+        here=getattr(arguments, "here", False),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():
         if getattr(facts, name) is None:

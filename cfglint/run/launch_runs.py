@@ -121,7 +121,7 @@ class LaunchReader:
         """The launch lines in the content of a script."""
         key = (path, text)
         if key not in self.known_lines:
-            machine = Machine(self.facts.gpus, self.facts.nodes)
+            machine = Machine(self.facts.gpus, self.facts.nodes, self.facts.here)
             reader = Reader(self.project(path), machine, dict(self.facts.environment), self.evaluations)
             self.known_lines[key] = reader.lines(path, text)
             if len(self.known_lines) > MOST_SCRIPTS:

@@ -196,3 +196,45 @@ class TestStart:
         status, _, err = self.started(place)
         assert status == 2
         assert "COMMAND is missing" in err
+
+
+class TestUnsetVariables:
+    """What the environment of the moment does not set is empty, as for bash, unless something that was not read may set it."""
+
+    LINE = (
+        "torchrun --nproc_per_node ${N:-2} $EXTRA train.py --output_dir out "
+        "--per_device_train_batch_size ${MICRO:-4} ${LR:+--learning_rate $LR}"
+    )
+
+    def arguments(self, capsys, place, script, *command):
+        (place / "run.sh").write_text(script.replace("LINE", self.LINE))
+        return checked(capsys, *command, "run.sh")[0]["launch"]["arguments"]
+
+    @pytest.mark.parametrize("script", ["LINE", "set -u\nexport OTHER=1\nLINE", "bash -c 'LINE'", "run() { LINE; }\nrun", ". ./vars.sh\nLINE"])
+    def test_is_empty(self, place, capsys, monkeypatch, script):
+        (place / "vars.sh").write_text("X=1\n")
+        for name in ("N", "EXTRA", "MICRO", "LR"):
+            monkeypatch.delenv(name, raising=False)
+        expected = {"output_dir": "out", "per_device_train_batch_size": 4}
+        assert self.arguments(capsys, place, script, "bash") == expected
+
+    @pytest.mark.parametrize(
+        "script", ["module load cuda\nLINE", "source ~/.bashrc\nLINE", 'eval "$(direnv export bash)"\nLINE', "export $(cat .env)\nLINE"]
+    )
+    def test_may_be_set_by_what_is_not_read(self, place, capsys, monkeypatch, script):
+        monkeypatch.delenv("MICRO", raising=False)
+        assert self.arguments(capsys, place, script.replace("LINE", self.LINE.replace(":-4", "")), "bash")["per_device_train_batch_size"] is None
+
+    def test_of_a_job_is_not_known(self, place, capsys, monkeypatch):
+        monkeypatch.delenv("STEPS", raising=False)
+        (place / "job.slurm").write_text("#!/bin/bash\n#SBATCH --gres=gpu:2\ntorchrun --nproc_per_node 2 train.py --output_dir out --max_steps $STEPS\n")
+        run, found = checked(capsys, "sbatch", "job.slurm")
+        assert (run["launch"]["arguments"]["max_steps"], found) == (None, [])
+        run, [found] = checked(capsys, "bash", "job.slurm")
+        assert found["code"] == "LCH013"
+
+    @pytest.mark.parametrize("name", ["HF_TOKEN", "RANK", "SLURM_JOB_ID"])
+    def test_what_a_launcher_sets_or_nobody_asks_for_is_not_known(self, place, capsys, monkeypatch, name):
+        monkeypatch.delenv(name, raising=False)
+        (place / "run.sh").write_text(f"torchrun --nproc_per_node 2 train.py --output_dir out --run_name a${name}\n")
+        assert checked(capsys, "bash", "run.sh")[0]["launch"]["arguments"]["run_name"] is None
