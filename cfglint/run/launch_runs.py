@@ -21,6 +21,7 @@ from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Reader, ScriptEvaluations
+from cfglint.launch.slurm import requested_card
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
@@ -518,7 +519,7 @@ class LaunchReader:
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
-        )
+        ).on_card(requested_card(line.header, line.srun) if line.header or line.srun else "")
 
 
 def parts_of(word: Text) -> list[tuple[str | None, str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl.batch import total_steps
 from cfglint.frameworks.axolotl.config import AxolotlConfig
-from cfglint.frameworks.huggingface.resumption import continued, given_checkpoint, last_of_output, named_in_config
-from cfglint.frameworks.resumption import Resumption
+from cfglint.frameworks.huggingface.resumption import continued, last_of_output, named_in_config
+from cfglint.frameworks.resumption import Resumption, given_checkpoint
 
 AUTO = "auto_resume_from_checkpoints"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.resumption import KEY, continued, given_checkpoint, last_of_output, named_in_config
+from cfglint.frameworks.huggingface.resumption import continued, last_of_output, named_in_config
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.resumption import Resumption
+from cfglint.frameworks.resumption import KEY, Resumption, given_checkpoint
 
 
 def resumption(config: LlamaFactoryConfig) -> Resumption | None:

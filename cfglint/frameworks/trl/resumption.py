@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.resumption import continued, given_checkpoint, named_in_config
-from cfglint.frameworks.resumption import Resumption
+from cfglint.frameworks.huggingface.resumption import continued, named_in_config
+from cfglint.frameworks.resumption import Resumption, given_checkpoint
 from cfglint.frameworks.trl.config import TrlConfig
 
 PASSED_ON = (1, 15)

@@ -17,7 +17,19 @@ BY_SHELL = frozenset(  # names that bash sets
     "COLUMNS COMP_WORDBREAKS DIRSTACK EUID FUNCNAME GROUPS HISTCMD HOSTNAME HOSTTYPE IFS LINENO LINES MACHTYPE OLDPWD OPTARG OPTERR OPTIND "
     "OSTYPE PIPESTATUS PS4 PWD REPLY SHELL SHELLOPTS SHLVL UID".split()
 )
-BY_LAUNCHER = ("BASH", "SLURM_", "OMPI_", "PMI", "RANK", "LOCAL_", "GROUP_", "ROLE_", "WORLD_SIZE", "MASTER_", "TORCHELASTIC_")  # beginnings
+BY_LAUNCHER = (
+    "BASH",
+    "SLURM_",
+    "OMPI_",
+    "PMI",
+    "RANK",
+    "LOCAL_",
+    "GROUP_",
+    "ROLE_",
+    "WORLD_SIZE",
+    "MASTER_",
+    "TORCHELASTIC_",
+)  # beginnings
 SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")  # in names whose values nobody asks for
 
 
@@ -27,8 +39,9 @@ class State(Record):
     `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
     unknown. `entered` are the files of the sourced scripts and functions that run, the innermost one first (BASH_SOURCE, without
     the script). `unset` are the names that the script itself has unset; `knows_environment`: so is what neither it nor the known
-    environment sets. `nounset`: using an unset variable ends the script (`set -u`). `unclear_status`: the last command failed, or it is unknown whether it did. `needs_caller`: a call without
-    arguments would have ended by now, because parameters, variables or files are missing.
+    environment sets. `nounset`: using an unset variable ends the script (`set -u`). `unclear_status`: the last command failed, or it
+    is unknown whether it did. `needs_caller`: a call without arguments would have ended by now, because parameters, variables or
+    files are missing.
     """
 
     folder: str | None
@@ -153,9 +166,7 @@ class Saved(Record):
 def is_of_environment(name: str) -> bool:
     """Whether only the environment sets a variable, and its value is asked for."""
     upper = name.upper()
-    return name.isidentifier() and not (
-        name in BY_SHELL or name.startswith(BY_LAUNCHER) or any(word in upper for word in SECRET)
-    )
+    return name.isidentifier() and not (name in BY_SHELL or name.startswith(BY_LAUNCHER) or any(word in upper for word in SECRET))
 
 
 def spelled(value: Value | None) -> ConfigValue:

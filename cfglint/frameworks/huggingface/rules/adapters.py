@@ -8,8 +8,7 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.peft import quantization
-from cfglint.frameworks.peft.adapters import Outcome, Place, outcome
-from cfglint.frameworks.peft.checkpoints import path_in_project
+from cfglint.frameworks.peft.adapters import OWN_CODE, Outcome, Place, outcome
 from cfglint.frameworks.peft.lora import SAVED, TARGETS, Refused, unknown_in
 from cfglint.frameworks.program import AdapterCall
 from cfglint.source.annotations import Iterator
@@ -28,7 +27,8 @@ def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
 def place_of(config: TrainerConfig, call: AdapterCall) -> Place:
     """An adapter that a program makes."""
     document = call.adapter
-    return Place(dict(document.values), call.checkpoint, call.loader, document.path, config.version, document, {}, doubts(call))
+    own_code = call.model is None or call.model.values.get(OWN_CODE, False) is not False
+    return Place(dict(document.values), call.checkpoint, call.loader, document.path, config.version, own_code, document, {}, doubts(call))
 
 
 def doubts(call: AdapterCall) -> tuple[Reason, ...]:
@@ -42,8 +42,8 @@ def adapter_refused(config: TrainerConfig) -> Iterator[Finding]:
         refused = found.refused
         if refused is None:
             continue
-        is_published = found.modules is not None and not path_in_project(place.checkpoint, place.origin)
-        published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_published else ()
+        is_named = found.modules is not None and place.is_named_model
+        published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_named else ()
         older = () if found.is_certain else (Reason("release", "the release of peft", "older ones accept it"),)
         yield Finding(
             place.setting(config, refused.key),
