@@ -197,6 +197,8 @@ if TYPE_CHECKING:
         reasons: list[str]
         run: str
         cost: NotRequired[float]
+        gpu: NotRequired[str]
+        refused: NotRequired[list[str]]
 
     class AdviceEntry(TypedDict):
         """A setting that was tuned for another global batch size, and the value that a published rule suggests."""

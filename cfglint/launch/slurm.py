@@ -9,7 +9,17 @@ from cfglint.source.annotations import Mapping, Sequence
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text, TextPart
 
-SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array", "C": "constraint"}
+SHORT = {
+    "N": "nodes",
+    "n": "ntasks",
+    "G": "gpus",
+    "c": "cpus-per-task",
+    "p": "partition",
+    "t": "time",
+    "J": "job-name",
+    "a": "array",
+    "C": "constraint",
+}
 OPTIONS_OF = {  # a variable of the job -> the options of the header that may set it
     "SLURM_NNODES": ("nodes",),
     "SLURM_JOB_NUM_NODES": ("nodes",),

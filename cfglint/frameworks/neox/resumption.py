@@ -60,6 +60,6 @@ def saved_values(checkpoint: Checkpoint, tag: str) -> ConfigTable:
         text = checkpoint.content(os.path.join(folder, name)) if name.endswith((".yml", ".yaml")) else None
         value = YAML11_FULL.read(parse(name, text, "yaml")).value if text is not None else None
         for key, each in value.items() if isinstance(value, dict) else ():
-            key = str(key).replace("-", "_")
-            found[key] = each if found.get(key, each) == each else None
+            name_of_field = str(key).replace("-", "_")
+            found[name_of_field] = each if found.get(name_of_field, each) == each else None
     return found

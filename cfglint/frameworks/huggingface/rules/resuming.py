@@ -6,6 +6,7 @@ from cfglint.data.checkpoint import Checkpoint
 from cfglint.data.engine_state import engine_state, engine_tags
 from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.deepspeed.checkpoints import missing_shards, other_processes
 from cfglint.frameworks.huggingface.batch import of, steps
