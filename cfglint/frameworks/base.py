@@ -451,10 +451,6 @@ class Framework:
         """NO_MATCH, MAYBE (looks like it) or CERTAIN, by keys and name; must be fast, because it is called for every file of a folder."""
         raise NotImplementedError
 
-    def card_of(self, document: Document) -> str:
-        """The card of the machines that a file names; empty for none."""
-        return ""
-
     def may_be(self, names: list[str], path: str) -> bool:
         """Whether `detect` or `related_tool` may recognise a file with these top-level keys, and no others, by this path.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.data.checkpoint import Checkpoint, checkpoint_in
 from cfglint.findings.setting import OVERRIDE, Setting
-from cfglint.frameworks.base import Config
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.summary import BATCH, LENGTH, Summary
 from cfglint.source.record import Record
 
@@ -71,9 +71,9 @@ class Resumption(Record):
         return f"step {self.begin:,} ({place})" if self.begin is not None else place
 
 
-def given_checkpoint(config: Config, key: str = KEY) -> Resumption | None:
+def given_checkpoint(facts: LaunchFacts, key: str = KEY) -> Resumption | None:
     """The checkpoint that the user names on the command line."""
-    given = config.facts.resume
+    given = facts.resume
     if given is None:
         return None
     return Resumption(Setting((key,), given, OVERRIDE, because=FLAG), given, checkpoint_in(given, given, ""), is_certain=True)

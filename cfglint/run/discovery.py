@@ -617,9 +617,8 @@ class Discovery:
         packages += steps_with(document, read_by)
         packages += nested_in(documents, packages)
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
-        if facts.card is None:
-            named = (framework(kind).card_of(each) for each, kind in zip(documents, kinds, strict=False))
-            facts = facts.on_card(next(filter(None, named), None))
+        for each, kind in zip(documents, kinds, strict=False) if facts.card is None else ():
+            facts = facts.on_card(imported(framework(kind).parts["card"])(each) if "card" in framework(kind).parts else None)
         packages += ["torch"] if facts.card is not None else []
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)

@@ -46,6 +46,7 @@ class Accelerate(Framework):
         "launched_gpus": "accelerate.config.launched_gpus",
         "batch": "accelerate.config.resolve",
         "account": "accelerate.summary.account",
+        "card": "accelerate.instances.card",
         "learn": "accelerate.releases.learn",
     }
 
@@ -57,16 +58,6 @@ class Accelerate(Framework):
         if "compute_environment" in names or "distributed_type" in names:
             return CERTAIN if companions else MAYBE
         return MAYBE if companions > 2 else NO_MATCH
-
-    def card_of(self, document: Document) -> str:
-        """The card of the instances that SageMaker starts."""
-        node = document.find(("ec2_instance_type",))[1]
-        if node is None:
-            return ""
-        from cfglint.batch.cards import of_instance
-
-        found = of_instance(node.resolved().raw.strip("\"'"))
-        return found.name if found is not None else ""
 
     def may_be(self, names: list[str], path: str) -> bool:
         """Whether the file has one of two distinctive keys, or three others."""

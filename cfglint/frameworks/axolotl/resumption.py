@@ -12,7 +12,7 @@ AUTO = "auto_resume_from_checkpoints"
 
 def resumption(config: AxolotlConfig) -> Resumption | None:
     """The checkpoint of a run: the one that it names, else with `auto_resume_from_checkpoints` the last one of the output folder."""
-    chosen = given_checkpoint(config)
+    chosen = given_checkpoint(config.facts)
     if chosen is None and config.values.get("resume_from_checkpoint"):
         chosen = named_in_config(config)
     elif chosen is None and config.values.get(AUTO) is True:

@@ -25,7 +25,7 @@ OF_OPTIMIZER = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "ad
 
 def resumption(config: TrainerConfig) -> Resumption | None:
     """The checkpoint that a Trainer continues from; None without one."""
-    return continued(config, given_checkpoint(config) or named_in_config(config))
+    return continued(config, given_checkpoint(config.facts) or named_in_config(config))
 
 
 def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | None:

@@ -19,7 +19,7 @@ CONFIGS = "configs"  # the folder of a checkpoint with the files of the run that
 
 def resumption(config: NeoXConfig) -> Resumption | None:
     """The checkpoint of a run; a folder without one is where it begins, and `finetune` takes nothing but the weights."""
-    found = given_checkpoint(config, FOLDER) or named(config)
+    found = given_checkpoint(config.facts, FOLDER) or named(config)
     if found is None or found.checkpoint is None or config.argument("finetune"):
         return found if found is not None and config.facts.resume is not None else None
     found.begin = step_of(tag_of(config, found.checkpoint))

@@ -17,7 +17,7 @@ SHARD = "model_world_size_"
 
 def resumption(config: VerlConfig) -> Resumption | None:
     """The checkpoint of a run: the one that the user or the line names, else the last one of its output folder."""
-    found = given_checkpoint(config, PATH) or chosen(config)
+    found = given_checkpoint(config.facts, PATH) or chosen(config)
     if found is not None and found.checkpoint is not None:
         found.begin = step_of(found.name)
         found.end = end(config, found.begin)
