@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
         SamplesEntry,
         SettingEntry,
     )
-    from cfglint.findings.vocabulary import ReasonKind, Severity, Stage, Subject, Verdict
+    from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change, Edit
     from cfglint.source.document import Document
 
@@ -107,26 +108,6 @@ class Fix(Record):
 
     def __repr__(self) -> str:
         return f"<{'Safe' if self.safe else 'Unsafe'} fix: {self.title}>"
-
-
-class Reason(Record):
-    """Something that is not known: its kind, what it is, why it is not known, and its place.
-
-    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project. `opens`: it may set any field that is
-    not written, so that no default is known.
-    """
-
-    kind: ReasonKind
-    what: str
-    why: str = ""
-    file: str = ""
-    line: int = 0
-    opens: bool = False
-
-    @property
-    def text(self) -> str:
-        """It in words: `the arguments of `train.py` (own parser in `pkg/rm.py`)`."""
-        return f"{self.what} ({self.why})" if self.why else self.what
 
 
 IN_BRANCH = Reason("branch", "a condition or `try` of the program")

@@ -9,13 +9,16 @@ if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
     from cfglint.batch.memory.estimate import Certainty, Fit
-    from cfglint.findings.vocabulary import Kind, Origin, ReasonKind, Severity, Stage, Verdict
+    from cfglint.evaluate import ReasonKind
+    from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
 
     class UnknownArgument(TypedDict):
-        """A field of a launch that is unknown, and why."""
+        """A field of a launch that is unknown, and why; `name` is that of a variable or parameter."""
 
         field: str
         reason: str
+        kind: ReasonKind
+        name: str
 
     class AlternativeEntry(TypedDict):
         """Which of the alternatives of one run this is, and where its program builds the arguments."""

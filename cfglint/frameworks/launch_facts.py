@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.cards import Card
     from cfglint.batch.nodes import Size
-    from cfglint.findings.diagnostic import Reason
+    from cfglint.evaluate import Reason
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
@@ -160,7 +160,7 @@ class LaunchFacts(Record):
         found = self.samples
         if found is None or not found.certain:
             return ()
-        from cfglint.findings.diagnostic import Reason
+        from cfglint.evaluate import Reason
 
         return (Reason("file", f"`{found.files[0]}`", "its rows were counted here", found.files[0]),)
 

@@ -13,7 +13,7 @@ from cfglint.source.document import LIMIT, Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Reason
+    from cfglint.evaluate import Reason
     from cfglint.findings.entries import AlternativeEntry, ResumeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache, partial
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.frameworks import detect, fields_of_class, framework, is_trainer, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
@@ -237,7 +237,7 @@ class LaunchReader:
         launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
         for key, reasons in command.unknown.items():
-            line.unsure(f"arguments.{key}", reasons)
+            line.unsure(f"arguments.{key}", *reasons)
         launch.entry = summary(line, typed(command, facts))
         return Launched(documents, kinds, facts)
 
@@ -658,7 +658,7 @@ def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
     """The arguments with the types that the parser gives them, None for unknown ones."""
-    from cfglint.frameworks.unknown import Unknown
+    from cfglint.evaluate import Unknown
 
     values = framework("huggingface").loader(command, facts).read(command).value
     return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}

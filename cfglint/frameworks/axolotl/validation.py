@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
@@ -20,7 +21,6 @@ from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
 from cfglint.frameworks.row_reasons import Condition, Explanation, Words
 from cfglint.frameworks.row_table import Function, Selection, Table
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.load_results import copied

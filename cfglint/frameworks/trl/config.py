@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.frameworks.accelerate.launcher_options import is_option
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import holds

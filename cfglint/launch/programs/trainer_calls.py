@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import DataRecipe, ProgramFacts, TrainerCall
-from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Fix, Reason
+from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.diagnostic import WARNING, Fix
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
@@ -16,7 +17,6 @@ from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules import shown
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator, Sequence
 
