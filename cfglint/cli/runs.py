@@ -17,11 +17,11 @@ from cfglint.report.escapes import shown, visible
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable
-from cfglint.source.shell.reasons import PLACEHOLDER
+from cfglint.source.shell.reasons import PLACEHOLDER, is_unset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.evaluate import ReasonKind
+    from cfglint.evaluate import Reason
     from cfglint.findings.entries import AlternativeEntry
 
 FORMATS = ("text", "json")
@@ -128,7 +128,7 @@ def sizes(outcome: Outcome) -> str:
 
 def takes_all(outcome: Outcome) -> bool:
     """Whether a launch uses all GPUs of its machine, and nothing else about its size is unknown."""
-    kinds = {each["kind"] for each in outcome.launch["unknown"] if each["field"] in FLAGS} if outcome.launch else set()
+    kinds = {reason.kind for field, reason in outcome.unknown if field in FLAGS}
     return "machine" in kinds and kinds <= {"machine", "derived"}
 
 
@@ -141,19 +141,19 @@ def per_gpu(outcome: Outcome) -> str:
 
 def unknown(outcome: Outcome) -> list[str]:
     """The unknown values, a line for each cause, with the flag that supplies the value."""
-    causes: dict[tuple[ReasonKind, str, str], list[str]] = {}
-    for each in outcome.launch["unknown"] if outcome.launch else ():
-        fields = causes.setdefault((each["kind"], each["reason"], each["name"]), [])
-        if each["field"] not in fields:
-            fields.append(each["field"])
+    causes: dict[Reason, list[str]] = {}
+    for field, reason in outcome.unknown:
+        fields = causes.setdefault(reason, [])
+        if field not in fields:
+            fields.append(field)
     found = []
     unset: dict[str, list[str]] = {}
-    for (kind, reason, name), fields in causes.items():
+    for reason, fields in causes.items():
         left = [field for field in fields if field not in FLAGS or not takes_all(outcome)]
-        if left and kind == "environment" and name:
-            unset.setdefault(name, []).extend(left)
-        elif left and kind != "derived":
-            found.append(because(left, "to be filled in" if reason == PLACEHOLDER.text else reason, kind))
+        if left and is_unset(reason):
+            unset.setdefault(reason.name, []).extend(left)
+        elif left and reason.kind != "derived":
+            found.append(because(left, reason))
     if unset:
         found.append(because_unset(unset))
     numbers = outcome.resolved
@@ -164,10 +164,10 @@ def unknown(outcome: Outcome) -> list[str]:
     return found
 
 
-def because(fields: list[str], reason: str, kind: ReasonKind) -> str:
+def because(fields: list[str], reason: Reason) -> str:
     """The line about unknown fields: `GPUs of a node: the machine decides (pass --gpus N)`."""
-    flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if kind == "machine" else "")
-    return f"{first_names(fields)}: {reason}{f' (pass {flag})' if flag else ''}"
+    flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if reason.kind == "machine" else "")
+    return f"{first_names(fields)}: {'to be filled in' if reason == PLACEHOLDER else reason.text}{f' (pass {flag})' if flag else ''}"
 
 
 def because_unset(variables: dict[str, list[str]]) -> str:

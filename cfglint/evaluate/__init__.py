@@ -1,4 +1,4 @@
-"""What is not known: the values of files, launch lines and programs that nothing decides, with the reasons."""
+"""What is not known, and why."""
 
 from __future__ import annotations
 
@@ -10,22 +10,15 @@ if TYPE_CHECKING:
     ReasonKind: TypeAlias = Literal["release", "argument", "branch", "program", "environment", "file", "budget", "machine", "derived"]
 
 VERBS = {
-    "argument": "takes",
-    "branch": "depends on",
+    **dict.fromkeys(("branch", "release"), "depends on"),
+    **dict.fromkeys(("environment", "file"), "reads"),
     "budget": "exceeds",
-    "derived": "takes",
-    "environment": "reads",
-    "file": "reads",
-    "machine": "takes",
     "program": "computes",
-    "release": "depends on",
 }
 
 
 class Reason:
-    """Something that is not known: its kind, what it is, and why it is not known; for people.
-
-    It is met at a `line` of a `file`: `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project.
+    """Something that is not known, and why, in words; it is met at a `line` of a `file`: `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project.
     `opens`: it may set any field that is not written, so that no default is known. `name` is that of the variable or parameter. Two that
     differ in the place alone are the same reason.
     """
@@ -54,8 +47,8 @@ class Reason:
 
     @property
     def cause(self) -> str:
-        """It in words with its place: `train.py:31 reads the variable `BATCH` (pass --env BATCH=VALUE)`."""
-        return f"{self.file}:{self.line} {VERBS[self.kind]} {self.text}" if self.file and self.line else self.text
+        """It in words with its place: `train.py:31 reads the variable `BATCH``."""
+        return f"{self.file}:{self.line} {VERBS.get(self.kind, 'takes')} {self.text}" if self.file and self.line else self.text
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reason) and (self.kind, self.what, self.why) == (other.kind, other.what, other.why)
@@ -68,7 +61,7 @@ class Reason:
 
 
 class Unknown:
-    """A value about which nothing is known but the reasons; numbers computed from it are null, and no finding may depend on it."""
+    """A value that is not known; numbers computed from it are null, and no finding may depend on it."""
 
     __slots__ = ("reasons",)
 
@@ -96,6 +89,6 @@ def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
 
 
 def because(reasons: Iterable[Reason]) -> str:
-    """Why a value is not known, in the words of every command: `not known, because train.py:31 reads the variable `BATCH``."""
+    """Why a value is not known, in the words of every command."""
     causes = " and ".join(dict.fromkeys(each.cause for each in reasons))
     return f"not known, because {causes}" if causes else "not known"

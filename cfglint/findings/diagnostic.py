@@ -40,7 +40,6 @@ COMMENT = "comment"
 BASELINE = "baseline"
 CONFIGURATION = "configuration"
 
-OTHER = "other"  # the kind of a file that is not modelled
 OF_CALLER = "only when {} starts the script, not when it is started alone"
 
 
@@ -57,7 +56,7 @@ def rank(severity: Severity) -> int:
     return SEVERITIES.index(severity)
 
 
-OTHER = "other"  # a file of a run whose kind is not modelled
+OTHER = "other"  # the kind of a file of a run that is not modelled
 
 
 class Place(Record):
@@ -202,8 +201,8 @@ class Outcome(Record):
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
     `consumer` is the kind whose framework executes the run: that of the first file, except for a launch line. `machine`: the number of
-    GPUs is that of the machine, because the launch does not specify it. `not_read` is what decides about the run and was not read,
-    `assumed` what its numbers and findings rest on in its place.
+    GPUs is that of the machine, because the launch does not specify it. `unknown` are the unknown fields of its launch, `not_read` is
+    what decides about the run and was not read, `assumed` what its numbers and findings rest on in its place.
     """
 
     files: list[str]
@@ -225,6 +224,7 @@ class Outcome(Record):
     resume: ResumeEntry | None = None
     samples: SamplesEntry | None = None
     context: ReportContext | None = None
+    unknown: list[tuple[str, Reason]] = []
 
     @property
     def consumer(self) -> str:

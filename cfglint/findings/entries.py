@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
 
     class UnknownArgument(TypedDict):
-        """A field of a launch that is unknown, and why; `name` is that of a variable or parameter."""
+        """A field of a launch that is unknown, and why."""
 
         field: str
         reason: str
-        kind: ReasonKind
-        name: str
 
     class AlternativeEntry(TypedDict):
         """Which of the alternatives of one run this is, and where its program builds the arguments."""
