@@ -18,7 +18,8 @@ VERBS = {
 
 
 class Reason:
-    """Something that is not known, and why, in words; it is met at a `line` of a `file`: `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project.
+    """Something that is not known, and why; it is met at a `line` of a `file`, 0 for the whole file, empty for outside of the project.
+
     `opens`: it may set any field that is not written, so that no default is known. `name` is that of the variable or parameter. Two that
     differ in the place alone are the same reason.
     """

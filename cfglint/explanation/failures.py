@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from cfglint.explanation import failure_parser
+from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.common_causes import causes_of
 from cfglint.explanation.failure_parser import Dead, Events, Raised
+from cfglint.explanation.log_parser import pieces
 from cfglint.explanation.predicted import is_about, rules_of
 from cfglint.findings.wording import counted
 from cfglint.source.annotations import Iterable, Iterator
@@ -18,6 +19,8 @@ NOT_A_NUMBER = "not-a-number"
 OVERFLOW = "overflow"
 TIMEOUT = "timeout"
 KILLED = "killed"
+REFUSED = "refused"
+ZERO = "zero"
 
 MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS) (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
 # Exceptions that follow from the failure of another process, and those of launchers about their processes.
@@ -145,8 +148,25 @@ REMEDIES_OF_OTHERS = tuple(
         (r"No space left on device", "free disk space, or the shared memory (/dev/shm) that data loader workers use"),
     )
 )
+# What to do about a job that Slurm refuses.
+OF_SUBMISSION = (
+    (
+        r"node configuration is not available|CPU count per node|More processors requested|memory (?:required|specification)|gres",
+        "ask for what one node of the partition has: `sinfo -o '%P %c %m %G'` shows processors, memory in MB and GPUs (`--gres`) of a node",
+    ),
+    (r"time limit", "ask for at most the time limit of the partition: `sinfo -o '%P %l'`"),
+    (
+        r"account|partition|QOS|policy",
+        "name an account and a partition that you may use: `sacctmgr show assoc user=$USER format=account,partition,qos`",
+    ),
+    (r"batch script|interpreter", "begin the script with `#!/bin/bash`, and the lines `#SBATCH` before the first command"),
+)
+FEW_LINES = 12
+# The classes of exceptions whose messages are copied without them, the most specific messages first.
+CLASSES = ("ValueError", "TypeError", "RuntimeError", "AttributeError", "KeyError", "ImportError", "AssertionError", "NotImplementedError")
 NOT_PREDICTED = "it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause"
 BF16 = "use `bf16: true` where the GPUs support it; else lower the learning rate, and look for values beyond 65504 in the model"
+ZEROS = 3  # last steps with a rate of 0: a schedule ends with one
 FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
 
 
@@ -177,7 +197,21 @@ def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
     `kind` is that of the run, if it is known.
     """
     events = failure_parser.read(lines)
-    return [each for each in (cause(events, kind), numbers(events)) if each is not None]
+    found = cause(events, kind), numbers(events) or zeros(events)
+    return [each for each in found if each is not None]
+
+
+def in_fragment(lines: Iterable[str]) -> list[Failure]:
+    """What a few lines without a log around them say, as people copy the message of an exception without its class."""
+    texts = [text.strip() for _, text in pieces(lines) if text.strip()]
+    for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
+        for name in CLASSES:
+            raised = Raised(number, None, name, text, [])
+            found = of_exception(raised)
+            if found.rules or found.remedy or found.causes:
+                found.summary = f"as the message of an exception: {shortened(text)}"
+                return [found]
+    return []
 
 
 def cause(events: Events, kind: str = "") -> Failure | None:
@@ -196,6 +230,8 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
     if events.timeouts:
         return of_timeouts(events)
+    if events.refused is not None:
+        return of_submission(*events.refused)
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
     if events.dead and not events.raised:
@@ -212,6 +248,12 @@ def of_slurm(line: int, reason: str) -> Failure:
     }
     summary = f"Slurm cancelled the job: {reason}" if reason else "Slurm cancelled the job; without a reason it is `scancel`"
     return Failure(KILLED, line, summary, [], remedies.get(reason, ""))
+
+
+def of_submission(line: int, text: str) -> Failure:
+    """A job or a step that Slurm does not start."""
+    remedy = next((each for pattern, each in OF_SUBMISSION if re.search(pattern, text, re.IGNORECASE)), "")
+    return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], remedy)
 
 
 def of_status(dead: Dead) -> Failure:
@@ -311,6 +353,8 @@ def phase_at(function: str, file: str) -> str:
 def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Failure:
     """An exception, the rules that predict it, and where it was raised."""
     rules = predicting(raised, kind)
+    refused, became = unknown_keyword.about(raised.text)
+    rules = refused or rules
     causes = [] if rules or follows else [*causes_of(raised.text)]
     details = []
     if raised.frames:
@@ -327,7 +371,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
-        remedy = next((each for pattern, each in REMEDIES_OF_OTHERS if not rules and pattern.search(raised.text)), "")
+        remedy = next((each for pattern, each in REMEDIES_OF_OTHERS if not rules and pattern.search(raised.text)), became)
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
@@ -399,6 +443,32 @@ def of_timeouts(events: Events) -> Failure:
         f" set `ddp_timeout` above {first.seconds}"
     )
     return Failure(TIMEOUT, first.line, f"a collective operation timed out: {process(first.rank)} waited for another rank", details, remedy)
+
+
+def zeros(events: Events) -> Failure | None:
+    """A learning rate or a loss that is 0 for all of the log, or for its last steps."""
+    rates, losses = events.rates, events.losses
+    end = next((index for index, (_, rate) in enumerate(reversed(rates)) if rate), len(rates))
+    if end >= ZEROS and end < len(rates):
+        line = rates[-end][0]
+        remedy = (
+            "compare the steps of the schedule with those of the training: `total_num_steps` of a DeepSpeed scheduler, `num_training_steps`"
+            " of one's own, a resumed schedule, or a learning rate that is printed with too few digits"
+        )
+        return Failure(ZERO, line, f"the learning rate is 0 in the last {end} logged steps, which train nothing", [], remedy)
+    if len(rates) >= 2 and end == len(rates):
+        remedy = (
+            "set `learning_rate`; a warm-up that is longer than the log begins at 0, and skipped steps (fp16 overflows) do not advance"
+            " the schedule"
+        )
+        return Failure(ZERO, rates[0][0], f"the learning rate is 0 in all {end} logged steps", [], remedy)
+    if len(losses) >= 2 and not any(loss for _, loss in losses):
+        remedy = (
+            "look at the labels of a batch: all of them are masked (-100) where a response template or chat template does not fit, or where"
+            " the prompt fills the maximum length; in fp16, a forward that overflows gives 0 too"
+        )
+        return Failure(ZERO, losses[0][0], f"the loss is 0 in all {len(losses)} logged steps", [], remedy)
+    return None
 
 
 def numbers(events: Events) -> Failure | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import fewest_nodes
 from cfglint.evaluate import Reason
-from cfglint.frameworks.launch_line import MACHINE, LaunchLine
+from cfglint.launch.line import MACHINE, LaunchLine
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import COUNTED

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from cases import each_case
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.own_arguments import given_value, options_of
-from cfglint.frameworks.program import Field
+from cfglint.launch.program import Field
 
 
 def field(kind, takes="1", **more):

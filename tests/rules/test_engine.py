@@ -8,8 +8,8 @@ from cases import each_case
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import COMBINATION, KEEP, SKIP, WARN, Finding
 from cfglint.findings.setting import DEFAULT, Setting
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.program import ProgramFacts
+from cfglint.launch import Launch
+from cfglint.launch.program import ProgramFacts
 from cfglint.rules import engine
 from cfglint.rules.catalogue import every_rule
 from cfglint.rules.reasons import NOT_KNOWN, TRAINER, unknowns

@@ -12,8 +12,8 @@ from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DERIVED, OVERRIDE, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.overrides import Override
 from cfglint.frameworks.resumption import Resumption
+from cfglint.launch.overrides import Override
 from cfglint.source.annotations import ConfigValue
 
 KEY = "resume_from_checkpoint"

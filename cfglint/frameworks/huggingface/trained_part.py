@@ -6,7 +6,7 @@ import ast
 import re
 
 from cfglint.evaluate import Unknown
-from cfglint.frameworks.program import ProgramFacts
+from cfglint.launch.program import ProgramFacts
 from cfglint.source.annotations import Collection, ConfigMapping, Iterator
 
 NAMED = re.compile(

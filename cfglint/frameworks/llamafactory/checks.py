@@ -13,7 +13,7 @@ from cfglint.frameworks.row_reasons import Words
 from cfglint.frameworks.row_refusals import PROCESSES, Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import Table
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Any, Callable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ def table() -> Table:
 def pages() -> Pages:
     """The pages of LLaMA-Factory's checks."""
     return Pages(KIND)
+
+
+def exceptions() -> Iterator[tuple[str, str]]:
+    """The page and the text of every exception that the checks raise."""
+    return table().messages(lambda _, row: pages()(row))
 
 
 @functools.cache

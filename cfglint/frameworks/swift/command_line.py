@@ -14,7 +14,7 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.line import LaunchLine
 
 FILE_WINS: Version = (4, 1)  # before, `--config` names a file, which overrides the line; from here on a file is the first argument
 CONFIG = "config"  # the option that names a file before 4.1

@@ -16,7 +16,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
 ENVIRONMENT = "ENV"  # a key of a file, for variables
 

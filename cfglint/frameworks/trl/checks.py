@@ -13,7 +13,7 @@ from cfglint.frameworks.row_table import Table
 from cfglint.frameworks.trl import KIND
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Any, Callable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,6 +102,11 @@ def plan(name: str, release: Version) -> Plan:
 def pages() -> Pages:
     """The pages of TRL's checks."""
     return Pages(KIND)
+
+
+def exceptions() -> Iterator[tuple[str, str]]:
+    """The page and the text of every exception that the checks raise."""
+    return table().messages(lambda _, row: pages()(row))
 
 
 def facts(config: TrlConfig) -> Callable[..., Any]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import Launcher, integer
+from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings

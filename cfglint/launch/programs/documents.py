@@ -6,7 +6,7 @@ import ast
 from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.frameworks.program import ProgramFacts
+from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.literals import literal

@@ -6,8 +6,8 @@ import pytest
 
 from cases import each_case
 from cfglint.evaluate import Unknown
-from cfglint.frameworks.overrides import ARGS, Override
 from cfglint.frameworks.trl.parser import cast, converted
+from cfglint.launch.overrides import ARGS, Override
 
 HEAD = "output_dir: out\ndataset_name: d\n"
 
