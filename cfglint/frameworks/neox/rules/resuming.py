@@ -6,7 +6,7 @@ Source: gpt-neox 2026-05 megatron/checkpointing.py:53-80, 300-420, megatron/lear
 from __future__ import annotations
 
 from cfglint.data.engine_state import engine_state, engine_tags
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.deepspeed.checkpoints import other_processes
