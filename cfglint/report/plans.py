@@ -82,6 +82,8 @@ def memory(found: MemoryEntry | None) -> str | None:
     from cfglint.batch.memory.estimate import in_words
 
     peak = f"{found['peak_gib']:.1f}"
+    if found["low_gib"] is not None and found["high_gib"] is not None:
+        peak += f" ({found['low_gib']:.0f}-{found['high_gib']:.0f})"
     return f"{peak} {in_words(found['verdict'], found['peak_gib'], found['available_gib'])}" if found["verdict"] else peak
 
 
@@ -90,7 +92,9 @@ def remark(plan: PlanEntry) -> str:
     if plan["feasible"]:
         idle = f"; pipeline idle {100 * plan['bubble']:.0f} %" if plan["bubble"] else ""
         cost = f"; costs {plan['cost']:,.2f}" if "cost" in plan else ""
-        return ((plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle + cost).removeprefix("; ")
+        used = plan.get("memory")
+        card = f"; {used['cards']}" if used is not None and used["cards"] else ""
+        return ((plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle + card + cost).removeprefix("; ")
     offers = plan["alternatives"]
     near = [str(offers[side]) for side in ("below", "above") if offers[side]]
     text = "not reachable"
