@@ -14,7 +14,7 @@ from cfglint.findings.diagnostic import INTERNAL, Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.report.escapes import shown, visible
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable
 from cfglint.source.shell.filters import MACHINE as COUNTED

@@ -5,9 +5,9 @@ Source: CPython argparse.py (_get_values, _StoreTrueAction, _StoreFalseAction), 
 
 from __future__ import annotations
 
-from cfglint.frameworks.argparse_types import converted
-from cfglint.frameworks.program import Field
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
+from cfglint.launch.argparse_types import converted
+from cfglint.launch.program import Field
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.shell.command import CommandDocument
 

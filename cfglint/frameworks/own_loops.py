@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DERIVED, WRITTEN, Setting
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch import Launch
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import Node
 from cfglint.source.python.call import CallDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.program import OwnLoop
 
 TURNS, EPOCHS, MAX_STEPS = "turns", "epochs", "max_steps"
 RATES = ("lr", "learning_rate")

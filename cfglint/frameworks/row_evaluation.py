@@ -18,7 +18,7 @@ import math
 import re
 from _operator import isub
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 TYPE_CHECKING = False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.rule import pages_of_checks
 from cfglint.frameworks.refusal import FAILURE, Refusal
 from cfglint.frameworks.row_evaluation import CODE, Evaluation, Raised, all_of, cannot_fail, every, truth_of
 from cfglint.frameworks.row_reasons import Condition, Explanation, walk
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence, Set
 from cfglint.source.load_results import copied
 

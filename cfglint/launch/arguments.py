@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import Argument
+from cfglint.launch.line import Argument
 from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.shell.command import is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text, around_mark, differs, of_any_number, unknown

@@ -5,12 +5,12 @@ from __future__ import annotations
 from cfglint.batch.nodes import Size
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
-from cfglint.frameworks import framework, is_trainer
-from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile, Option
+from cfglint.launch import Launch
 from cfglint.launch.command import readable
+from cfglint.launch.deepspeed_argument import refused_config
+from cfglint.launch.kinds import is_trainer, kind_named
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
+from cfglint.launch.line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile, Option
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
@@ -118,7 +118,7 @@ def is_name(text: str) -> bool:
 
 def remedy_of_option(line: LaunchLine, option: Option, flag: str) -> str:
     """The remedy for an unknown option: the launcher's own for the same, one with a similar name, or the place after the program."""
-    from cfglint.frameworks.known_names import closest
+    from cfglint.source.similar_keys import closest
 
     launcher = launcher_of(line)
     same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
@@ -251,7 +251,7 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     file = line.deepspeed_word
     if file is None or not launch.is_main or launch.doubts or not is_trainer(launch.consumer):
         return
-    if framework(launch.consumer).parses_command:
+    if kind_named(launch.consumer).parses_command:
         return
     name = file.word.value
     own = launch.parser is not None and "deepspeed" in launch.parser.fields

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import fewest_nodes
-from cfglint.frameworks.launch_line import MACHINE, LaunchLine
+from cfglint.launch.line import MACHINE, LaunchLine
 from cfglint.source.record import Record
 from cfglint.source.shell.filters import MACHINE as COUNTED
 from cfglint.source.shell.placed_text import Text

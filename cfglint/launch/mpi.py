@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import SizePlace, launcher_of
+from cfglint.launch.line import LaunchLine
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 
-from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
 from cfglint.launch import continuations, findings
 from cfglint.launch.arguments import behind_dashes, read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
+from cfglint.launch.line import Argument, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine
 from cfglint.launch.placeholders import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import header

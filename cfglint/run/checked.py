@@ -174,7 +174,7 @@ class CheckedRun(LoadedRun):
         line, launch = self.launch.line, self.launch
         if line is None or line.program is None or not launch.is_closed or not self.configs:
             return ""
-        from cfglint.frameworks.program import OF_LAUNCHER
+        from cfglint.launch.program import OF_LAUNCHER
 
         if all(each.what == OF_LAUNCHER for each in launch.not_read) or not takes_arguments(self.configs[0].kind):
             return ""

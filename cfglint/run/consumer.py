@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Reason
-from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, takes_arguments
+from cfglint.frameworks import fed_by, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
-from cfglint.frameworks.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
+from cfglint.launch import Launch
 from cfglint.launch.arguments import hidden_options
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.launch.kinds import is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
+from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
 from cfglint.source.document import Document

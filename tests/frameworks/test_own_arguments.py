@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from cases import each_case
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.own_arguments import given_value, options_of
-from cfglint.frameworks.program import Field
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.program import Field
 
 
 def field(kind, takes="1", **more):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.unknown import Unknown
 
 RAISE = {"raise": "ValueError", "say": "no"}
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cases import each_case
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.row_reasons import Words
 from cfglint.frameworks.row_refusals import Check, Plan
-from cfglint.frameworks.unknown import Unknown
 
 SIZE = ["*", ["f", "micro"], ["f", "processes"]]
 SET = {"when": [["is", ["f", "made"], None]], "set": "made", "be": SIZE}

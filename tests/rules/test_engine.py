@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import COMBINATION, KEEP, SKIP, WARN, Finding
 from cfglint.findings.setting import DEFAULT, Setting
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.program import ProgramFacts
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch import Launch
+from cfglint.launch.program import ProgramFacts
 from cfglint.rules import engine
 from cfglint.rules.catalogue import every_rule
 from cfglint.rules.reasons import NOT_KNOWN, TRAINER, unknowns

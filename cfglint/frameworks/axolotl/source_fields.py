@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue
 from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder
 from cfglint.source.record import Record

@@ -40,8 +40,8 @@ from cfglint.frameworks.memory import GPUS_FLAG, ROW_KEYS
 from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.peft.adapters import DECISIVE
 from cfglint.frameworks.peft.lora import unknown_in
-from cfglint.frameworks.program import MISSING, AdapterCall
 from cfglint.frameworks.versions import Version
+from cfglint.launch.program import MISSING, AdapterCall
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 from cfglint.source.record import Record, changed
 

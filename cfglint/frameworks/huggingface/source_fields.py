@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder, pairs
 

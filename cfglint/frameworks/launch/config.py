@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import Reason
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-from cfglint.frameworks.overrides import Override
-from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
+from cfglint.launch.overrides import Override
 from cfglint.source.annotations import Any, ConfigValue, Sequence
 from cfglint.source.document import Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
@@ -102,7 +103,7 @@ def consumer_config(documents: list[Document], facts: LaunchFacts, kinds: list[s
 
 def overrides(launch: Launch) -> list[Override]:
     """The arguments of a line as overrides of the file that it names, each with its place."""
-    from cfglint.frameworks.overrides import ARGS, Override
+    from cfglint.launch.overrides import ARGS, Override
 
     line, command = launch.line, launch.command
     assert line is not None
@@ -125,7 +126,7 @@ def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
 
     The program's own parser has converted them before.
     """
-    from cfglint.frameworks.overrides import ARGS, Override
+    from cfglint.launch.overrides import ARGS, Override
 
     found: list[Override] = []
     for key, argument in built.borrowed.items():

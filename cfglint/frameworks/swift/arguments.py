@@ -6,11 +6,11 @@ arguments/base_args/model_args.py:127-141; 3.0.0 llm/argument/train_args.py.
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.fields import defaults, has_field
 from cfglint.frameworks.swift.fields import Arguments as OfCommand
 from cfglint.frameworks.swift.fields import exists
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Mapping
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.accepted_releases import within
@@ -15,7 +16,6 @@ from cfglint.frameworks.swift.command_line import command_of, devices_per_proces
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.frameworks.swift.parser import INVALID, RefusedWords
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Collection, ConfigValue, Mapping, Sequence
 from cfglint.source.document import Document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import Reason
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
@@ -9,7 +10,6 @@ from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.command_line import CONFIG, FILE_WINS, VISIBLE, has_known_options, named_by_option, named_file, shown_devices
 from cfglint.frameworks.swift.fields import Arguments, exists
 from cfglint.frameworks.swift.parser import LEFT, RefusedWords, as_words, parse
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.document import SCALAR, Node
@@ -17,7 +17,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
 ENVIRONMENT = "ENV"  # a key of a file, for variables
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument

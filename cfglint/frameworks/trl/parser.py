@@ -7,9 +7,9 @@ scripts/_hf_argparser.py:39-75, 178-262; 0.17.0 scripts/utils.py:165-226 with tr
 
 from __future__ import annotations
 
-from cfglint.frameworks import argparse_types
-from cfglint.frameworks.argparse_types import invalid_value, spellings
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
+from cfglint.launch import argparse_types
+from cfglint.launch.argparse_types import invalid_value, spellings
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record

@@ -6,13 +6,13 @@ import os
 import re
 
 from cfglint.batch.nodes import Size
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import Reason
 from cfglint.findings.rule import KEY, LAUNCH, Finding, Rule
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import FORK_KEYS, Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl.files import fields_of_class
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Mapping

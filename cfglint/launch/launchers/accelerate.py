@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.accelerate.launcher_options import FLAGS, is_option
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile, Option
+from cfglint.launch.accelerate_options import FLAGS, is_option
 from cfglint.launch.launcher import Launcher, integer, not_an_integer
+from cfglint.launch.line import LaunchLine, NamedFile, Option
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
 from cfglint.launch.surroundings import Surroundings

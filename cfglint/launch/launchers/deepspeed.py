@@ -6,8 +6,8 @@ Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfil
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
+from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings

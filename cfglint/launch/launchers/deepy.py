@@ -5,8 +5,8 @@ Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_ar
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import MACHINE, LaunchLine, NamedFile
 from cfglint.launch.launcher import Launcher
+from cfglint.launch.line import MACHINE, LaunchLine, NamedFile
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, after_mark, literal
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import PYTHON, Launcher
+from cfglint.launch.line import LaunchLine
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text
 

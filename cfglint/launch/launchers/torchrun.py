@@ -6,8 +6,8 @@ Source: torch 2.13.0 torch/distributed/run.py (get_args_parser, parse_min_max_nn
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import Launcher, integer
+from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings

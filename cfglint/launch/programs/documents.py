@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from cfglint.frameworks.program import ProgramFacts
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
+from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.literals import literal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
 from cfglint.launch.programs.modules import Definition
 from cfglint.launch.programs.scopes import Scope
 from cfglint.source.annotations import Any

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cfglint.frameworks.program import MISSING
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
+from cfglint.launch.program import MISSING
 from cfglint.launch.programs.constructors import Constructor
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import call_document
