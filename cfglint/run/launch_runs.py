@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache, partial
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.frameworks import detect, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
@@ -242,7 +242,7 @@ class LaunchReader:
         if line.launcher != BY_HAND:
             facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
         for key, reasons in command.unknown.items():
-            line.unsure(f"arguments.{key}", reasons)
+            line.unsure(f"arguments.{key}", *reasons)
         launch.entry = summary(line, typed(command, facts))
         return Launched(documents, kinds, facts)
 
