@@ -88,6 +88,8 @@ def memory(found: MemoryEntry | None) -> str | None:
     from cfglint.batch.memory.estimate import in_words
 
     peak = f"{found['peak_gib']:.1f}"
+    if found["low_gib"] is not None and found["high_gib"] is not None:
+        peak += f" ({found['low_gib']:.0f}-{found['high_gib']:.0f})"
     return f"{peak} {in_words(found['verdict'], found['peak_gib'], found['available_gib'])}" if found["verdict"] else peak
 
 
@@ -98,7 +100,9 @@ def remark(plan: PlanEntry) -> str:
         cost = f"; costs {plan['cost']:,.2f}" if "cost" in plan else ""
         if "refused" in plan:
             return f"does not start: {plan['refused'][0]}"
-        return ((plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle + cost).removeprefix("; ")
+        used = plan.get("memory")
+        card = f"; {used['cards']}" if used is not None and used["cards"] else ""
+        return ((plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle + card + cost).removeprefix("; ")
     offers = plan["alternatives"]
     near = [str(offers[side]) for side in ("below", "above") if offers[side]]
     text = "not reachable"
