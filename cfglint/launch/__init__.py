@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from cfglint.findings.diagnostic import Reason
+    from cfglint.evaluate import Reason
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
     from cfglint.findings.releases import Release, Releases
     from cfglint.launch.line import LaunchLine
