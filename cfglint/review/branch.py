@@ -63,6 +63,7 @@ class Branch:
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.compared: set[str] = set()  # the files of the runs that were compared
+        self.listed: set[str] = set()  # the names of the settings that the comparisons list
         self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
         self.has_trainers = False  # whether a run of the new side is one of the Trainer
         self.dependencies: list[str] = []  # the changed files that may specify versions
@@ -148,8 +149,9 @@ class Branch:
         names = names_of(before) | names_of(after)
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
+        self.listed |= {each.key.rpartition(".")[2] for each in comparison.settings}
         comparison.code_changed = any(is_program(name) for name in names & self.altered)
-        if before is not None and after is not None and not comparison.settings and unread_arguments(before) != unread_arguments(after):
+        if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
             framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
