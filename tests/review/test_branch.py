@@ -418,9 +418,7 @@ def test_a_config_that_a_program_of_hydra_names_without_its_extension_is_describ
 
 
 def test_the_changed_values_of_a_class_that_is_not_modelled_are_named(checkout, reviewed):
-    program = (
-        "from lab import Tuning\nmicro: int = {}\nTuneConfig(learning_rate={}, num_train_epochs=1, per_device_train_batch_size=micro)\n"
-    )
+    program = "from lab import Tuning\nmicro: int = {}\nTuning(learning_rate={}, num_train_epochs=1, per_device_train_batch_size=micro)\n"
     checkout.write(train__py=program.format(1, "1e-6"))
     checkout.commit()
     checkout.write(train__py=program.format(8, "1e-5"))
