@@ -15,8 +15,7 @@ from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import BY_HAND, HERE, is_program, is_script
+from cfglint.run.paths import BY_HAND, HERE, LaunchChoiceError, UnknownKindError, is_program, is_script
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.file_source import FileSource
@@ -25,7 +24,7 @@ from cfglint.source.limits import MAX_SIZE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
     from cfglint.project.statements.statement import Statement
@@ -216,7 +215,7 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
     """Parse `--set KEY=VALUE` and the arguments of a launch line into overrides, those of the launch line first."""
     if not pairs and not line:
         return ()
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
     found = launch_line(line) if line else []
     for text in pairs:
@@ -231,7 +230,7 @@ def refuse_misspelt_keys(found: tuple[Override, ...], paths: list[str]) -> tuple
     """Return the overrides; raises UsageError if a key is unknown and resembles a known one. A program has arguments of its own."""
     if found:
         from cfglint.frameworks.known_names import misspelt_key
-        from cfglint.frameworks.overrides import ARGS
+        from cfglint.launch.overrides import ARGS
 
         for override in found:
             if override.origin == ARGS and any(map(is_program, paths)):
@@ -248,7 +247,7 @@ def launch_line(line: str) -> list[Override]:
         raise UsageError(f"--args: has {len(line):,} characters, the limit is {LONGEST_LINE:,}")
     import shlex
 
-    from cfglint.frameworks.overrides import ARGS, Override
+    from cfglint.launch.overrides import ARGS, Override
 
     try:
         words = shlex.split(line)
@@ -495,8 +494,8 @@ def selection_of(arguments: Namespace, project: Configuration) -> Selection:
 
 def unknown_rule(given: str) -> str:
     """The message for an unknown code or name of a rule, with the most similar one."""
-    from cfglint.frameworks.known_names import closest
     from cfglint.rules.catalogue import every_rule
+    from cfglint.source.similar_keys import closest
 
     rules = every_rule()
     near = closest(given.lower(), [name for rule in rules for name in rule.names]) or closest(given.upper(), [rule.code for rule in rules])

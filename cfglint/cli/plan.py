@@ -13,7 +13,7 @@ from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import Outcome
 from cfglint.project.selection import suppress
 from cfglint.report import render
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 
 RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
-from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer

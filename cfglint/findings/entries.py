@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
     from cfglint.batch.memory.estimate import Certainty, Fit
-    from cfglint.findings.vocabulary import Kind, Origin, ReasonKind, Severity, Stage, Verdict
+    from cfglint.evaluate import ReasonKind
+    from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
 
     class UnknownArgument(TypedDict):
         """A field of a launch that is unknown, and why."""

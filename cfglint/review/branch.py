@@ -6,8 +6,8 @@ import os
 import stat
 from itertools import zip_longest
 
-from cfglint.frameworks import is_trainer
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.kinds import is_trainer
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.project.settings_file import Configuration
 from cfglint.project.statements.statement import Statement
@@ -16,8 +16,7 @@ from cfglint.review.compare import Comparison
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
+from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
 from cfglint.run.program_scan import has_marks
 from cfglint.run.readers import marks_in, marks_of
 from cfglint.run.scan_stats import ScanStats

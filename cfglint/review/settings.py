@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import KIND as LAUNCH
-from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.schema import Property
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
 from cfglint.launch.resizing import srun_options
 from cfglint.review.effects import has_effect

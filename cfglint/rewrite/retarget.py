@@ -26,9 +26,9 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.launch.line import LaunchLine
 
 AUTO = "auto"
 BY_HAND = "cfglint does not change the batch of a {title} run: `cfglint explain` shows the keys that set it"
@@ -104,16 +104,16 @@ class Retarget(Record):
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
             return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
-        if self.values and self.texts and self.run.launch.relaunched is not None:
-            launched = self.run.launch.relaunched(self.texts, None)
-            facts = self.run.facts.replace(launch=launched.launch)
+        if self.values and self.texts and self.run.facts.relaunched is not None:
+            launched = self.run.facts.relaunched(self.texts, None)
+            facts = self.run.facts.started_by(launched)
             return CheckedRun([launched.documents[0], *self.run.documents[1:]], self.run.kinds, facts)
         documents = reread_all(self.run.documents, self.texts)
         return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))
 
     def planned_facts(self) -> LaunchFacts:
         """The facts on the new GPUs, with the chosen batch sizes as overrides."""
-        from cfglint.frameworks.overrides import Override
+        from cfglint.launch.overrides import Override
 
         facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
         values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
@@ -228,7 +228,7 @@ def launched_on(run: CheckedRun, gpus: int, layout: Layout, edits: bool) -> Resi
     try:
         if layout.refusal:
             return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
-        if run.launch.relaunched is None or layout.after is None:
+        if run.facts.relaunched is None or layout.after is None:
             return without_line(run, gpus, layout.after)
         from cfglint.rewrite.resize import resize
 
@@ -259,7 +259,7 @@ def refuse_unreadable(run: CheckedRun) -> None:
 def refuse_lost_arguments(run: CheckedRun) -> None:
     """Raise EditRefused for a launch whose last arguments do not reach the program: they would take effect with the next repair."""
     line = run.launch.line
-    if line is not None and run.launch.relaunched is not None and line.call.lost:
+    if line is not None and run.facts.relaunched is not None and line.call.lost:
         first = line.call.lost[0][0][0]
         lost = next((each.message for each in line.problems if each.word is first), "")
         raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", line.call.start)
@@ -284,7 +284,7 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
         )
     if run.unmodelled:
         raise MissingFactError(f"`{run.unmodelled}` is not modelled, so how it sets its batch is not known")
-    if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
+    if line is not None and run.configs and run.facts.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))
 
@@ -345,7 +345,7 @@ def is_recorded(run: CheckedRun, gpus: int) -> bool:
     batch = run.batch
     if batch is None:
         return False
-    is_launched = run.launch.relaunched is not None and run.facts.gpus is not None  # by a line, which records another number
+    is_launched = run.facts.relaunched is not None and run.facts.gpus is not None  # by a line, which records another number
     sets_count = any("gpus" in config.batch_keys or (config.gpus_key and config.setting(config.gpus_key).written) for config in run.configs)
     return implied_gpus(batch) is not None or sets_count or is_launched
 
@@ -504,7 +504,7 @@ def by_hand(terms: list[Term], found: Retarget, run: CheckedRun) -> str:
 
 def holds_with(terms: list[Term], found: Retarget, run: CheckedRun) -> bool:
     """Whether the run reaches the target without a new error if some of its keys get their values, however these are written."""
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
     editable: list[Term] = []
     given: list[Override] = []

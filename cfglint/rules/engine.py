@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, SKIP, Finding, Rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
@@ -10,7 +11,6 @@ from cfglint.frameworks import framework
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SEQUENCE, Document, Node
 

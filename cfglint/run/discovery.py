@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import ADDED, detect, forks_named_in, framework, is_trainer, related_tool, takes_arguments
+from cfglint.frameworks import ADDED, detect, forks_named_in, framework, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH
-from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SECTIONS, is_one_of, is_program, is_script, line_of
+from cfglint.run.paths import (
+    BY_HAND,
+    EXTENSIONS,
+    HERE,
+    PROGRAMS,
+    SECTIONS,
+    LaunchChoiceError,
+    MissingSectionError,
+    UnknownKindError,
+    is_one_of,
+    is_program,
+    is_script,
+    line_of,
+)
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
@@ -653,8 +665,11 @@ def are_of_one_line(runs: list[CheckedRun]) -> bool:
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
-    trained = any(map(is_trainer, kinds))
-    return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
+    if ENGINE not in kinds and document.find((ENGINE,))[1] is None:
+        return []
+    from cfglint.launch.kinds import is_trainer
+
+    return ["accelerate"] if any(map(is_trainer, kinds)) else []
 
 
 def nested_in(documents: list[Document], packages: list[str]) -> list[str]:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 from functools import cache, partial
 
-from cfglint.findings.diagnostic import Reason
-from cfglint.frameworks import detect, fields_of_class, framework, is_trainer, takes_arguments
+from cfglint.evaluate import Reason
+from cfglint.frameworks import detect, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
-from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
-from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.frameworks.program import ProgramFacts
+from cfglint.frameworks.launch_facts import Launched, LaunchFacts
+from cfglint.launch import Launch
 from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_blanks, refused_joined_words
 from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
+from cfglint.launch.kinds import fields_of_class, is_trainer
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
+from cfglint.launch.overrides import FLAG, Override
+from cfglint.launch.program import ProgramFacts
 from cfglint.launch.reader import Reader, ScriptEvaluations
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
@@ -154,14 +156,14 @@ class LaunchReader:
             self.roots[folder] = self.source.root(path)
         return self.roots[folder]
 
-    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launch:
-        """The launch of a line in another version of its script. Raises EditRefused if that starts something else."""
+    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launched:
+        """The run of a line in another version of its script. Raises EditRefused if that starts something else."""
         if line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
-        return self.run(now[lines.index(line)], text, now, which=which).launch
+        return self.run(now[lines.index(line)], text, now, which=which)
 
     def relaunched(
         self, texts: Mapping[str, str], size: Size | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
@@ -199,7 +201,7 @@ class LaunchReader:
 
         `which` selects one of the calls that build the arguments, if the program has several.
         """
-        launch = self.launch(line, text, lines, which)
+        launch, written = self.launch(line, text, lines, which), line
         line, command = line_and_command(launch)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
@@ -236,8 +238,11 @@ class LaunchReader:
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
         launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
+        facts.again = lambda edited: self.again(written, lines, edited, which)
+        if line.launcher != BY_HAND:
+            facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
         for key, reasons in command.unknown.items():
-            line.unsure(f"arguments.{key}", reasons)
+            line.unsure(f"arguments.{key}", *reasons)
         launch.entry = summary(line, typed(command, facts))
         return Launched(documents, kinds, facts)
 
@@ -249,10 +254,7 @@ class LaunchReader:
         program = self.program(found) if found is not None else None
         launch = Launch(command, own, program, is_open=may_have_more(line.arguments), machine=line.machine)
         launch.program_path, launch.project = found.path if found is not None else "", self.project(line.call.path)
-        launch.again = lambda edited: self.again(line, lines, edited, which)
-        command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
-        if line.launcher != BY_HAND:
-            launch.relaunched = lambda texts, size: self.relaunched(texts, size, line, text, lines, which)
+        command.again = lambda edited: line_and_command(self.again(line, lines, edited, which).launch)[1]
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
         command.siblings = [call for _, call in others]
         listed = self.listed.get(line.script_path, ())
@@ -434,8 +436,8 @@ class LaunchReader:
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""
-        from cfglint.frameworks.overrides import ARGS
         from cfglint.launch.by_hand import line_by_hand
+        from cfglint.launch.overrides import ARGS
 
         gpus = self.facts.gpus
         for document, kind in given:
@@ -658,7 +660,7 @@ def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
     """The arguments with the types that the parser gives them, None for unknown ones."""
-    from cfglint.frameworks.unknown import Unknown
+    from cfglint.evaluate import Unknown
 
     values = framework("huggingface").loader(command, facts).read(command).value
     return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}

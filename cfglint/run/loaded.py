@@ -7,7 +7,8 @@ import os
 from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
 from cfglint.source.annotations import Callable
 from cfglint.source.document import Document
 from cfglint.source.record import changed
@@ -120,7 +121,7 @@ class LoadedRun:
         Of an engine's config that a program names it is the program.
         """
         line = self.launch.line
-        if line is not None and self.launch.relaunched is not None:
+        if line is not None and self.facts.relaunched is not None:
             return f"{line.call.path}:{line.call.line}"
         first = self.documents[0]
         if line is None and self.launch.parser is not None and not first.is_call:
@@ -219,13 +220,13 @@ class LoadedRun:
 
 def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
     """The facts with the launch of a document; that is another one if the document is another version of the script."""
-    launch = facts.launch
-    if launch.again is None or document is launch.command:
+    if facts.again is None or document is facts.launch.command:
         return facts
     from cfglint.source.shell.command import CommandDocument
 
     assert isinstance(document, CommandDocument)
-    return facts.replace(launch=changed(launch.again(document.text), command=document))
+    found = facts.started_by(facts.again(document.text))
+    return found.replace(launch=changed(found.launch, command=document))
 
 
 def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:

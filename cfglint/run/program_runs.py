@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
-from cfglint.frameworks import kind_of_class, trainer_of_class
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch import KIND as LAUNCH
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-from cfglint.frameworks.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramFacts
-from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
 from cfglint.launch.command import WITHOUT_EFFECT
+from cfglint.launch.kinds import kind_of_class, trainer_of_class
+from cfglint.launch.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramFacts
 from cfglint.launch.programs.built_call import AcceleratorCall, EngineConfig
 from cfglint.launch.programs.classes import known_fields
 from cfglint.launch.programs.constructors import Constructor

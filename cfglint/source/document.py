@@ -6,6 +6,7 @@ keys stay, aliases are not expanded. `cfglint.source.loaders` converts it to val
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Any, Callable, Collection, ConfigTable, ConfigValue, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
@@ -126,7 +127,7 @@ class Document:
     flags: Mapping[str, str] = {}
     assignments: bool = False
     edges: Mapping[str, bool] = {}
-    unknown: Mapping[str, tuple[str, ...]] = {}
+    unknown: Mapping[str, tuple[Reason, ...]] = {}
     elsewhere: Mapping[str, Written] = {}
     literal: Collection[str] = ()
     set_later: Collection[str] = ()

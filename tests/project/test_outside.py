@@ -362,7 +362,6 @@ OPENERS = {
     "frameworks/llamafactory/samples.py": "paths that `data/rows.py` has checked",
     "frameworks/peft/checkpoints.py": "checks with `leads_out`",
     "explanation/log_file.py": "a log that is named on the command line",
-    "cli/own_modules.py": "cfglint's own compiled modules",
     "cli/worker_processes.py": "a pipe",
     "frameworks/llamafactory/checkout.py": "checks with `leads_out`",
     "frameworks/row_table.py": "the rows of a framework, of cfglint itself",

@@ -17,7 +17,7 @@ from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
 TPU = ("XLA", "TPU")  # the present and the former name
@@ -57,7 +57,7 @@ class AccelerateConfig(Config):
 
     def override_value(self, override: Override) -> ConfigValue:
         """The value of a flag of the launch line as argparse types it; that of an override of a key by the rules of OmegaConf."""
-        from cfglint.frameworks.overrides import FLAG
+        from cfglint.launch.overrides import FLAG
 
         if override.origin != FLAG:
             return super().override_value(override)

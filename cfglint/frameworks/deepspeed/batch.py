@@ -10,7 +10,6 @@ from __future__ import annotations
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.own_loops import setting as setting_of
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.numbers import is_positive
@@ -141,7 +140,11 @@ def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> i
 def loader_size(config: DeepSpeedConfig, micro: Setting) -> Setting:
     """The micro batch: that of the data loader of the program's own, which decides, if it is not the number of the config."""
     loop = config.loop
-    size = setting_of(loop.loader, "batch_size", config.facts.launch) if loop is not None and loop.loader is not None else None
+    if loop is None or loop.loader is None:
+        return micro
+    from cfglint.frameworks.own_loops import setting
+
+    size = setting(loop.loader, "batch_size", config.facts.launch)
     return size if size is not None and size.value != micro.value else micro
 
 

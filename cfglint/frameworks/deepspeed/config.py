@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
-    from cfglint.frameworks.program import OwnLoop
+    from cfglint.launch.program import OwnLoop
 
 
 class Unset:

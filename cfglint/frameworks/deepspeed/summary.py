@@ -7,8 +7,8 @@ from cfglint.frameworks.deepspeed import schedulers
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.own_loops import add_loop, integer
-from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
+from cfglint.launch.program import OwnLoop
 
 
 def account(config: DeepSpeedConfig) -> Summary:

@@ -37,8 +37,8 @@ from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.huggingface.trained_part import doubts
 from cfglint.frameworks.memory import GPUS_FLAG, ROW_KEYS
 from cfglint.frameworks.memory_inputs import Inputs, Model
-from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.versions import Version
+from cfglint.launch.program import MISSING
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.record import Record, changed
 

@@ -8,12 +8,12 @@ transformers 4.57.6 trainer.py:2284-2301, 5.1.0 trainer.py:2129-2146, 5.24.0 tra
 from __future__ import annotations
 
 from cfglint.data.checkpoint import Checkpoint, checkpoint_in, last_checkpoint, named_checkpoint
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DERIVED, OVERRIDE, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.overrides import Override
 from cfglint.frameworks.resumption import Resumption
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.overrides import Override
 from cfglint.source.annotations import ConfigValue
 
 KEY = "resume_from_checkpoint"

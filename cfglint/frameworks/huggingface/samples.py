@@ -6,9 +6,9 @@ import os
 
 from cfglint.data.rows import Limits, Rows, found, rows_of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.program import DataRecipe
 from cfglint.frameworks.sample_files import held_out, limits, unknown
 from cfglint.frameworks.samples import Samples
+from cfglint.launch.program import DataRecipe
 from cfglint.source.files import FileProblem, read_bytes
 
 FILTERED = "the program filters the rows"

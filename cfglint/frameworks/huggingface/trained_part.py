@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from cfglint.frameworks.program import ProgramFacts
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
+from cfglint.launch.program import ProgramFacts
 from cfglint.source.annotations import Collection, ConfigMapping, Iterator
 
 NAMED = re.compile(

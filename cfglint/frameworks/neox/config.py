@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import KEY, Rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.neox.derive import Attention, Derived

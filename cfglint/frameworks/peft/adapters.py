@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts

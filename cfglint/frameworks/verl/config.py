@@ -6,13 +6,12 @@ import os
 import re
 
 from cfglint.batch.nodes import Size
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import KEY, LAUNCH, Finding, Rule
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import FORK_KEYS, Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import (
@@ -27,7 +26,7 @@ from cfglint.frameworks.verl.search_path import (
     program_of,
 )
 from cfglint.frameworks.verl.sizes import Sizes
-from cfglint.frameworks.verl.values import ComposedConfig, unknown
+from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
@@ -39,6 +38,7 @@ from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
 from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text
+from cfglint.source.shell.reasons import PLACEHOLDER as OPEN_PLACEHOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,9 +159,9 @@ class VerlConfig(Config):
             if not mark or not PLACEHOLDER(text) or not is_markdown(self.documents[0].path):
                 self.refused.append(RefusedWord(word, str(problem), None, text))
                 return []
-            override, reasons = parse_override(f"{key}=0"), ("a placeholder",)
+            override, reasons = parse_override(f"{key}=0"), (OPEN_PLACEHOLDER,)
         if reasons:
-            override.value, override.text = Unknown(reasons), f"{key}=..."
+            override.value, override.text = Unknown(*reasons), f"{key}=..."
         self.words.append((override, word))
         return [override]
 
@@ -347,6 +347,6 @@ def searched_by(overrides: list[HydraOverride]) -> list[Any] | None:
 def attempt(files: Repository, name: str, overrides: list[HydraOverride]) -> Composed | CompositionError:
     """The composition of a config, or why Hydra refuses it."""
     try:
-        return compose(files, name, overrides, unknown)
+        return compose(files, name, overrides)
     except CompositionError as problem:
         return problem

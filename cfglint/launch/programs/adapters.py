@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.program import AdapterCall, ProgramFacts
+from cfglint.launch.program import AdapterCall, ProgramFacts
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.documents import document_of_call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from cfglint.frameworks.program import ImportedNames, ProgramFacts
+from cfglint.launch.program import ImportedNames, ProgramFacts
 from cfglint.launch.programs.interpreter import Import
 from cfglint.launch.programs.modules import Modules, ProgramModule
 from cfglint.launch.programs.runs_of_program import Evaluated

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.program import DataRecipe, ProgramFacts, TrainerCall
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
+from cfglint.launch.kinds import base_fields
+from cfglint.launch.program import DataRecipe, ProgramFacts, TrainerCall
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ
@@ -117,7 +117,7 @@ def added_fields(built: Built) -> tuple[str, ...]:
     if built.name not in ("TrainingArguments", SEQ2SEQ_CLASS) or (own is not None and (None in own.line() or is_special(own))):
         return ()
     names = field_names(own) if own is not None else []
-    return (*(SEQ2SEQ if built.name == SEQ2SEQ_CLASS else ()), *(each for each in names if each not in FIELDS))
+    return (*(SEQ2SEQ if built.name == SEQ2SEQ_CLASS else ()), *(each for each in names if each not in base_fields()))
 
 
 def is_special(own: Class) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record, changed
 from cfglint.source.shell.placed_text import BLANKS, EMPTY, OfCall, Text, any_number, in_call_without_arguments, literal, shortened, unknown
-from cfglint.source.shell.reasons import OF_CALL
+from cfglint.source.shell.reasons import OF_CALL, TOO_LONG
 from cfglint.source.shell.script import Script
 
 Value = Text | list[Text] | dict[str, Text]
@@ -76,7 +77,7 @@ class State(Record):
     def assign(self, name: str, value: Value) -> None:
         """Set a variable, or the first element of an array; a value that has grown too long is unknown."""
         if isinstance(value, Text) and (len(value.parts) > MOST_PARTS or len(value) > LONGEST_VALUE):
-            value = unknown("a very long value")
+            value = unknown(TOO_LONG)
         elif isinstance(value, list) and len(value) > MOST_PARTS:
             value = value[:MOST_PARTS]
         current = self.variables.get(name)
@@ -100,7 +101,7 @@ class State(Record):
             return {}
         return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
-    def merge(self, other: State, reason: str) -> None:
+    def merge(self, other: State, reason: Reason) -> None:
         """Keep the values that are equal in both states; the others become unknown. This one is that of a call without arguments."""
         for name in {*self.variables, *other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
@@ -156,11 +157,11 @@ def positional(state: State) -> list[str] | None:
     return None if state.positional is None else [each.string for each in state.positional]
 
 
-def either(here: Value | None, there: Value | None, reason: str) -> Value:
+def either(here: Value | None, there: Value | None, reason: Reason) -> Value:
     """A value that is one of two; of an array even the number of members is unknown."""
     source = " or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there))
     if isinstance(here, list) or isinstance(there, list):
         return [any_number(reason, source)]
-    if reason is OF_CALL and not isinstance(here, dict):
+    if reason == OF_CALL and not isinstance(here, dict):
         return Text([OfCall(None, None, (reason,), shortened(source), in_call_without_arguments(here or EMPTY))])
     return unknown(reason, source=source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import counted
@@ -11,7 +11,7 @@ from cfglint.frameworks.peft import quantization
 from cfglint.frameworks.peft.adapters import Outcome, Place, outcome
 from cfglint.frameworks.peft.checkpoints import path_in_project
 from cfglint.frameworks.peft.lora import SAVED, TARGETS, Refused, unknown_in
-from cfglint.frameworks.program import AdapterCall
+from cfglint.launch.program import AdapterCall
 from cfglint.source.annotations import Iterator
 from cfglint.source.python.call import CallDocument
 

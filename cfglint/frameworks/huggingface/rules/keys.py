@@ -114,7 +114,7 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     ]
     if not close:
         return []
-    from cfglint.frameworks.similar_keys import edits, plain
+    from cfglint.source.similar_keys import edits, plain
 
     ranked = sorted((distance, name) for name in close if (distance := edits(plain(key), name, most)) <= most)
     return [name for _, name in ranked]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.data.checkpoint import Checkpoint
 from cfglint.data.engine_state import EngineState, engine_state, engine_tags
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.huggingface.batch import of, steps

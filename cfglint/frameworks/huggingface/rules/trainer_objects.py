@@ -12,7 +12,7 @@ from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.program import TrainerCall
+    from cfglint.launch.program import TrainerCall
 
 EARLY_STOPPING = "EarlyStoppingCallback"
 METRIC_ALONE = (4, 49)  # from here on the callback requires a metric only, not `load_best_model_at_end`

@@ -6,12 +6,13 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks import framework, is_trainer
+from cfglint.frameworks import framework
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch.config import LaunchConfig
-from cfglint.frameworks.launch_line import NO_DEVICE
-from cfglint.frameworks.program import HF_PARSERS
+from cfglint.launch.kinds import is_trainer
+from cfglint.launch.line import NO_DEVICE
+from cfglint.launch.program import HF_PARSERS
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.shell.command import SHOWN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Any, ConfigTable, ConfigValue
 from cfglint.source.record import Record
 
