@@ -26,7 +26,7 @@ from cfglint.source.file_source import FileSource
 from cfglint.source.git import GitRepository, Snapshot, TreeEntry
 from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.root import leads_out
+from cfglint.source.root import root_of
 
 Pair = tuple[CheckedRun | None, CheckedRun | None]
 Folders = dict[str, dict[str, list[Statement]]]
@@ -267,9 +267,9 @@ def content(path: str) -> bytes | None:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             return os.fsencode(os.readlink(path))
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE or leads_out(path, path):
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE:
             return None
-        return files.read_bytes(path)
+        return files.read_bytes(path, root=root_of(path))
     except (OSError, files.FileProblem):
         return None
 
