@@ -142,10 +142,7 @@ class Discovery:
         roots = dict.fromkeys(map(self.root_of, named))
         left, names = {*map(os.path.abspath, known)}, {*map(os.path.basename, known)}
         around = [
-            path
-            for root in roots
-            for path in self.around(root)
-            if os.path.basename(path) not in names or os.path.abspath(path) not in left
+            path for root in roots for path in self.around(root) if os.path.basename(path) not in names or os.path.abspath(path) not in left
         ]
         if not around:
             return []
