@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
 from cfglint.source.record import Record
-from cfglint.source.sections import in_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,11 +65,7 @@ class Setting(Record):
         """The key as a JSON pointer into its file."""
         if self.document is None:
             return pointer(self.path)
-        if self.document.is_command:
-            flags = self.document.flags
-            name = next((str(step) for step in self.path if str(step) in flags), str(self.path[-1]) if self.path else "")
-            return flags.get(name, f"--{name}" if name and not self.document.assignments else name)
-        return pointer(in_file(self.document, self.path))
+        return self.document.key_text(self.path)
 
     @property
     def written(self) -> bool:
@@ -80,7 +75,7 @@ class Setting(Record):
     @property
     def is_set_later(self) -> bool:
         """Whether a program sets it on the object, after the class has checked what it was constructed with."""
-        return self.document is not None and bool(self.path) and str(self.path[0]) in self.document.set_later
+        return self.document is not None and bool(self.path) and self.document.is_set_later(str(self.path[0]))
 
     @property
     def spelled(self) -> str:
@@ -92,10 +87,8 @@ class Setting(Record):
         node = self.node
         if not self.written or self.document is None or node is None or node.kind != SCALAR:
             return spelled(self.value)
-        if not self.document.edges.get(str(self.path[0]), True):
-            return spelled(self.value)  # another file has it
-        if self.document.is_call and str(self.path[0]) not in self.document.literal:
-            return spelled(self.value)  # the program computes it
+        if not self.document.is_literal(str(self.path[0])):
+            return spelled(self.value)
         source = self.document.text[node.start : node.end]
         fits = source and "\n" not in source and len(source) <= LONGEST_VALUE
         return source if fits else spelled(self.value)

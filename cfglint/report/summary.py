@@ -17,6 +17,7 @@ from cfglint.report.escapes import shown, without_runner_command
 from cfglint.rewrite.layout import layout_on
 from cfglint.run.checked import CheckedRun
 from cfglint.run.sizes import size_of
+from cfglint.source.document import Part
 from cfglint.source.shell.reasons import UNSET, Reason
 
 TYPE_CHECKING = False
@@ -177,7 +178,7 @@ def is_unknown(setting: Setting) -> bool:
 def reason(setting: Setting) -> str:
     """The reason why a value of a launch line is unknown, with the option that supplies it."""
     document = setting.document if setting.path and is_unknown(setting) else None
-    reasons = document.unknown.get(str(setting.path[0]), ()) if document is not None else ()
+    reasons = document.unknown.get(str(setting.path[0]), ()) if isinstance(document, Part) else ()
     names = [each.name for each in reasons if isinstance(each, Reason) and each.kind == UNSET]
     flags = f" (pass {' '.join(f'--env {name}=VALUE' for name in names)})" if names else ""
     return f", {', '.join(reasons)}{flags}" if reasons else ""

@@ -28,7 +28,7 @@ from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
 from cfglint.source.annotations import Iterator
-from cfglint.source.document import MAPPING, SCALAR, Document
+from cfglint.source.document import MAPPING, SCALAR, Document, Part
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
 
@@ -635,7 +635,7 @@ class Discovery:
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
             program = facts.launch.parser or facts.launch.code
-            texts += [each.text for each in program.evaluations.modules.known()] if program is not None else []
+            texts += [each.text for each in program.modules.known()] if program is not None else []
             facts = facts.replace(
                 forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
             )
@@ -660,7 +660,7 @@ class Discovery:
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
     """Whether the same command starts all of these runs, as in a loop."""
-    return len({run.documents[0].extent for run in runs}) == 1
+    return len({first.extent if isinstance(first := run.documents[0], Part) else None for run in runs}) == 1
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:

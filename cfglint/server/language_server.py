@@ -24,7 +24,7 @@ from cfglint.server import answers
 from cfglint.server.notebook_cells import NotebookCells
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines
-from cfglint.source.document import Document
+from cfglint.source.document import Document, Part
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
 from cfglint.version import __version__
@@ -317,7 +317,7 @@ class ConfigServer(LanguageServer):
         """The run at an offset of a file, and the kind of the key or value there; empty if it is unknown."""
         runs = self.files.runs_of(path)
         for run, document, kind in runs:
-            if not document.is_command or document.extent is None:
+            if not document.is_command or not isinstance(document, Part):
                 return run, kind
             if document.extent[0] <= offset <= document.extent[1] + 1 and run.launch.is_main:
                 return run, run.launch.consumer
