@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from cfglint.batch.nodes import Size
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.releases import Releases
+    from cfglint.findings.setting import Batch
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
     from cfglint.launch import Launch

@@ -8,7 +8,7 @@ from cfglint.frameworks.refusal import FAILURE, Refusal
 from cfglint.frameworks.row_evaluation import CODE, Evaluation, Raised, all_of, cannot_fail, every, truth_of
 from cfglint.frameworks.row_reasons import Condition, Explanation, walk
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence, Set
-from cfglint.source.loaders import copied
+from cfglint.source.load_results import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

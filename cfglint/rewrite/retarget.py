@@ -27,8 +27,8 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.setting import Batch
     from cfglint.frameworks.memory import MicroBatchBound
-    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.launch.line import LaunchLine
 
 AUTO = "auto"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from cfglint.findings.ignore import Ignore
-    from cfglint.frameworks.resolved_batch import Batch, Layout
+    from cfglint.findings.setting import Batch, Layout
     from cfglint.frameworks.samples import Samples
 
     Result = TypeVar("Result")

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue
 from cfglint.source.document import ALIAS, LIMIT, MAPPING, SCALAR, Document, Node, Problem
-from cfglint.source.limits import MOST_DIGITS, MOST_EXPANDED, MOST_FOR_PYTHON
+from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
+from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, copied, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import ProblemKind
 
 NUMERIC = "+-." + DIGITS
 SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of unquoted YAML scalars that may not be strings
@@ -25,58 +22,6 @@ YAML_WORDS: dict[str, bool | None] = {
 }
 JSON_WORDS = {"true": True, "false": False, "null": None}
 JSON_CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-
-
-class LoadResult(Record):
-    """A document's value in plain Python, or the problems for which loading fails (then the value is None)."""
-
-    value: ConfigValue
-    problems: list[Problem]
-
-
-class Unloadable(Exception):
-    """Loading fails at a node, with a problem."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
-def refused(node: Node, exception: str, kind: ProblemKind = "value") -> Unloadable:
-    """The error at a node, with the exception that the library would raise."""
-    what = exception.split(": ", 1)[1]
-    return Unloadable(Problem(node.head, node.end, what, kind, exception))
-
-
-def too_long(node: Node) -> Unloadable:
-    """The error for an integer that exceeds cfglint's own limit."""
-    message = f"a number of {len(node.raw):,} digits; the limit is {MOST_DIGITS}"
-    return Unloadable(Problem(node.head, node.end, message, LIMIT))
-
-
-def constructor_error(text: str) -> str:
-    """PyYAML's exception for a value that it cannot construct."""
-    return f"yaml.constructor.ConstructorError: {text}"
-
-
-def copied(value: ConfigValue, made: dict[int, ConfigValue] | None = None) -> ConfigValue:
-    """A copy of a loaded value with copies of its lists and mappings; what occurs in it twice, through an alias, is copied once.
-
-    It takes a quarter of the time of `copy.deepcopy`.
-    """
-    if not isinstance(value, (dict, list)):
-        return value
-    made = {} if made is None else made
-    if id(value) in made:
-        return made[id(value)]
-    if isinstance(value, list):
-        items = made[id(value)] = []
-        items.extend([copied(each, made) for each in value])
-        return items
-    result = made[id(value)] = {}
-    for key, each in value.items():
-        result[key] = copied(each, made) if isinstance(each, (dict, list)) else each
-    return result
 
 
 class Loader:

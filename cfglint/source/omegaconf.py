@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.document import LIMIT, MAPPING, SCALAR, Document, Node, Problem
-from cfglint.source.loaders import Loader, LoadResult, Unloadable, YamlLoader, constructor_error, is_merge, refused
+from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused
+from cfglint.source.loaders import Loader, YamlLoader, is_merge
 from cfglint.source.numbers import is_omegaconf_float, is_yaml_float, is_yaml_int
 from cfglint.source.yaml import PURE
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
-from cfglint.source.loaders import constructor_error, refused, too_long
+from cfglint.source.load_results import constructor_error, refused, too_long
 from cfglint.source.numbers import TooLong, yaml_float, yaml_int
 
 TYPE_CHECKING = False

@@ -13,7 +13,8 @@ import yaml
 
 from cases import each_case
 from cfglint.source.limits import MOST_EXPANDED
-from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11, YAML11_FULL, copied
+from cfglint.source.load_results import copied
+from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11, YAML11_FULL
 from cfglint.source.parse import parse
 
 LOADERS = {"safe": (YAML11, yaml.SafeLoader), "full": (YAML11_FULL, yaml.FullLoader)}

@@ -23,7 +23,7 @@ from cfglint.frameworks.row_reasons import Condition, Explanation, Words
 from cfglint.frameworks.row_table import Function, Selection, Table
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
-from cfglint.source.loaders import copied
+from cfglint.source.load_results import copied
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
 PREFERENCE: tuple[tuple[Version, tuple[str, ...]], ...] = (  # whose data sets are preferences

@@ -7,10 +7,9 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record

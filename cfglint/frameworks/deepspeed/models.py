@@ -16,7 +16,7 @@ from cfglint.frameworks.history import TYPE as TYPE_OF
 from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are, value_error, within
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
-from cfglint.source.loaders import copied
+from cfglint.source.load_results import copied
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.frameworks.refusal import Refusal
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.document import Document, Path
-from cfglint.source.loaders import copied
+from cfglint.source.load_results import copied
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 

@@ -21,7 +21,8 @@ class CallDocument(Part):
     is the called class or function, `set_later` are the fields that the code sets on its result, `number` is its place among the calls
     of the program that build arguments. `others` are the other ones; those of `partners` may change with it. `files` are the paths of
     all files that the values come from; `again_with` finds the call in other versions of them. `trace`
-    gives the source of what an unknown value is computed from, which begins with the expression in `traced`. `on_gpus` is the call on another number of GPUs.
+    gives the source of what an unknown value is computed from, which begins with the expression in `traced`. `on_gpus` is the call
+    on another number of GPUs.
     `parts` has the known values of mappings, of which others may be unknown.
     """
 
