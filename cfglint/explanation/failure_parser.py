@@ -26,6 +26,8 @@ REFUSED = re.compile(
     r"^(?:usage: .*)?(?!srun:|sbatch:|salloc:|slurmstepd)(?:[^\s:]+(?: <command> \[<args>\])?: )?"
     r"(?:(?<=: )|(?=error: (?:argument |the following arguments are|unrecognized arg)))error: (.*)$"
 )
+BARE = ("AssertionError", "NotImplementedError", "StopIteration")  # without a message
+DECORATED = re.compile(r"^[*`]{1,3}([A-Z][^*`]*(?:[*`](?=\S)[^*`]*)*?)[*`]{1,3}$")  # of a line that is copied from Markdown
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
 REFUSED_OVERRIDE = "Could not override '"  # what Hydra says, without a traceback, of an override that it refuses
 STARTS = "Traceback (most recent call last)"
@@ -42,7 +44,9 @@ LOGGED = re.compile(
 
 STEP = re.compile(r"""^\s*\{'loss':|\bstep:\d+ - .*\bgrad_norm|'grad_norm':|\bgrad norm:|\bloss[ =:]""")
 NOT_A_NUMBER = re.compile(
-    r"""(?:'(?:loss|grad_norm)': '?(?:nan|inf)\b|\b(?:lm )?loss(?: is| value)?[ :=]+(?:nan|inf)\b|grad[_ ]norm[ :=]+nan\b)""", re.IGNORECASE
+    r"""(?:'(?:loss|grad_norm)': '?(?:nan|inf)\b|\b(?:lm )?loss(?: is| value)?[ :=]+(?:nan|inf)\b"""
+    r"""|grad_?\s?norm'?[ :=]+(?:tensor\()?nan\b)""",
+    re.IGNORECASE,
 )
 RATE = re.compile(r"'learning_rate': '?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
 LOSS = re.compile(r"'loss': '?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
@@ -67,6 +71,7 @@ REFUSED_JOB = re.compile(
     r"^(?:sbatch|srun|salloc): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?(?!Unable|.*: tasks? \d)(.+)$"
 )
 EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code ([1-9]\d*)")
+SPLIT_LINE = re.compile(r": (?:line )?\d+: (--?[A-Za-z][\w.-]*)(?:=\S*)?: (?:command )?not found$")
 CANCELLED = re.compile(r"error: \*\*\* (JOB|STEP) \S+ ON \S+ CANCELLED AT [\d:T-]+(?: DUE TO ([A-Z ]*[A-Z]))?")
 
 
@@ -124,6 +129,7 @@ class Events:
         self.dead: list[Dead] = []
         self.killed: list[tuple[int, str]] = []
         self.cancelled: tuple[int, str] | None = None  # by Slurm: the line and the reason
+        self.split_at: tuple[int, str] | None = None  # an argument that the shell took for a command
         self.refused: tuple[int, str] | None = None  # by Slurm: the line and what it says
         self.not_numbers: list[int] = []
         self.overflows: list[int] = []
@@ -137,7 +143,7 @@ class Events:
         self.lines = 0
 
     def __bool__(self) -> bool:
-        ends = self.raised or self.timeouts or self.dead or self.killed or self.cancelled or self.refused
+        ends = self.raised or self.timeouts or self.dead or self.killed or self.cancelled or self.refused or self.split_at
         return bool(ends or self.not_numbers or self.overflows)
 
 
@@ -171,6 +177,10 @@ def rank_of(text: str) -> tuple[int | None, str]:
     """The rank before a line, and the line without it."""
     host = HOST.match(text) if text[:1].isalpha() or text[:1] == ">" else None
     text = text[host.end() :] if host else text
+    if text[:1] in "*`" and (plain := DECORATED.match(text)):
+        text = plain.group(1)
+    if "\u2018" in text:  # a quotation mark of a word processor
+        text = text.replace("\u2018", "'").replace("\u2019", "'")
     for pattern in (RANK, NUMBERED):
         found = pattern.match(text)
         if found:
@@ -215,6 +225,8 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
         return None
     if text.startswith(VLLM_MEMORY):
         return "OutOfMemoryError", text
+    if text in BARE:
+        return text, ""
     if text.startswith(REFUSED_OVERRIDE) and not in_traceback:
         return "hydra.errors.ConfigCompositionException", text
     found = RAISED.match(text) or NAMED.match(text)
@@ -263,6 +275,9 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     cancelled = CANCELLED.search(text) if "CANCELLED AT" in text else None
     if cancelled and (events.cancelled is None or cancelled.group(2)):
         events.cancelled = number, (cancelled.group(2) or "").lower()
+    split = SPLIT_LINE.search(text) if text.endswith("not found") else None
+    if split and events.split_at is None:
+        events.split_at = number, split.group(1)
     refused = REFUSED_JOB.search(text) if ": error: " in text[:16] else None
     if refused and events.refused is None:
         events.refused = number, refused.group(1)

@@ -8,7 +8,7 @@ from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.common_causes import causes_of
 from cfglint.explanation.failure_parser import Dead, Events, Raised
 from cfglint.explanation.log_parser import pieces
-from cfglint.explanation.predicted import is_about, rules_of
+from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
@@ -21,13 +21,15 @@ TIMEOUT = "timeout"
 KILLED = "killed"
 REFUSED = "refused"
 ZERO = "zero"
+SPLIT_RULE = "LCH001"
 
 MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS) (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
 # Exceptions that follow from the failure of another process, and those of launchers about their processes.
 FOLLOWING = re.compile(
     r"ChildFailedError|CalledProcessError|ProcessRaisedException|ProcessExitedException|SignalException|DistBackendError|DistNetworkError"
     r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|WorkerCrashed)Error"
-    r"|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError|^KeyboardInterrupt"
+    r"|^RuntimeError: Step \d exited with non-zero status|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError"
+    r"|^KeyboardInterrupt"
     r"|^SystemExit: 1$|Socket Timeout|store->get"
 )
 LEAST_SCALE = re.compile(r"loss scale already at minimum")
@@ -101,6 +103,32 @@ REMEDIES_OF_OTHERS = tuple(
             r"Could not find the transformer layer class",
             "set `fsdp_config.transformer_layer_cls_to_wrap` to a layer class of the model, such as LlamaDecoderLayer; without FSDP in the"
             " files, look for an accelerate config in ~/.cache/huggingface/accelerate",
+        ),
+        (
+            r"Must flatten tensors with uniform dtype",
+            "load all weights in one precision: FSDP flattens them together (`torch_dtype`, adapters too; `bnb_4bit_quant_storage`"
+            " of 4-bit weights)",
+        ),
+        (
+            r"'weight' must be 2-D",
+            "start the run with a launcher (torchrun, deepspeed, accelerate; `FORCE_TORCHRUN=1` of LLaMA-Factory): ZeRO stage 3 divides the"
+            " weights, and only its engine gathers them",
+        ),
+        (
+            r"only Tensors of floating point dtype can require gradients",
+            "keep the layers that are trained out of the quantization: `llm_int8_skip_modules` names them, such as a classifier",
+        ),
+        (
+            r"num_elems \d+ ?> buffer \d+",
+            "set `zero_optimization.offload_param.buffer_size` to at least the first number: the largest parameter has to fit",
+        ),
+        (
+            r"already assigned swap buffer",
+            "offload parameters to the CPU, or turn gradient checkpointing off: NVMe offload does not swap a parameter in twice",
+        ),
+        (
+            r"didn't pass an .?eval_dataset",
+            'pass `eval_dataset` to the trainer, split one off (`val_size`, `val_set_size`), or set `eval_strategy` to "no"',
         ),
         (r"Cannot flatten integer dtype", "load the model without 8-bit weights: FSDP shards floating-point weights only"),
         (r"can't allocate memory|Cannot allocate memory", SIGNAL_REMEDIES[-9]),
@@ -218,6 +246,8 @@ def cause(events: Events, kind: str = "") -> Failure | None:
     """What ended the run: the first exception that does not follow from another, else a dead process, else a time-out."""
     raised = first_raised(events)
     dead = next((each for each in events.dead if each.code in SIGNALS), None)
+    if events.split_at is not None and (raised is None or "arguments" in raised.text):
+        return of_split_line(*events.split_at)
     if raised is not None:
         memory = next((each for each in handled_by(raised) if MEMORY.search(each.text)), None)
         return with_consequences(of_memory(memory) if memory is not None else of_exception(raised, kind), events)
@@ -234,7 +264,7 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return of_submission(*events.refused)
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
-    if events.dead and not events.raised:
+    if events.dead and (events.dead[0].code < 0 or not events.raised):
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     return of_exception(following[0], kind, follows=True) if following else None
@@ -248,6 +278,12 @@ def of_slurm(line: int, reason: str) -> Failure:
     }
     summary = f"Slurm cancelled the job: {reason}" if reason else "Slurm cancelled the job; without a reason it is `scancel`"
     return Failure(KILLED, line, summary, [], remedies.get(reason, ""))
+
+
+def of_split_line(line: int, argument: str) -> Failure:
+    """A command of which the shell took the rest for another one."""
+    summary = f"the shell took `{argument}` for a command: the command before it ends in the line above, without this and later arguments"
+    return Failure(REFUSED, line, summary, [], "end that line with a backslash and nothing behind it, not even a blank", rules=[SPLIT_RULE])
 
 
 def of_submission(line: int, text: str) -> Failure:
@@ -314,6 +350,7 @@ def of_memory(raised: Raised) -> Failure:
     remedies = [REMEDIES[phase]] if phase else []
     if unused is not None and unused >= FRAGMENTED and unused >= (tried or 0):
         remedies.append("set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`: more was reserved and unused than was asked for")
+    remedies = remedies or [SMALLER]
     others = [float(number) * UNITS[unit[0]] for number, unit in OTHERS.findall(text)]
     if len(others) > 1 and min(others) >= GIB:
         details.append("several processes were using this GPU")
@@ -371,7 +408,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
-        remedy = next((each for pattern, each in REMEDIES_OF_OTHERS if not rules and pattern.search(raised.text)), became)
+        remedy = became if rules else remedy_of(raised.text)
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
@@ -406,9 +443,15 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
     """The rules that predict an exception; of one that many mistakes raise, those about the code of its traceback, or of the kind."""
     paths = [frame.file for frame in raised.frames]
     rules = rules_of(raised.text, paths)
-    if not rules or not causes_of(raised.text):
-        return rules
+    if not causes_of(raised.text):
+        shared = of_one_framework(rules) if remedy_of(raised.text) else []
+        return [code for code in rules if code not in shared or is_about(code, paths, kind)]
     return [code for code in rules if is_about(code, paths, kind)]
+
+
+def remedy_of(text: str) -> str:
+    """What to do about an exception that no file of a run decides, or that rules of several frameworks predict."""
+    return next((remedy for pattern, remedy in REMEDIES_OF_OTHERS if pattern.search(text)), "")
 
 
 def shortened(text: str) -> str:
@@ -480,6 +523,7 @@ def numbers(events: Events) -> Failure | None:
         count = len(events.not_numbers)
         overflowed = f"; {counted(len(events.overflows), 'overflow')} of fp16 before and after{fell}" if events.overflows else ""
         good = sum(step < events.not_numbers[0] for step in events.steps)
+        recovered = sum(step > events.not_numbers[-1] for step in events.steps)
         after = f"after {counted(good, 'logged step')} with numbers" if good else "from the first logged step on"
         remedy = (
             "train in bf16 instead of fp16, lower the learning rate or warm up longer, and check the rows whose labels are all masked;"
@@ -489,8 +533,8 @@ def numbers(events: Events) -> Failure | None:
             NOT_A_NUMBER,
             events.not_numbers[0],
             f"loss or gradient norm is not a number {after}",
-            [f"in {counted(count, 'line')}{overflowed}"],
-            remedy,
+            [f"in {counted(count, 'line')}{overflowed}" + (f"; {counted(recovered, 'later step')} had numbers" if recovered else "")],
+            "one step without numbers is skipped in fp16, and the training goes on" if recovered and count == 1 else remedy,
         )
     last, steps, skipped = events.skipped
     if exited is None and steps >= FEW and skipped > steps / 2:

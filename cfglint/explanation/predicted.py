@@ -183,6 +183,11 @@ def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
     )
 
 
+def of_one_framework(codes: list[str]) -> list[str]:
+    """Those of some rules that are about a framework whose runs pass through others, which raise the same without it."""
+    return [code for code in codes if code.startswith(families(each for each in map(framework, kinds()) if each.source_paths))]
+
+
 def families(found: Iterable[Framework]) -> tuple[str, ...]:
     """The prefixes of the codes of the rules of some frameworks, as they declare them."""
     return tuple(prefix for each in found for prefix in each.rule_families)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sys import modules
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import KEY, Finding, Rule
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
@@ -379,7 +379,7 @@ class Config:
         for override in overrides:
             path = tuple(override.key.split("."))
             value = override.values[0] if override.values else self.override_value(override)
-            put(laid, path, value if not override.unknown else Unknown(override.unknown))
+            put(laid, path, value if not override.unknown else Unknown(*override.unknown))
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.cards import Card
     from cfglint.batch.nodes import Size
-    from cfglint.findings.diagnostic import Reason
+    from cfglint.evaluate import Reason
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.samples import Samples
     from cfglint.launch.overrides import Override
@@ -112,7 +112,7 @@ class LaunchFacts(Record):
         found = self.samples
         if found is None or not found.certain:
             return ()
-        from cfglint.findings.diagnostic import Reason
+        from cfglint.evaluate import Reason
 
         return (Reason("file", f"`{found.files[0]}`", "its rows were counted here", found.files[0]),)
 

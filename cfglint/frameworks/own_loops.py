@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Unknown, because
 from cfglint.findings.setting import DERIVED, WRITTEN, Setting
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
 from cfglint.launch import Launch
@@ -37,7 +37,7 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
         return Setting((name or option,), None if isinstance(value, Unknown) else value, WRITTEN, launch.command, node, None)
     path = (name or key,)
     if isinstance(value, Unknown):
-        return Setting(path, None, WRITTEN, call, node, key_node, "; ".join(value.reasons[:1]))
+        return Setting(path, None, WRITTEN, call, node, key_node, because(value.reasons))
     found = Setting(path, value, WRITTEN, call, node, key_node)
     found.elsewhere = call.elsewhere.get(key)
     return found

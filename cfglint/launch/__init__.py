@@ -7,7 +7,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Reason
+    from cfglint.evaluate import Reason
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override

@@ -99,7 +99,7 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
         "conditional": line.call.conditional or line.call.broken or line.call.needs_caller,
         "called_from": f"{line.call.called_from[0]}:{line.call.called_from[1]}" if line.call.called_from else None,
         "needs_caller": line.call.needs_caller and not line.call.conditional and not line.call.broken,
-        "unknown": [{"field": field, "reason": readable(reason)} for field, reason in line.unknown],
+        "unknown": [{"field": field, "reason": readable(reason.text)} for field, reason in line.unknown],
     }
 
 

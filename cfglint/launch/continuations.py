@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.evaluate import Reason
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
 from cfglint.launch.argparse_types import converted
@@ -18,7 +19,7 @@ from cfglint.source.shell.placed_text import Text
 
 CODE = "LCH001"
 REMEDY = "end each line but the last with a backslash and nothing after it, and put no comments in between"
-JOINED = "a word that a line continuation joins with the next option"
+JOINED = Reason("argument", "a word that a line continuation joins with the next option")
 CONTINUATION = 2  # characters: a backslash and a newline
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
+from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
@@ -22,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
 
+NO_VALUE = Reason("argument", "an option without its value")
 # Names of launchers, and names that people expect, for the same option: processes of a node (of accelerate: of all), nodes, ...
 SAME = (
     (
@@ -146,7 +148,7 @@ def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
     for problem in line.problems:
         name = problem.key.lstrip("-").replace("-", "_")
         if problem.code == "LCH013" and name in command.words:
-            command.words[name], command.unknown[name] = None, ("the option has no value",)
+            command.words[name], command.unknown[name] = None, (NO_VALUE,)
 
 
 def unusable_counts(line: LaunchLine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.launch.kinds import TRAINER, kind_of_class
 from cfglint.source.annotations import Any, ConfigValue, Mapping
 from cfglint.source.python.call import CallDocument

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.frameworks import fed_by, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
@@ -106,14 +106,15 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
 
 def unread_words(line: LaunchLine) -> tuple[Reason, ...]:
     """The words of a line that may be any arguments."""
-    reasons = hidden_options(line.arguments)
-    return (Reason("argument", "further arguments of the line", reasons[0], line.call.path, line.call.line, opens=True),) if reasons else ()
+    reasons = hidden_options(line.arguments)[:1]
+    path, number = line.call.path, line.call.line
+    return tuple(Reason("argument", "further arguments of the line", each.text, path, number, opens=True) for each in reasons)
 
 
 def unread_launcher(line: LaunchLine) -> tuple[Reason, ...]:
     """The config of the launcher, if it was not read."""
     unread = (file for file in line.files if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written)
-    whys = (file.word.reasons[0] if not file.word.known else "it is not in the project" for file in unread)
+    whys = (file.word.reasons[0].text if not file.word.known else "it is not in the project" for file in unread)
     return tuple(Reason("file", OF_LAUNCHER, why, line.call.path, line.call.line) for why in whys)
 
 
@@ -149,7 +150,7 @@ def open_defaults(command: CommandDocument) -> None:
     """Mark the batch and the length as unknown if a line does not set them, because the defaults are another parser's."""
     for key in LENGTH:
         if key not in command.words:
-            command.leave_open(key, "the default of the program")
+            command.leave_open(key, Reason("program", "the default of the program"))
 
 
 def consumer_among(kinds: list[str]) -> str:
@@ -183,7 +184,7 @@ def is_unread(file: NamedFile) -> bool:
 
 def unread_file(file: NamedFile, line: LaunchLine) -> Reason:
     """A config that was not read, and why."""
-    what, why = (f"the config `{file.word.string}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0])
+    what, why = (f"the config `{file.word.string}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0].text)
     return Reason("file", what, why, line.call.path, line.call.line, opens=True)
 
 

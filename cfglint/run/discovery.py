@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks import ADDED, detect, forks_named_in, framework, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
-from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.frameworks.base import MAYBE, NO_MATCH, imported
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import LAUNCH
@@ -629,6 +629,8 @@ class Discovery:
         packages += steps_with(document, read_by)
         packages += nested_in(documents, packages)
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
+        for each, kind in zip(documents, kinds, strict=False) if facts.card is None else ():
+            facts = facts.on_card(imported(framework(kind).parts["card"])(each) if "card" in framework(kind).parts else None)
         packages += ["torch"] if facts.card is not None else []
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)

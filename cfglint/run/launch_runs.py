@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache, partial
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.frameworks import detect, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
@@ -23,6 +23,7 @@ from cfglint.launch.machine import Machine
 from cfglint.launch.overrides import FLAG, Override
 from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.reader import Reader, ScriptEvaluations
+from cfglint.launch.slurm import requested_card
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
@@ -124,7 +125,7 @@ class LaunchReader:
         """The launch lines in the content of a script."""
         key = (path, text)
         if key not in self.known_lines:
-            machine = Machine(self.facts.gpus, self.facts.nodes)
+            machine = Machine(self.facts.gpus, self.facts.nodes, self.facts.here)
             reader = Reader(self.project(path), machine, dict(self.facts.environment), self.evaluations)
             self.known_lines[key] = reader.lines(path, text)
             if len(self.known_lines) > MOST_SCRIPTS:
@@ -243,7 +244,7 @@ class LaunchReader:
         if line.launcher != BY_HAND:
             facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
         for key, reasons in command.unknown.items():
-            line.unsure(f"arguments.{key}", reasons)
+            line.unsure(f"arguments.{key}", *reasons)
         launch.entry = summary(line, typed(command, facts))
         return Launched(documents, kinds, facts)
 
@@ -525,7 +526,7 @@ class LaunchReader:
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
-        )
+        ).on_card(requested_card(line.header, line.srun) if line.header or line.srun else "")
 
 
 def parts_of(word: Text) -> list[tuple[str | None, str]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch

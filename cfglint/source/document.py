@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from os.path import normpath
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
@@ -268,7 +269,7 @@ class Part(Document):
     def __init__(self, path: str, text: str, syntax: Syntax, start: int, end: int) -> None:
         super().__init__(path, text, syntax)
         self.extent = (start, end)
-        self.unknown: dict[str, tuple[str, ...]] = {}
+        self.unknown: dict[str, tuple[Reason, ...]] = {}
         self.again: Callable[[str], Document] | None = None
         self.roots = [Node(MAPPING, start, end, style="block")]
 

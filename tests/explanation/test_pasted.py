@@ -106,3 +106,40 @@ def test_the_state_of_a_checkpoint(tmp_path, capsys):
     (tmp_path / "trainer_state.json").write_text(json.dumps(state, indent=2))
     assert main(["log", str(tmp_path / "trainer_state.json")]) == 0
     assert "trainer_state.json:13 loss or gradient norm is not a number" in " ".join(capsys.readouterr().out.split())
+
+
+@each_case(
+    ("lines", "said"),
+    [
+        (
+            ["run.sh: 4: --bf16: not found", "ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']"],
+            "the shell took `--bf16`",
+        ),
+        (["run.sh: line 9: --lr=1: command not found"], "the shell took `--lr`"),
+        (["**TypeError: __init__() got an unexpected keyword argument 'tokenizer'**"], "the run ended with TypeError"),
+        (["AttributeError: \u2018TrainingArguments\u2019 object has no attribute \u2018x\u2019"], "AttributeError: 'TrainingArguments'"),
+        (["'loss': 0.0, 'grad_norm': tensor(nan, device='cuda:0')"], "is not a number"),
+        (["    assert x", "AssertionError"], "AssertionError"),
+        (["torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "  exitcode  : -6 (pid: 5)"], "SIGABRT"),
+    ],
+)
+def test_forms_in_which_failures_are_copied(lines, said):
+    [found] = failures_in([f"{each}\n" for each in lines])
+    assert said in found.summary
+
+
+@each_case(
+    ("text", "rule", "said"),
+    [
+        ("ValueError: You have set `args.eval_strategy` to steps but you didn't pass an `eval_dataset` to `Trainer`.", "", "eval_dataset"),
+        ("RuntimeError: 'weight' must be 2-D", "", "launcher"),
+        ("ValueError: Must flatten tensors with uniform dtype but got torch.float16 and torch.float32", "", "one precision"),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']", "LCH001", ""),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: ['--lr']", "LCH003", ""),
+        ("TypeError: _OwnDPOTrainer.__init__() got an unexpected keyword argument 'tokenizer'", "KEY206", "DPOTrainer"),
+    ],
+)
+def test_exceptions_that_frameworks_share(text, rule, said):
+    [found] = failures_in([text])
+    assert found.rules == [rule] * bool(rule)
+    assert said in found.remedy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.row_reasons import Words
 from cfglint.frameworks.row_refusals import Check, Plan
 
@@ -54,7 +54,7 @@ def refused(**written):
                 ("no x", ["mode"], "no x", "TypeError: no x", "init", "use another `mode`"),
             ],
         ),
-        ({"made": Unknown(("made",))}, []),
+        ({"made": Unknown(Reason("argument", "made"))}, []),
     ],
 )
 def test_refusals(written, expected):

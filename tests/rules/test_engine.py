@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.evaluate import Unknown
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import COMBINATION, KEEP, SKIP, WARN, Finding
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.launch import Launch
@@ -113,7 +112,7 @@ def test_values_that_the_program_sets_are_not_judged(config_of):
     config = config_of("huggingface", {})
     setting, other = config.setting("max_steps"), config.setting("output_dir")
     assert not engine.uses_unknown_value(Finding(setting, "x"), config)
-    assert engine.uses_unknown_value(Finding(Setting(("max_steps",), Unknown("$N"), DEFAULT), "x"), config)
+    assert engine.uses_unknown_value(Finding(Setting(("max_steps",), Unknown(), DEFAULT), "x"), config)
     config.facts = config.facts.replace(launch=Launch(program=program(changed=("max_steps",))))
     assert engine.uses_unknown_value(Finding(setting, "x"), config)
     assert engine.uses_unknown_value(Finding(other, "x", related=(setting,)), config)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.history import SINCE, TYPE, UNTIL
 from cfglint.frameworks.huggingface import PACKAGE
@@ -20,7 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.overrides import Override
 
-REFUSED = ("a value that the parser refuses",)
+REFUSED = Reason("argument", "a value that the parser refuses")
+NO_VALUE = Reason("argument", "an option without its value")
 LIST_OF_CHOICES = "debug"  # several values of a choice: nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 
 
@@ -72,11 +73,11 @@ class HfWords(Words):
         for key, words in document.words.items():
             positive = key.removeprefix("no_")
             if words is None:
-                found[key] = Unknown(document.unknown.get(key, ()))
+                found[key] = Unknown(*document.unknown.get(key, ()))
             elif positive != key and not words and defaults(self.version).get(positive) is True:
                 found[positive] = False
             elif not words and is_number(key):  # which the parser refuses
-                found[key] = Unknown(("an option without its value",))
+                found[key] = Unknown(NO_VALUE)
             elif key in self.fields:
                 found[key] = own_value(self.fields[key], words)
             elif self.refuses and words and any(self.version in releases for _, releases in refusals(key, words[0])):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
 from cfglint.frameworks.base import Config, Framework
@@ -74,7 +74,7 @@ class TrainerFiles(Config):
         from cfglint.launch.program import MISSING
 
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
-        own.update((name, Unknown((f"{program.path} sets it",))) for name in program.changed)
+        own.update((name, Unknown(Reason("program", f"what {program.path} sets"))) for name in program.changed)
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:

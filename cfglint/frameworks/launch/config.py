@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from cfglint.evaluate import Unknown
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND
@@ -161,5 +160,5 @@ def passed(launch: Launch, argument: str) -> tuple[ConfigValue, tuple[Node, Node
         return given_value(argument, last[0].raw, fields, command), last, command.words[last[0].raw] or []
     words = [word.string for word in line.arguments]
     if any(word.startswith(short) for short in fields[argument].short for word in words):
-        return Unknown(("a short option may set it",)), None, []
+        return Unknown(Reason("argument", "a short option")), None, []
     return None, None, []

@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import os
 
-from cfglint.evaluate import Unknown
 from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import Check, Pages, Plan
+from cfglint.frameworks.row_refusals import PROCESSES, Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import Table
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable, Iterator
@@ -74,8 +73,8 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     """Every refusal."""
     args, fields = config.arguments, config.own_fields
     launched = config.launched
-    mode = Unknown((PARALLEL,)) if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"
-    unknown = {name: Unknown((name,)) for name in args.undecided}
+    mode = PROCESSES if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"
+    unknown = {name: unknown_field(name) for name in args.undecided}
     defaults = {**args.defaults, **{name: row[DEFAULT] for name, row in fields.items()}, PARALLEL: mode, **unknown}
     written = {**args.given, **{name: value for name, value in config.values.items() if name in fields}}
     (written if "report_to" in written else defaults)["report_to"] = args.trackers

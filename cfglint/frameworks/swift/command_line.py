@@ -32,7 +32,7 @@ class SwiftOptions(Words):
     def construct(self, document: Document) -> ConfigValue:
         """The words by option; unknown where one of them is."""
         assert isinstance(document, CommandDocument)
-        return {key: Unknown(document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
+        return {key: Unknown(*document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
 
 
 OPTIONS = SwiftOptions()

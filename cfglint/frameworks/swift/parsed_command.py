@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
@@ -44,7 +43,7 @@ class CommandConfig(Config):
         if unread:
             words = {}
         overrides = [each for each in self.facts.overrides if each.key not in in_file]
-        words.update((each.key, Unknown(each.unknown) if each.unknown else each.texts) for each in overrides)
+        words.update((each.key, Unknown(*each.unknown) if each.unknown else each.texts) for each in overrides)
         parsed = parse(words, self.known)
         self.refused = [*parsed.refused, *([RefusedWords(LEFT, "", (named_file(self.facts.launch.line),))] if unread else [])]
         for override in overrides:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 import os
 
-from cfglint.evaluate import Unknown
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.refusal import FAILURE, Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import Check, Pages, Plan
+from cfglint.frameworks.row_refusals import PROCESSES, Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import Table
 from cfglint.frameworks.trl import KIND
 from cfglint.frameworks.trl.fields import BESIDE
@@ -80,10 +79,10 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     if not rows.rows:
         return []
     args = config.arguments
-    machine = {WORLD: Unknown((WORLD,)) if processes is None else processes, DEVICE: {"type": "cuda"}}
-    defaults = {**args.defaults, **machine, **{name: Unknown((name,)) for name in args.undecided}}
+    machine = {WORLD: PROCESSES if processes is None else processes, DEVICE: {"type": "cuda"}}
+    defaults = {**args.defaults, **machine, **{name: unknown_field(name) for name in args.undecided}}
     reported = SIZES if config.batch.problem is not None else ()
-    defaults.update((name, Unknown((name,))) for name in reported)
+    defaults.update((name, unknown_field(name)) for name in reported)
     written = {name: value for name, value in args.given.items() if name not in reported}
     kinds = args.fields.types
     words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import holds
 from cfglint.frameworks.huggingface.config import TrainerConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall
@@ -94,8 +94,8 @@ def put(document: CallDocument, key: Node, value: Value, written: ast.expr | Non
     """Add a value at the literal that it is written as, else at the span of the expression that gives it; return its content."""
     content = plain(value)
     if content is UNCLEAR:
-        reasons = (value.explained or NO_REASON,)
-        document.leave_open(key, *span, Unknown(reasons), reasons)
+        reasons = (Reason("program", value.explained or NO_REASON),)
+        document.leave_open(key, *span, Unknown(*reasons), reasons)
     elif written is not None and is_literal(written, content):
         document.add(key, node_of(written, offsets), content)
         document.literal.add(key.raw)

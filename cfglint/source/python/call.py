@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os.path import normpath
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable, Collection, ConfigMapping, ConfigTable, ConfigValue, Mapping
 from cfglint.source.document import SCALAR, Document, Node, Part, Path, Problem, Written
 from cfglint.source.loaders import Loader
@@ -13,7 +14,7 @@ from cfglint.source.python import SYNTAX
 class CallDocument(Part):
     """A call in a program. The root maps each keyword to its value, at their places in the program's source.
 
-    `values` are the values as in Python, with `frameworks.unknown.Unknown` for unknown ones; `unknown` has the reasons.
+    `values` are the values as in Python, with `Unknown` for unknown ones; `unknown` has the reasons.
     `literal` are the keywords whose value is written as a literal, in the call or in the only assignment of a name. `borrowed` maps
     a keyword to the argument of the program that supplies its value; `elsewhere` has the places of values that another module or a
     config file has, `computed` those of the numbers that a value is computed from, `defaults` those of the defaults of the program's own
@@ -96,7 +97,7 @@ class CallDocument(Part):
             return None
         return Written(sources[0].document, (*sources[0].path[:-1], name), has_key=True)
 
-    def leave_open(self, key: Node, start: int, end: int, value: object, reasons: tuple[str, ...]) -> None:
+    def leave_open(self, key: Node, start: int, end: int, value: object, reasons: tuple[Reason, ...]) -> None:
         """Add a keyword whose value is unknown."""
         self.add(key, Node(SCALAR, start, end), value)
         self.unknown[key.raw] = reasons

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, distinct
 from cfglint.source.annotations import Callable, Collection, ConfigTable
 from cfglint.source.document import SCALAR, Node, Part, Path
 from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
 from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown
-from cfglint.source.shell.reasons import ALL_OF_CALLER
+from cfglint.source.shell.reasons import ALL_OF_CALLER, PLACEHOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,13 +110,13 @@ class CommandDocument(Part):
         if len(texts) > 1 and strings[-1] in ELLIPSES:  # means further arguments
             texts, strings = texts[:-1], strings[:-1]
         if any(map(is_to_be_filled_in, texts)) and not takes_text(key):
-            texts = [unknown("a placeholder")]
+            texts = [unknown(PLACEHOLDER)]
         if all(text.known for text in texts):
             self.words[key] = strings
             self.unknown.pop(key, None)
         else:
             self.words[key] = None
-            self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
+            self.unknown[key] = distinct(reason for text in texts for reason in text.reasons)
             self.sources[key] = " ".join(text.source for text in texts)
 
     def leave_out(self, key: str) -> None:
@@ -142,7 +143,7 @@ class CommandDocument(Part):
         self.edges[key] = inside
         self.size_key = key
 
-    def leave_open(self, key: str, reason: str) -> None:
+    def leave_open(self, key: str, reason: Reason) -> None:
         """Add an option that is missing and whose default is unknown."""
         start = self.extent[0]
         self.roots[0].children.append((Node(SCALAR, start, start, key), Node(SCALAR, start, start, "")))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason, unpinned
+from cfglint.evaluate import Reason
+from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks import is_added

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
-from cfglint.findings.diagnostic import WARNING, Reason
+from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.remedies import choice

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import IN_BRANCH, Fix, Reason, unpinned
+from cfglint.evaluate import Reason
+from cfglint.findings.diagnostic import IN_BRANCH, Fix, unpinned
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting

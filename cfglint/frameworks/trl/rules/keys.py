@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
-from cfglint.findings.diagnostic import WARNING, Fix, Reason
+from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.diagnostic import WARNING, Fix
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
