@@ -18,6 +18,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.document import Node
 from cfglint.source.record import Record
+from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.placed_text import Text
 
 TYPE_CHECKING = False
@@ -253,12 +254,11 @@ class Differ:
         assert document is not None
         assert node is not None
         first = setting.key_node.start if setting.key_node is not None else node.start
-        # the value is an argument of a called script, or computed by a program
-        elsewhere = not document.edges.get(str(path[0]), True) or (document.is_call and str(path[0]) not in document.literal)
-        text = spelled(value) if elsewhere else written(document.text, node, value)
+        text = written(document.text, node, value) if document.is_literal(str(path[0])) else spelled(value)
         if self.kind == LAUNCH and (value is None or isinstance(value, str)):  # a word, or an option without one
             text = "(given)" if value is None else value
-        text = UNKNOWN if isinstance(value, Unknown) or (elsewhere and str(path[0]) in document.unknown) else text
+        is_unknown = isinstance(value, Unknown) or (isinstance(document, CommandDocument) and str(path[0]) in document.unknown)
+        text = UNKNOWN if is_unknown else text
         return SettingState(value, text, setting.place, (document.path, first, node.end))
 
 
