@@ -21,10 +21,11 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
+from cfglint.server.messages import Messages
 from cfglint.server.notebook_cells import NotebookCells
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines
-from cfglint.source.document import Document
+from cfglint.source.document import Document, Part
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
 from cfglint.version import __version__
@@ -317,7 +318,7 @@ class ConfigServer(LanguageServer):
         """The run at an offset of a file, and the kind of the key or value there; empty if it is unknown."""
         runs = self.files.runs_of(path)
         for run, document, kind in runs:
-            if not document.is_command or document.extent is None:
+            if not document.is_command or not isinstance(document, Part):
                 return run, kind
             if document.extent[0] <= offset <= document.extent[1] + 1 and run.launch.is_main:
                 return run, run.launch.consumer
@@ -456,5 +457,5 @@ def serve(facts: Facts, config: str | None = None) -> int:
     server = created(facts, config)
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as incoming, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as outgoing:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        server.start_io(incoming, outgoing)
+        server.start_io(Messages(incoming), outgoing)  # type: ignore[arg-type]  # pygls calls `readline` and `read`
     return 0 if server.was_shut_down else 1
