@@ -15,7 +15,6 @@ ACC021 TypeError: 'str' object cannot be interpreted as an integer
 ACC022 AttributeError: 'Namespace' object has no attribute 'use_cpu'
 ACC027 ValueError: invalid literal for int() with base 10: '100000000.0'
 AXL044 TypeError: '<=' not supported between instances of 'float' and 'str'
-AXL067 ValueError: Cannot flatten integer dtype tensors
 BAT001 AssertionError: Check batch related parameters
 BAT003 TypeError: unsupported operand type(s) for //: 'str' and 'int'
 BAT004 AssertionError: Gradient accumulation steps: 0 has to be greater than 0
@@ -246,7 +245,7 @@ KEY206 TypeError: [\w.]*Trainer(?:\.__init__)?\(\) got an unexpected keyword arg
 KEY207 ModuleNotFoundError: No module named '(?:transformers|trl)\.
 KEY207 ImportError: cannot import name '\w+' from '(?:transformers|trl)\b
 LCH003 SystemExit: 2 \(error: unrecognized arguments
-LCH003 ValueError: Some specified arguments are not used by
+LCH003 ValueError: Some specified arguments are not used by the HfArgumentParser: \[.[^ ]
 TRL011 TypeError: [\w.]*(?:SFT|DPO|KTO|ORPO|CPO|Reward|PPO|GRPO|RLOO|OnlineDPO|Model)Config(?:\.__init__)?\(\) got an unexpected keyword argument
 TYP305 TypeError: Object of type (?:date|datetime|set|bytes) is not JSON serializable
 """  # noqa: E501

@@ -8,9 +8,8 @@ import os
 from cfglint.frameworks.huggingface import KIND
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import Check, Pages, Plan
+from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import Table
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version, dotted, parse_version
 from cfglint.source.annotations import Any, Callable
 
@@ -60,8 +59,8 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
     written = {name: value for name, value in args.given.items() if name not in args.unparsed}
     for name in ("fsdp_config", "accelerator_config"):
         if isinstance(written.get(name), str):
-            written[name] = Unknown((name,)) if (section := config.section(name)) is None else section
-    defaults = {**args.defaults, **{name: Unknown((name,)) for name in (*args.undecided, *args.unparsed)}}
+            written[name] = unknown_field(name) if (section := config.section(name)) is None else section
+    defaults = {**args.defaults, **{name: unknown_field(name) for name in (*args.undecided, *args.unparsed)}}
     words = Words((), {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False, PLACES)
     found = Check(plan(config.version), written, defaults, args.undecided, facts(config), pages()).refusals(words)
     kept: dict[str, Refusal] = {}

@@ -6,9 +6,9 @@ workers/config/actor.py, critic.py, rollout.py; 0.3.0 to 0.7.1 workers/fsdp_work
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.wording import counted
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl.sizes import (
     ACTOR,
     BATCH,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
@@ -9,7 +10,6 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fsdp_section import PLAIN_KEYS, SECTION_RULES, FsdpSection
 from cfglint.frameworks.huggingface.rules import of, refused, shown
 from cfglint.frameworks.remedies import choice, excludes
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import ConfigValue, Iterator
 
 TYPE_CHECKING = False
