@@ -83,6 +83,21 @@ def test_the_user_knows_better(counted):
     assert counted("llamafactory", LLAMAFACTORY, "--num-examples", "7") == (None, 7)
 
 
+@each_case(
+    ("changes", "rows"),
+    [
+        ({"split": "train[:25%]"}, 25),
+        ({"split": "train[-10:]"}, 10),
+        ({"path": "json", "data_files": ["data/a.jsonl", "data/b.json"]}, 130),
+        ({"path": "json", "data_files": "data/[ab].json*"}, 130),
+        ({"split": "test"}, None),
+    ],
+)
+def test_a_part_of_the_data_of_axolotl(counted, changes, rows):
+    entry, _ = counted("axolotl", {**AXOLOTL, "datasets": [{**AXOLOTL["datasets"][0], **changes}]})
+    assert entry["rows"] == rows
+
+
 def test_axolotl_has_at_most_its_rows(counted):
     entry, steps = counted("axolotl", {**AXOLOTL, "val_set_size": 0.05})
     assert (entry["rows"], entry["certain"], steps) == (95, False, None)
@@ -133,6 +148,10 @@ A = 'load_dataset("json", data_files="data/a.jsonl", split="train")'
         (f"{A}.train_test_split(30)['test']", 30, True),
         (f"{A}.select(range(40))", 40, True),
         (f"{A}.filter(len)", 100, False),
+        ('load_dataset("json", data_files="data/*.jsonl", split="train")', 100, True),
+        ('load_dataset("json", data_files=["data/?.jsonl", "data/b.json"], split="train[:13]")', 13, True),
+        ('load_dataset("json", data_files="data/a.jsonl", split="train[:10%]")', 10, True),
+        ('load_dataset("json", data_files={"dev": "data/a.jsonl"}, split="dev[90:]").select(range(4))', 4, True),
     ],
 )
 def test_what_a_program_loads(counted, tmp_path, data, rows, certain):
@@ -146,7 +165,10 @@ def test_what_a_program_loads(counted, tmp_path, data, rows, certain):
     [
         f"{A}.map(len, batched=True, remove_columns=['a'])",
         f"{A}[10:20]",
-        'load_dataset("json", data_files="data/*.jsonl", split="train")',
+        'load_dataset("json", data_files="data/**", split="train")',
+        'load_dataset("json", data_files="data/*.gone", split="train")',
+        'load_dataset("json", data_files="../*.jsonl", split="train")',
+        'load_dataset("json", data_files="data/a.jsonl", split="train[:10%](pct1_dropremainder)")',
         'load_dataset("json", data_files="https://host/a.jsonl", split="train")',
         'load_dataset("json", data_files="../a.jsonl", split="train")',
         'load_dataset("json", data_files=input(), split="train")',

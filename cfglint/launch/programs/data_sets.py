@@ -73,15 +73,16 @@ def external(name: str, given: Given, named: Named) -> Value | None:
         return None
     if split is None:
         return Value(DataSplits(sets))
-    return Value(sets[split]) if isinstance(split, str) and split in sets else None
+    name = split.partition("[")[0] if isinstance(split, str) and "+" not in split else ""
+    return None if name not in sets else Value(sets[name]) if name == split else then(sets[name], "slice", split)
 
 
 def names_of(value: Value) -> tuple[str, ...]:
-    """The names of files in an argument, from the top of the project if they are absolute; empty if they are not known, or patterns."""
+    """The names of files, or patterns of them, in an argument, from the top of the project if they are absolute; empty if unknown."""
     data = value.data
     names = [text_of_path(each) for each in (data.items if isinstance(data, Sequence) and not data.is_open else [value])]
     known = [each.removeprefix(PROJECT) for each in names if isinstance(each, str)]
-    return tuple(known) if len(known) == len(names) and all(each and not set(each) & {"\0", "*", ":"} for each in known) else ()
+    return tuple(known) if len(known) == len(names) and all(each and not set(each) & {"\0", ":"} for each in known) else ()
 
 
 def item(data: DataSplits, key: ConfigValue) -> Value | None:
