@@ -182,3 +182,67 @@ def test_what_is_not_known_of_a_program(counted, tmp_path, data):
     entry, steps = counted("", "python train.py\n")
     assert entry is None or entry["rows"] is None
     assert steps is None
+
+
+READS = """
+import json, random
+from datasets import Dataset
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+{}
+args = TrainingArguments("out", per_device_train_batch_size=1, num_train_epochs=1)
+Trainer(AutoModelForCausalLM.from_pretrained("m"), args, train_dataset=data).train()
+"""
+LINES = 'rows = [json.loads(line) for line in open("data/a.jsonl")]\n'
+LOOP = """
+def load(path):
+    rows = []
+    with open(path) as file:
+        for line in file:
+            line = line.strip()
+            if not line:
+                continue
+            rows.append(json.loads(line))
+    return rows
+"""
+
+
+@each_case(
+    ("program", "rows", "certain"),
+    [
+        (LINES + "data = rows", 100, True),
+        (LINES + "data = Dataset.from_list(rows)", 100, True),
+        (LINES.replace(")]", ") if line.strip()]") + "data = Dataset.from_list([str(row) for row in rows]).shuffle()", 100, True),
+        (LINES + "data = Dataset.from_list(rows[:40])", 40, True),
+        (LINES + "data = Dataset.from_list(rows[40:-10]).train_test_split(0.1)['train']", 45, True),
+        (LINES + "data = Dataset.from_list([row for row in rows if row['a']])", 100, False),
+        (LOOP + "data = Dataset.from_list(load('data/a.jsonl'))", 100, True),
+    ],
+)
+def test_rows_that_a_program_reads_itself(counted, tmp_path, program, rows, certain):
+    (tmp_path / "train.py").write_text(READS.format(program))
+    entry, steps = counted("", "python train.py\n")
+    assert (entry["rows"], entry["certain"], steps) == (rows, certain, rows if certain else None)
+
+
+@each_case(
+    "program",
+    [
+        LINES + "rows.append({})\ndata = rows",
+        LINES + "rows += rows\ndata = rows",
+        LINES + "data = rows[::2]",
+        LINES + "extend(rows)\ndata = rows",
+        LINES.replace("json.loads(line)", "line") + "data = rows",
+        LINES.replace("data/a", "gone") + "data = rows",
+        "rows = [json.loads(line) for line in open('data/a.jsonl') for _ in range(2)]\ndata = rows",
+        LOOP.replace("continue", "break") + "data = load('data/a.jsonl')",
+        LOOP.replace("rows = []", "rows = [1]") + "data = load('data/a.jsonl')",
+        LOOP + "data = []\nfor name in ('a', 'b'):\n    data += load(f'data/{name}.jsonl')",
+        LOOP.replace("            rows.", "            if random.random() < 0.5:\n                rows.") + "data = load('data/a.jsonl')",
+    ],
+)
+def test_rows_that_are_not_known_of_a_program(counted, tmp_path, program):
+    (tmp_path / "train.py").write_text(READS.replace("{}", "PROGRAM").replace("PROGRAM", program))
+    entry, steps = counted("", "python train.py\n")
+    assert entry is None or entry["rows"] is None
+    assert steps is None
