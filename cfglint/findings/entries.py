@@ -339,6 +339,7 @@ if TYPE_CHECKING:
 
         since: dict[str, str]
         depends_on: list[ReasonEntry]
+        page: str
 
     class ConsequenceEntry(TypedDict):
         """A consequence of a change for the run; `known` is false if the files do not determine it."""

@@ -28,7 +28,7 @@ from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
 from cfglint.source.annotations import Iterator
-from cfglint.source.document import MAPPING, SCALAR, Document
+from cfglint.source.document import MAPPING, SCALAR, Document, Part
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
 
@@ -140,8 +140,10 @@ class Discovery:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
         named = [path for path in known if path in self.named and line_of(path)[1] is None and self.source.is_file(path)]
         roots = dict.fromkeys(map(self.root_of, named))
-        left = {*map(os.path.abspath, known)}
-        around = [path for root in roots for path in self.around(root) if os.path.abspath(path) not in left]
+        left, names = {*map(os.path.abspath, known)}, {*map(os.path.basename, known)}
+        around = [
+            path for root in roots for path in self.around(root) if os.path.basename(path) not in names or os.path.abspath(path) not in left
+        ]
         if not around:
             return []
         from cfglint.run.readers import Readers
@@ -637,7 +639,7 @@ class Discovery:
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
             program = facts.launch.parser or facts.launch.code
-            texts += [each.text for each in program.evaluations.modules.known()] if program is not None else []
+            texts += [each.text for each in program.modules.known()] if program is not None else []
             facts = facts.replace(
                 forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
             )
@@ -662,7 +664,7 @@ class Discovery:
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
     """Whether the same command starts all of these runs, as in a loop."""
-    return len({run.documents[0].extent for run in runs}) == 1
+    return len({first.extent if isinstance(first := run.documents[0], Part) else None for run in runs}) == 1
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:

@@ -69,7 +69,7 @@ def saved(folder: str, most: Limits) -> Rows:
     import json
 
     try:
-        state = json.loads(read_bytes(os.path.join(folder, "state.json"))) if os.path.isdir(folder) else None
+        state = json.loads(read_bytes(os.path.join(folder, "state.json"), root=most.root)) if os.path.isdir(folder) else None
     except (FileProblem, ValueError, RecursionError):
         state = None
     if not isinstance(state, dict):

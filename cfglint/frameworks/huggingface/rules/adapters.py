@@ -21,14 +21,13 @@ def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
     """The adapters of a run, with what PEFT does."""
     program = config.facts.launch.code
     calls = program.adapters if program is not None else ()
-    found = [place_of(config, each) for each in calls if each.adapter is not None]
+    found = [place_of(config, each, each.adapter) for each in calls if each.adapter is not None]
     found += config.part("adapters", [])
     return [(each, outcome(each, config.facts)) for each in found]
 
 
-def place_of(config: TrainerConfig, call: AdapterCall) -> Place:
+def place_of(config: TrainerConfig, call: AdapterCall, document: CallDocument) -> Place:
     """An adapter that a program makes."""
-    document = call.adapter
     own_code = call.model is None or call.model.values.get(OWN_CODE, False) is not False
     return Place(dict(document.values), call.checkpoint, call.loader, document.path, config.version, own_code, document, {}, doubts(call))
 
@@ -176,7 +175,7 @@ def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDoc
         return
     if call.adapter is not None:
         try:
-            quantization.attached(call.adapter.values, place_of(config, call).modules())
+            quantization.attached(call.adapter.values, place_of(config, call, call.adapter).modules())
         except Refused as refused:
             yield call.adapter, refused
     elif call.is_trained:
