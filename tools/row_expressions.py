@@ -45,6 +45,15 @@ def without_references(e: Any) -> Any:
     return [without_references(each) for each in e] if isinstance(e, (list, tuple)) else e
 
 
+def sections(part: Any) -> Any:
+    """A part of a row in which an object is the section that it is made of."""
+    if isinstance(part, dict):
+        return {key: sections(value) for key, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return sections(part[1]) if len(part) == 2 and part[0] == "new" else [sections(each) for each in part]
+    return part
+
+
 def negate(e: Any) -> Any:
     if isinstance(e, bool):
         return not e
@@ -110,6 +119,8 @@ def fold(e: Any) -> Any:
     """Conditions over constants only."""
     if isinstance(e, list) and len(e) == 3 and e[0] in ("==", "!=", "in", "not in", "is", "is not"):
         a, b = e[1], e[2]
+        if isinstance(a, str) and isinstance(b, str) and e[0] in ("in", "not in"):
+            return (a in b) == (e[0] == "in")
         if not isinstance(a, list) and not isinstance(b, list):
             return {"==": a == b, "!=": a != b, "is": a is b or a == b, "is not": not (a is b or a == b)}.get(e[0], e)
         if (
@@ -117,10 +128,10 @@ def fold(e: Any) -> Any:
             and e[0] in ("in", "not in")
             and isinstance(b, list)
             and b
-            and b[0] in ("list", "tuple", "set")
-            and not any(isinstance(x, list) for x in b[1:])
+            and (items := literal_items(b)) is not None
+            and not any(isinstance(x, list) for x in items)
         ):
-            return (a in b[1:]) == (e[0] == "in")
+            return (a in items) == (e[0] == "in")
     return e
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from _operator import isub
+from _operator import ifloordiv, imul, isub
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -48,8 +48,10 @@ VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of 
 
 class Raised(Exception):
     """The framework raises here, in a `row`; `intended` is whether the row refuses the values, rather than fails on them, `key` the
-    field that was looked up last.
+    field that was looked up last, `state` the values then.
     """
+
+    state: Evaluation
 
     def __init__(self, kind: str, message: str, row: Row | None = None) -> None:
         super().__init__(message)
@@ -94,6 +96,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "|": lambda a, b: a | b,
     "&": lambda a, b: a & b,
     "-=": isub,
+    "*=": imul,
+    "//=": ifloordiv,
 }
 
 
