@@ -803,7 +803,7 @@ class Extractor:
             if box.name.split(".")[-1] == "Literal":
                 return ["tuple", *(key[1:] if isinstance(key, list) and key and key[0] == "tuple" else [key])]
             return ["?", f"entry of {box.name}"]
-        if isinstance(box, list) and box[0] == "dict" and not isinstance(key, list):
+        if isinstance(box, list) and box[0] == "dict" and not isinstance(key, list) and self.package.targets is not None:
             return next((value for name, value in box[1:] if name == key), ["at", box, key])
         return ["at", box, key]
 
@@ -872,7 +872,8 @@ class Extractor:
                 r = self.as_value(r)
             out.append([COMPARE[type(op)], left, r])
             left = r
-        return fold(conj(out) if len(out) > 1 else out[0])
+        found = fold(conj(out) if len(out) > 1 else out[0])
+        return found if self.package.targets is None else contained(found)
 
     def expression_ifexp(self, node: Any) -> Any:
         test = self.truth(node.test)
@@ -1316,6 +1317,15 @@ class Placement:
         if e[0] == "has":
             return ["in", self.placed(e[1]), self.section]
         return [self.placed(each) for each in e]
+
+
+def contained(e: Any) -> Any:
+    """Whether a constant is in a constant string or a key of a constant mapping."""
+    if not isinstance(e, list) or e[0] not in ("in", "not in") or isinstance(e[1], list):
+        return e
+    if isinstance(e[1], str) and isinstance(e[2], str):
+        return (e[1] in e[2]) == (e[0] == "in")
+    return (e[1] in literal_items(e[2])) == (e[0] == "in") if isinstance(e[2], list) and e[2][:1] == ["dict"] else e
 
 
 def path_of(section: Any) -> tuple[str, ...]:

@@ -119,8 +119,6 @@ def fold(e: Any) -> Any:
     """Conditions over constants only."""
     if isinstance(e, list) and len(e) == 3 and e[0] in ("==", "!=", "in", "not in", "is", "is not"):
         a, b = e[1], e[2]
-        if isinstance(a, str) and isinstance(b, str) and e[0] in ("in", "not in"):
-            return (a in b) == (e[0] == "in")
         if not isinstance(a, list) and not isinstance(b, list):
             return {"==": a == b, "!=": a != b, "is": a is b or a == b, "is not": not (a is b or a == b)}.get(e[0], e)
         if (
@@ -128,10 +126,10 @@ def fold(e: Any) -> Any:
             and e[0] in ("in", "not in")
             and isinstance(b, list)
             and b
-            and (items := literal_items(b)) is not None
-            and not any(isinstance(x, list) for x in items)
+            and b[0] in ("list", "tuple", "set")
+            and not any(isinstance(x, list) for x in b[1:])
         ):
-            return (a in items) == (e[0] == "in")
+            return (a in b[1:]) == (e[0] == "in")
     return e
 
 

@@ -52,7 +52,7 @@ def version(tree: Tree) -> str:
 
 def facts(tree: Tree) -> dict[str, Raw]:
     """Key -> what the files of the release say of it, sections with theirs."""
-    composed = compose(ReleaseFiles(parse_version(version(tree))), PRIMARY, [], lambda name: None)
+    composed = compose(ReleaseFiles(parse_version(version(tree))), PRIMARY, [])
     comments = {path: comments_of(tree.root / FOLDER / f"{path}.yaml") for path, _ in composed.origins.values()}  # type: ignore[misc]
     by_name: dict[str, str] = {}
     for each in comments.values():
@@ -98,7 +98,7 @@ def histories() -> dict[tuple[str, ...], Raw]:
     tables = schema_history.tables_of("verl")
     found: dict[tuple[str, ...], Raw] = {}
     for release in reversed(tables.RELEASES):
-        composed = compose(ReleaseFiles(release), PRIMARY, [], lambda name: None)
+        composed = compose(ReleaseFiles(release), PRIMARY, [])
         present = {tuple(map(str, path)) for path in composed.origins}
         for path in present if release == tables.RELEASES[-1] else present & found.keys():
             found[path] = {"x-since": dotted(release)} if release != tables.RELEASES[0] else {}

@@ -36,7 +36,7 @@ from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.retarget import MissingFactError
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Any, Iterable, Mapping
 from cfglint.source.change import EditRefused

@@ -9,10 +9,10 @@ from math import isfinite
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory_inputs import Model
-from cfglint.frameworks.overrides import Override
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.generators import trainers as generated_trainers
 from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
+from cfglint.launch.overrides import Override
 from cfglint.source import CfglintError
 from cfglint.source.annotations import ConfigTable, ConfigValue, TypeAlias
 
@@ -109,7 +109,7 @@ def given_on_the_line(overrides: Mapping[str, object] | None) -> tuple[Override,
     if not isinstance(overrides, Mapping):
         raise ArgumentError(f"overrides must be a mapping from keys to values, not {overrides!r}")
     from cfglint.frameworks.known_names import misspelt_key
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
     found = []
     for key, value in overrides.items():

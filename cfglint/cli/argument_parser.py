@@ -227,7 +227,7 @@ class Parser(Record):
         if not near and name in INSTEAD:
             return f"; {INSTEAD[name]}"
         if not near:
-            from cfglint.frameworks.known_names import closest
+            from cfglint.source.similar_keys import closest
 
             near = [*filter(None, [closest(name, self.options)])]
         return f"; did you mean {near[0]}?" if near else "; --help lists them"

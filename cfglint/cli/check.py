@@ -27,7 +27,7 @@ from cfglint.project.selection import suppress
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
 from cfglint.source.record import Record

@@ -32,8 +32,7 @@ from cfglint.review.left_out import NotCompared
 from cfglint.review.releases import with_same_releases
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.discovery_errors import UnknownKindError
-from cfglint.run.paths import is_script, line_of
+from cfglint.run.paths import UnknownKindError, is_script, line_of
 from cfglint.run.scan_stats import ScanStats
 
 

@@ -17,7 +17,7 @@ from cfglint.report import render_account
 from cfglint.report.brief import as_brief
 from cfglint.report.json import dumps
 from cfglint.rewrite.plan import Pace
-from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
+from cfglint.run.paths import MissingSectionError, UnknownKindError
 
 
 def add_arguments(parser: Parser) -> None:

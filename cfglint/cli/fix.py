@@ -32,8 +32,7 @@ from cfglint.rewrite.retarget import Retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.rewrite.write_texts import edited
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery_errors import UnknownKindError
-from cfglint.run.paths import line_of
+from cfglint.run.paths import UnknownKindError, line_of
 from cfglint.run.readers import without_callers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing

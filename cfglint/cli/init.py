@@ -16,7 +16,7 @@ from cfglint.frameworks import file_kinds
 from cfglint.project import baseline
 from cfglint.project.selection import Selection, suppress
 from cfglint.report.links import home
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem

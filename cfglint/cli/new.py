@@ -17,8 +17,7 @@ from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULER
 from cfglint.generators.neox_shapes import SHAPES
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import line_of
+from cfglint.run.paths import LaunchChoiceError, UnknownKindError, line_of
 from cfglint.source import files, writing
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.file_source import FileSource, missing

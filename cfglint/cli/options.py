@@ -15,8 +15,7 @@ from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import BY_HAND, HERE, is_program, is_script
+from cfglint.run.paths import BY_HAND, HERE, LaunchChoiceError, UnknownKindError, is_program, is_script
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.file_source import FileSource
@@ -25,7 +24,7 @@ from cfglint.source.limits import MAX_SIZE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
     from cfglint.project.statements.statement import Statement
@@ -77,11 +76,12 @@ def add_fact_options(parser: Parser) -> None:
     add("--config", "a cfglint.toml or pyproject.toml (default: the nearest one)", metavar="FILE")
 
 
-def add_pace_options(parser: Parser) -> None:
-    """Add the options for the speed of a run, as it was measured, and the price of its GPUs."""
-    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
-    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
-    parser.add_argument("--gpu-price", type=above_zero, metavar="P", help="of a GPU for an hour, in any currency")
+def add_pace_options(parser: Parser, several: bool = False) -> None:
+    """Add the options for the speed of a run, as it was measured, and the price of its GPUs; of `several` cards if these are compared."""
+    number = several_numbers if several else above_zero
+    parser.add_argument("--time-per-step", type=number, metavar="SECONDS", help="measured on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=number, metavar="T", help="measured, of all current GPUs")
+    parser.add_argument("--gpu-price", type=number, metavar="P", help="of a GPU for an hour, in any currency")
 
 
 def add_finding_options(parser: Parser) -> None:
@@ -123,6 +123,11 @@ def positive(text: str) -> int:
     return number
 
 
+def several_numbers(text: str) -> list[float]:
+    """A number above 0, or one for each card."""
+    return [above_zero(each) for each in text.split(",")]
+
+
 def gpu_memory(text: str) -> float:
     """A number of GiB such as 79.2, or a card such as 80GB or H100."""
     from cfglint.batch.cards import offered
@@ -131,11 +136,12 @@ def gpu_memory(text: str) -> float:
 
 
 def card(text: str) -> str:
-    """A card such as T4, A100-80GB, RTX-4090 or MI300X."""
+    """A card such as T4, A100-80GB, RTX-4090 or MI300X; several for `plan`."""
     from cfglint.batch.cards import find
 
-    if find(text) is None:
-        warn(f"--gpu {text}: unknown card, so nothing is checked for it; known are such as T4, A100-80GB, RTX-4090, H100, MI300X, cpu")
+    for each in text.split(","):
+        if find(each) is None:
+            warn(f"--gpu {each}: unknown card, so nothing is checked for it; known are such as T4, A100-80GB, RTX-4090, H100, MI300X, cpu")
     return text
 
 
@@ -216,7 +222,7 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
     """Parse `--set KEY=VALUE` and the arguments of a launch line into overrides, those of the launch line first."""
     if not pairs and not line:
         return ()
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
     found = launch_line(line) if line else []
     for text in pairs:
@@ -231,7 +237,7 @@ def refuse_misspelt_keys(found: tuple[Override, ...], paths: list[str]) -> tuple
     """Return the overrides; raises UsageError if a key is unknown and resembles a known one. A program has arguments of its own."""
     if found:
         from cfglint.frameworks.known_names import misspelt_key
-        from cfglint.frameworks.overrides import ARGS
+        from cfglint.launch.overrides import ARGS
 
         for override in found:
             if override.origin == ARGS and any(map(is_program, paths)):
@@ -248,7 +254,7 @@ def launch_line(line: str) -> list[Override]:
         raise UsageError(f"--args: has {len(line):,} characters, the limit is {LONGEST_LINE:,}")
     import shlex
 
-    from cfglint.frameworks.overrides import ARGS, Override
+    from cfglint.launch.overrides import ARGS, Override
 
     try:
         words = shlex.split(line)
@@ -289,7 +295,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         installed=INSTALLED in arguments.target or project.installed,
         resume=getattr(arguments, "resume", None),
         count_data=getattr(arguments, "count_data", False),
-        here=bool(getattr(arguments, "command", None)),
+        here=getattr(arguments, "here", False),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():
         if getattr(facts, name) is None:
@@ -301,7 +307,10 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
 
 def on_card(facts: LaunchFacts, arguments: Namespace) -> LaunchFacts:
     """The facts with the card and the memory that flags name."""
-    return facts.on_card(getattr(arguments, "gpu", None), getattr(arguments, "gpu_memory", None))
+    name = getattr(arguments, "gpu", None)
+    if name and "," in name:
+        raise UsageError(f"--gpu {name}: several cards are compared by `cfglint plan`; pass one")
+    return facts.on_card(name, getattr(arguments, "gpu_memory", None))
 
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
@@ -495,8 +504,8 @@ def selection_of(arguments: Namespace, project: Configuration) -> Selection:
 
 def unknown_rule(given: str) -> str:
     """The message for an unknown code or name of a rule, with the most similar one."""
-    from cfglint.frameworks.known_names import closest
     from cfglint.rules.catalogue import every_rule
+    from cfglint.source.similar_keys import closest
 
     rules = every_rule()
     near = closest(given.lower(), [name for rule in rules for name in rule.names]) or closest(given.upper(), [rule.code for rule in rules])

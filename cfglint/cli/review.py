@@ -23,7 +23,7 @@ from cfglint.review.base import NoBaseError, base_of
 from cfglint.review.branch import COMMITTED, STATES, WORKING, Branch
 from cfglint.review.left_out import first_names, left_out
 from cfglint.review.of_branch import DeclaredPair, compare, configuration_of, declared_runs, earlier, unused_releases
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
 from cfglint.source.git import GitProblem, GitRepository

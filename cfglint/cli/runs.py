@@ -14,20 +14,19 @@ from cfglint.findings.diagnostic import INTERNAL, Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.report.escapes import shown, visible
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable
-from cfglint.source.shell.filters import MACHINE as COUNTED
-from cfglint.source.shell.reasons import DERIVED, MACHINE, PARAMETER, UNSET, Reason, kind_of
+from cfglint.source.shell.reasons import PLACEHOLDER, is_unset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.evaluate import Reason
     from cfglint.findings.entries import AlternativeEntry
 
 FORMATS = ("text", "json")
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
 SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
-REASONS = {"a placeholder": "to be filled in"}
 MOST_NAMES = 4
 INDENT = 16  # columns before a value
 BRANCH = "  (in a branch that may not be reached)"
@@ -129,9 +128,8 @@ def sizes(outcome: Outcome) -> str:
 
 def takes_all(outcome: Outcome) -> bool:
     """Whether a launch uses all GPUs of its machine, and nothing else about its size is unknown."""
-    reasons = {each["reason"] for each in outcome.launch["unknown"] if each["field"] in FLAGS} if outcome.launch else set()
-    kinds = set(map(kind_of, reasons))
-    return MACHINE in kinds and kinds <= {MACHINE, DERIVED}
+    kinds = {reason.kind for field, reason in outcome.unknown if field in FLAGS}
+    return "machine" in kinds and kinds <= {"machine", "derived"}
 
 
 def per_gpu(outcome: Outcome) -> str:
@@ -143,18 +141,18 @@ def per_gpu(outcome: Outcome) -> str:
 
 def unknown(outcome: Outcome) -> list[str]:
     """The unknown values, a line for each cause, with the flag that supplies the value."""
-    causes: dict[str, list[str]] = {}
-    for each in outcome.launch["unknown"] if outcome.launch else ():
-        fields = causes.setdefault(each["reason"], [])
-        if each["field"] not in fields:
-            fields.append(each["field"])
+    causes: dict[Reason, list[str]] = {}
+    for field, reason in outcome.unknown:
+        fields = causes.setdefault(reason, [])
+        if field not in fields:
+            fields.append(field)
     found = []
     unset: dict[str, list[str]] = {}
     for reason, fields in causes.items():
         left = [field for field in fields if field not in FLAGS or not takes_all(outcome)]
-        if left and isinstance(reason, Reason) and reason.kind == UNSET:
+        if left and is_unset(reason):
             unset.setdefault(reason.name, []).extend(left)
-        elif left and kind_of(reason) != DERIVED:
+        elif left and reason.kind != "derived":
             found.append(because(left, reason))
     if unset:
         found.append(because_unset(unset))
@@ -166,12 +164,10 @@ def unknown(outcome: Outcome) -> list[str]:
     return found
 
 
-def because(fields: list[str], reason: str) -> str:
+def because(fields: list[str], reason: Reason) -> str:
     """The line about unknown fields: `GPUs of a node: the machine decides (pass --gpus N)`."""
-    flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if reason == COUNTED else "")
-    if isinstance(reason, Reason) and reason.kind == PARAMETER:
-        reason = f"{reason.name} comes from the call of the script"
-    return f"{first_names(fields)}: {REASONS.get(reason, reason)}{f' (pass {flag})' if flag else ''}"
+    flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if reason.kind == "machine" else "")
+    return f"{first_names(fields)}: {'to be filled in' if reason == PLACEHOLDER else reason.text}{f' (pass {flag})' if flag else ''}"
 
 
 def because_unset(variables: dict[str, list[str]]) -> str:

@@ -59,8 +59,6 @@ def counted(path: str, limits: Limits, field: str = "", kind: str = "") -> int:
     """The rows of one file, which are remembered while it does not change; raises Uncountable, with the file."""
     from cfglint.data.remembered import known, remember
 
-    if not is_inside(path, limits.root):
-        raise Uncountable(f"{path} is outside of the project")
     try:
         state = os.stat(path)
     except OSError:
@@ -86,7 +84,7 @@ def count(path: str, size: int, limits: Limits, field: str, kind: str) -> int:
     if size > limits.largest and counter not in (parquet, arrow):
         raise Uncountable(f"has {size / 1e6:,.0f} MB: --count-data counts it")
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
+        with os.fdopen(open_regular(path, limits.root), "rb") as file:
             if file.read(len(LFS)) == LFS:
                 raise Uncountable("is a Git LFS pointer: its data is not here")
             file.seek(0)

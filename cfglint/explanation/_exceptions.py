@@ -244,7 +244,7 @@ KEY206 TypeError: [\w.]*Trainer(?:\.__init__)?\(\) got an unexpected keyword arg
 KEY207 ModuleNotFoundError: No module named '(?:transformers|trl)\.
 KEY207 ImportError: cannot import name '\w+' from '(?:transformers|trl)\b
 LCH003 SystemExit: 2 \(error: unrecognized arguments
-LCH003 ValueError: Some specified arguments are not used by
+LCH003 ValueError: Some specified arguments are not used by the HfArgumentParser: \[.[^ ]
 TRL011 TypeError: [\w.]*(?:SFT|DPO|KTO|ORPO|CPO|Reward|PPO|GRPO|RLOO|OnlineDPO|Model)Config(?:\.__init__)?\(\) got an unexpected keyword argument
 TYP305 TypeError: Object of type (?:date|datetime|set|bytes) is not JSON serializable
 """  # noqa: E501

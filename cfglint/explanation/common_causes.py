@@ -31,6 +31,11 @@ MODULES = "`target_modules` names layers of another architecture: print `model.n
 PATTERN = "a list of one name, which TRL passes to PEFT as a pattern (`cfglint rule TRL066`)"
 GROUPS = "GRPO with fewer samples of all processes than `num_generations`: raise micro batch, accumulation or processes"
 STEP = "a step or a length of 0 in the program or its data"
+LABELS = "labels that are fewer than the logits: the collator, or the column that the loss takes them from"
+CUT = "rows that are cut inside of an image or a video: raise the maximum length (`cutoff_len`, `max_length`)"
+PACKAGES = "packages whose releases do not fit each other: compare the release that has the attribute with those that are installed"
+ORDER = "ZeRO stage 3 with modules that are not called in the same order in each step: branches, experts, frozen or unused parts"
+GENERATION = "generation between training steps with parameters that are still gathered"
 OF_CODE = "a condition of the code at the end of the traceback, which has no message of its own"
 CAUSES = tuple(
     (re.compile(pattern), causes)
@@ -46,6 +51,13 @@ CAUSES = tuple(
         (r"^ValueError: (?:not enough|too many) values to unpack", (VALUES, ROW)),
         (r"^ZeroDivisionError", (FEW, ZERO)),
         (r"^RuntimeError: (?:mat1 and mat2 shapes|The size of tensor a|shape '.*' is invalid|size mismatch)", (SHAPES, LENGTHS, MODEL)),
+        (r"^ValueError: Expected input batch_size", (LABELS, VALUES, LENGTHS)),
+        (r"^RuntimeError: shape mismatch: value tensor", (CUT, LENGTHS)),
+        (
+            r"^(?:AttributeError: type object '\w+'|AttributeError: '\w+(?:Model|LM|Plugin|Config|Trainer)' object) has no attribute",
+            (PACKAGES,),
+        ),
+        (r"^AssertionError: \{'id': .*'status': |^RuntimeError: still have inflight params", (ORDER, GENERATION)),
         (r"^RuntimeError: Error\(s\) in loading state_dict", (SHAPES, MODEL)),
         (r"^RuntimeError: (?:expected scalar type|expected m1 and m2|mat1 and mat2 must have the same dtype)", (PRECISION, ADDED)),
         (r"^RuntimeError: Expected all tensors to be on the same device", (MAPPED, DEVICE)),

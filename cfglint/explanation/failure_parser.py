@@ -20,8 +20,14 @@ NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\
 FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
 BOXED_FRAME = re.compile(r"^│ (\S+?\.py):(\d+) in (\S+)")
 RAISED = re.compile(r"^((?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Warning|Failure|Violation)): ?(.*)$")
+NAMED = re.compile(r"^((?:\w+\.)*(?:errors?|exc|exceptions)\.[A-Z]\w+): (.*)$")  # by the module of the class
 RAISED_IN_TRACEBACK = re.compile(r"^((?:\w+\.)*[A-Za-z_]\w*)(?:: (.*))?$")
-REFUSED = re.compile(r"^(?:usage: .*)?(?!srun:|slurmstepd)([^\s:]+(?: <command> \[<args>\])?): error: (.*)$")
+REFUSED = re.compile(
+    r"^(?:usage: .*)?(?!srun:|sbatch:|salloc:|slurmstepd)(?:[^\s:]+(?: <command> \[<args>\])?: )?"
+    r"(?:(?<=: )|(?=error: (?:argument |the following arguments are|unrecognized arg)))error: (.*)$"
+)
+BARE = ("AssertionError", "NotImplementedError", "StopIteration")  # without a message
+DECORATED = re.compile(r"^[*`]{1,3}([A-Z][^*`]*(?:[*`](?=\S)[^*`]*)*?)[*`]{1,3}$")  # of a line that is copied from Markdown
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
 REFUSED_OVERRIDE = "Could not override '"  # what Hydra says, without a traceback, of an override that it refuses
 STARTS = "Traceback (most recent call last)"
@@ -38,8 +44,13 @@ LOGGED = re.compile(
 
 STEP = re.compile(r"""^\s*\{'loss':|\bstep:\d+ - .*\bgrad_norm|'grad_norm':|\bgrad norm:|\bloss[ =:]""")
 NOT_A_NUMBER = re.compile(
-    r"""(?:'(?:loss|grad_norm)': '?(?:nan|inf)\b|\b(?:lm )?loss(?: is| value)?[ :=]+(?:nan|inf)\b|grad[_ ]norm[ :=]+nan\b)""", re.IGNORECASE
+    r"""(?:'(?:loss|grad_norm)': '?(?:nan|inf)\b|\b(?:lm )?loss(?: is| value)?[ :=]+(?:nan|inf)\b"""
+    r"""|grad_?\s?norm'?[ :=]+(?:tensor\()?nan\b)""",
+    re.IGNORECASE,
 )
+RATE = re.compile(r"'learning_rate': '?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
+LOSS = re.compile(r"'loss': '?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
+REWARDED = "'reward'"  # of GRPO and its like, whose loss begins at 0
 OVERFLOW = re.compile(
     r"OVERFLOW!|[Gg]rad(?:ient)? overflow(?! on iteration:? \d+\s*$)|loss scale overflow|overflow detected", re.IGNORECASE
 )
@@ -52,9 +63,15 @@ DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)")
 NAMED_RANK = re.compile(r"\s*rank +: (\d+)")
 LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(
-    r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9\b"
+    r"killed by signal: (\w[\w ]*)|^Killed$|oom[-_]kill|OOM Killed|: Out Of Memory"
+    r"|Out of memory: Killed|SIGKILL|exits with return code = -9\b"
     r"|: line \d+: +\d+ (?:Killed|(Bus error))\b|killed due to (?:memory pressure|the node running low on memory)"
 )
+REFUSED_JOB = re.compile(
+    r"^(?:sbatch|srun|salloc): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?(?!Unable|.*: tasks? \d)(.+)$"
+)
+EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code ([1-9]\d*)")
+SPLIT_LINE = re.compile(r": (?:line )?\d+: (--?[A-Za-z][\w.-]*)(?:=\S*)?: (?:command )?not found$")
 CANCELLED = re.compile(r"error: \*\*\* (JOB|STEP) \S+ ON \S+ CANCELLED AT [\d:T-]+(?: DUE TO ([A-Z ]*[A-Z]))?")
 
 
@@ -112,17 +129,22 @@ class Events:
         self.dead: list[Dead] = []
         self.killed: list[tuple[int, str]] = []
         self.cancelled: tuple[int, str] | None = None  # by Slurm: the line and the reason
+        self.split_at: tuple[int, str] | None = None  # an argument that the shell took for a command
+        self.refused: tuple[int, str] | None = None  # by Slurm: the line and what it says
         self.not_numbers: list[int] = []
         self.overflows: list[int] = []
         self.scales: list[float] = []
         self.steps: list[int] = []
+        self.rates: list[tuple[int, float]] = []  # the logged learning rates, with their lines
+        self.losses: list[tuple[int, float]] = []  # the same of losses
         self.skipped = 0, 0, 0  # the line of DeepSpeed's last count, with the steps and those that were skipped
         self.named: tuple[int, int | None] = 0, None  # the last rank that torch's summary of dead processes names, with its line
         self.ended = 0  # the line with which the Trainer ends
         self.lines = 0
 
     def __bool__(self) -> bool:
-        return bool(self.raised or self.timeouts or self.dead or self.killed or self.not_numbers or self.overflows or self.cancelled)
+        ends = self.raised or self.timeouts or self.dead or self.killed or self.cancelled or self.refused or self.split_at
+        return bool(ends or self.not_numbers or self.overflows)
 
 
 class _Traceback:
@@ -155,6 +177,10 @@ def rank_of(text: str) -> tuple[int | None, str]:
     """The rank before a line, and the line without it."""
     host = HOST.match(text) if text[:1].isalpha() or text[:1] == ">" else None
     text = text[host.end() :] if host else text
+    if text[:1] in "*`" and (plain := DECORATED.match(text)):
+        text = plain.group(1)
+    if "\u2018" in text:  # a quotation mark of a word processor
+        text = text.replace("\u2018", "'").replace("\u2019", "'")
     for pattern in (RANK, NUMBERED):
         found = pattern.match(text)
         if found:
@@ -199,14 +225,16 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
         return None
     if text.startswith(VLLM_MEMORY):
         return "OutOfMemoryError", text
+    if text in BARE:
+        return text, ""
     if text.startswith(REFUSED_OVERRIDE) and not in_traceback:
         return "hydra.errors.ConfigCompositionException", text
-    found = RAISED.match(text)
+    found = RAISED.match(text) or NAMED.match(text)
     if found and not found.group(1).endswith("Warning"):
         return found.group(1), found.group(2)
     refused = REFUSED.match(text) if "error: " in text and not in_traceback else None
     if refused:
-        return "SystemExit", f"2 (error: {refused.group(2)})"
+        return "SystemExit", f"2 (error: {refused.group(1)})"
     other = RAISED_IN_TRACEBACK.match(text) if in_traceback and text[:1].isalpha() else None
     return (other.group(1), other.group(2) or "") if other and other.group(1) != "error" else None
 
@@ -227,6 +255,10 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         events.not_numbers.append(number)
     elif ("loss" in text or "grad" in text) and STEP.search(text):
         events.steps.append(number)
+    for pattern, kept in ((RATE, events.rates), (LOSS, events.losses)) if text.lstrip().startswith("{'") and REWARDED not in text else ():
+        found = pattern.search(text)
+        if found:
+            kept.append((number, float(found.group(1))))
     if "verflow" in text or "OVERFLOW" in text:
         take_overflow(events, number, text)
     counted = SKIPPED.search(text) if "skipped=" in text else None
@@ -236,12 +268,22 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         events.ended = number
     if "Watchdog" in text:
         take_timeout(events, number, rank, text)
-    killed = KILLED.search(text) if "ill" in text or "KILL" in text or "-9" in text or "Bus error" in text else None
+    signs = ("ill", "KILL", "-9", "Bus error", "Out Of Memory")
+    killed = KILLED.search(text) if any(sign in text for sign in signs) else None
     if killed:
         events.killed.append((number, killed.group(1) or killed.group(2) or "SIGKILL"))
     cancelled = CANCELLED.search(text) if "CANCELLED AT" in text else None
     if cancelled and (events.cancelled is None or cancelled.group(2)):
         events.cancelled = number, (cancelled.group(2) or "").lower()
+    split = SPLIT_LINE.search(text) if text.endswith("not found") else None
+    if split and events.split_at is None:
+        events.split_at = number, split.group(1)
+    refused = REFUSED_JOB.search(text) if ": error: " in text[:16] else None
+    if refused and events.refused is None:
+        events.refused = number, refused.group(1)
+    exited = EXITED.search(text) if text.startswith("srun: error: ") else None
+    if exited:
+        events.dead.append(Dead(number, None, int(exited.group(1))))
     if "exitcode" in text or "exits with" in text:
         take_dead(events, number, text)
     named = NAMED_RANK.match(text) if "rank" in text else None

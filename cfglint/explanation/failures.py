@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from cfglint.explanation import failure_parser
+from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.common_causes import causes_of
 from cfglint.explanation.failure_parser import Dead, Events, Raised
-from cfglint.explanation.predicted import is_about, rules_of
+from cfglint.explanation.log_parser import pieces
+from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
@@ -18,13 +19,17 @@ NOT_A_NUMBER = "not-a-number"
 OVERFLOW = "overflow"
 TIMEOUT = "timeout"
 KILLED = "killed"
+REFUSED = "refused"
+ZERO = "zero"
+SPLIT_RULE = "LCH001"
 
 MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS) (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
 # Exceptions that follow from the failure of another process, and those of launchers about their processes.
 FOLLOWING = re.compile(
     r"ChildFailedError|CalledProcessError|ProcessRaisedException|ProcessExitedException|SignalException|DistBackendError|DistNetworkError"
     r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|WorkerCrashed)Error"
-    r"|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError|^KeyboardInterrupt"
+    r"|^RuntimeError: Step \d exited with non-zero status|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError"
+    r"|^KeyboardInterrupt"
     r"|^SystemExit: 1$|Socket Timeout|store->get"
 )
 LEAST_SCALE = re.compile(r"loss scale already at minimum")
@@ -99,6 +104,32 @@ REMEDIES_OF_OTHERS = tuple(
             "set `fsdp_config.transformer_layer_cls_to_wrap` to a layer class of the model, such as LlamaDecoderLayer; without FSDP in the"
             " files, look for an accelerate config in ~/.cache/huggingface/accelerate",
         ),
+        (
+            r"Must flatten tensors with uniform dtype",
+            "load all weights in one precision: FSDP flattens them together (`torch_dtype`, adapters too; `bnb_4bit_quant_storage`"
+            " of 4-bit weights)",
+        ),
+        (
+            r"'weight' must be 2-D",
+            "start the run with a launcher (torchrun, deepspeed, accelerate; `FORCE_TORCHRUN=1` of LLaMA-Factory): ZeRO stage 3 divides the"
+            " weights, and only its engine gathers them",
+        ),
+        (
+            r"only Tensors of floating point dtype can require gradients",
+            "keep the layers that are trained out of the quantization: `llm_int8_skip_modules` names them, such as a classifier",
+        ),
+        (
+            r"num_elems \d+ ?> buffer \d+",
+            "set `zero_optimization.offload_param.buffer_size` to at least the first number: the largest parameter has to fit",
+        ),
+        (
+            r"already assigned swap buffer",
+            "offload parameters to the CPU, or turn gradient checkpointing off: NVMe offload does not swap a parameter in twice",
+        ),
+        (
+            r"didn't pass an .?eval_dataset",
+            'pass `eval_dataset` to the trainer, split one off (`val_size`, `val_set_size`), or set `eval_strategy` to "no"',
+        ),
         (r"Cannot flatten integer dtype", "load the model without 8-bit weights: FSDP shards floating-point weights only"),
         (r"can't allocate memory|Cannot allocate memory", SIGNAL_REMEDIES[-9]),
         (
@@ -145,8 +176,25 @@ REMEDIES_OF_OTHERS = tuple(
         (r"No space left on device", "free disk space, or the shared memory (/dev/shm) that data loader workers use"),
     )
 )
+# What to do about a job that Slurm refuses.
+OF_SUBMISSION = (
+    (
+        r"node configuration is not available|CPU count per node|More processors requested|memory (?:required|specification)|gres",
+        "ask for what one node of the partition has: `sinfo -o '%P %c %m %G'` shows processors, memory in MB and GPUs (`--gres`) of a node",
+    ),
+    (r"time limit", "ask for at most the time limit of the partition: `sinfo -o '%P %l'`"),
+    (
+        r"account|partition|QOS|policy",
+        "name an account and a partition that you may use: `sacctmgr show assoc user=$USER format=account,partition,qos`",
+    ),
+    (r"batch script|interpreter", "begin the script with `#!/bin/bash`, and the lines `#SBATCH` before the first command"),
+)
+FEW_LINES = 12
+# The classes of exceptions whose messages are copied without them, the most specific messages first.
+CLASSES = ("ValueError", "TypeError", "RuntimeError", "AttributeError", "KeyError", "ImportError", "AssertionError", "NotImplementedError")
 NOT_PREDICTED = "it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause"
 BF16 = "use `bf16: true` where the GPUs support it; else lower the learning rate, and look for values beyond 65504 in the model"
+ZEROS = 3  # last steps with a rate of 0: a schedule ends with one
 FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
 
 
@@ -177,13 +225,29 @@ def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
     `kind` is that of the run, if it is known.
     """
     events = failure_parser.read(lines)
-    return [each for each in (cause(events, kind), numbers(events)) if each is not None]
+    found = cause(events, kind), numbers(events) or zeros(events)
+    return [each for each in found if each is not None]
+
+
+def in_fragment(lines: Iterable[str]) -> list[Failure]:
+    """What a few lines without a log around them say, as people copy the message of an exception without its class."""
+    texts = [text.strip() for _, text in pieces(lines) if text.strip()]
+    for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
+        for name in CLASSES:
+            raised = Raised(number, None, name, text, [])
+            found = of_exception(raised)
+            if found.rules or found.remedy or found.causes:
+                found.summary = f"as the message of an exception: {shortened(text)}"
+                return [found]
+    return []
 
 
 def cause(events: Events, kind: str = "") -> Failure | None:
     """What ended the run: the first exception that does not follow from another, else a dead process, else a time-out."""
     raised = first_raised(events)
     dead = next((each for each in events.dead if each.code in SIGNALS), None)
+    if events.split_at is not None and (raised is None or "arguments" in raised.text):
+        return of_split_line(*events.split_at)
     if raised is not None:
         memory = next((each for each in handled_by(raised) if MEMORY.search(each.text)), None)
         return with_consequences(of_memory(memory) if memory is not None else of_exception(raised, kind), events)
@@ -196,9 +260,11 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
     if events.timeouts:
         return of_timeouts(events)
+    if events.refused is not None:
+        return of_submission(*events.refused)
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
-    if events.dead and not events.raised:
+    if events.dead and (events.dead[0].code < 0 or not events.raised):
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     return of_exception(following[0], kind, follows=True) if following else None
@@ -212,6 +278,18 @@ def of_slurm(line: int, reason: str) -> Failure:
     }
     summary = f"Slurm cancelled the job: {reason}" if reason else "Slurm cancelled the job; without a reason it is `scancel`"
     return Failure(KILLED, line, summary, [], remedies.get(reason, ""))
+
+
+def of_split_line(line: int, argument: str) -> Failure:
+    """A command of which the shell took the rest for another one."""
+    summary = f"the shell took `{argument}` for a command: the command before it ends in the line above, without this and later arguments"
+    return Failure(REFUSED, line, summary, [], "end that line with a backslash and nothing behind it, not even a blank", rules=[SPLIT_RULE])
+
+
+def of_submission(line: int, text: str) -> Failure:
+    """A job or a step that Slurm does not start."""
+    remedy = next((each for pattern, each in OF_SUBMISSION if re.search(pattern, text, re.IGNORECASE)), "")
+    return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], remedy)
 
 
 def of_status(dead: Dead) -> Failure:
@@ -272,6 +350,7 @@ def of_memory(raised: Raised) -> Failure:
     remedies = [REMEDIES[phase]] if phase else []
     if unused is not None and unused >= FRAGMENTED and unused >= (tried or 0):
         remedies.append("set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`: more was reserved and unused than was asked for")
+    remedies = remedies or [SMALLER]
     others = [float(number) * UNITS[unit[0]] for number, unit in OTHERS.findall(text)]
     if len(others) > 1 and min(others) >= GIB:
         details.append("several processes were using this GPU")
@@ -311,6 +390,8 @@ def phase_at(function: str, file: str) -> str:
 def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Failure:
     """An exception, the rules that predict it, and where it was raised."""
     rules = predicting(raised, kind)
+    refused, became = unknown_keyword.about(raised.text)
+    rules = refused or rules
     causes = [] if rules or follows else [*causes_of(raised.text)]
     details = []
     if raised.frames:
@@ -327,7 +408,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
-        remedy = next((each for pattern, each in REMEDIES_OF_OTHERS if not rules and pattern.search(raised.text)), "")
+        remedy = became if rules else remedy_of(raised.text)
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
@@ -362,9 +443,15 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
     """The rules that predict an exception; of one that many mistakes raise, those about the code of its traceback, or of the kind."""
     paths = [frame.file for frame in raised.frames]
     rules = rules_of(raised.text, paths)
-    if not rules or not causes_of(raised.text):
-        return rules
+    if not causes_of(raised.text):
+        shared = of_one_framework(rules) if remedy_of(raised.text) else []
+        return [code for code in rules if code not in shared or is_about(code, paths, kind)]
     return [code for code in rules if is_about(code, paths, kind)]
+
+
+def remedy_of(text: str) -> str:
+    """What to do about an exception that no file of a run decides, or that rules of several frameworks predict."""
+    return next((remedy for pattern, remedy in REMEDIES_OF_OTHERS if pattern.search(text)), "")
 
 
 def shortened(text: str) -> str:
@@ -401,6 +488,32 @@ def of_timeouts(events: Events) -> Failure:
     return Failure(TIMEOUT, first.line, f"a collective operation timed out: {process(first.rank)} waited for another rank", details, remedy)
 
 
+def zeros(events: Events) -> Failure | None:
+    """A learning rate or a loss that is 0 for all of the log, or for its last steps."""
+    rates, losses = events.rates, events.losses
+    end = next((index for index, (_, rate) in enumerate(reversed(rates)) if rate), len(rates))
+    if end >= ZEROS and end < len(rates):
+        line = rates[-end][0]
+        remedy = (
+            "compare the steps of the schedule with those of the training: `total_num_steps` of a DeepSpeed scheduler, `num_training_steps`"
+            " of one's own, a resumed schedule, or a learning rate that is printed with too few digits"
+        )
+        return Failure(ZERO, line, f"the learning rate is 0 in the last {end} logged steps, which train nothing", [], remedy)
+    if len(rates) >= 2 and end == len(rates):
+        remedy = (
+            "set `learning_rate`; a warm-up that is longer than the log begins at 0, and skipped steps (fp16 overflows) do not advance"
+            " the schedule"
+        )
+        return Failure(ZERO, rates[0][0], f"the learning rate is 0 in all {end} logged steps", [], remedy)
+    if len(losses) >= 2 and not any(loss for _, loss in losses):
+        remedy = (
+            "look at the labels of a batch: all of them are masked (-100) where a response template or chat template does not fit, or where"
+            " the prompt fills the maximum length; in fp16, a forward that overflows gives 0 too"
+        )
+        return Failure(ZERO, losses[0][0], f"the loss is 0 in all {len(losses)} logged steps", [], remedy)
+    return None
+
+
 def numbers(events: Events) -> Failure | None:
     """Losses that are not numbers, and fp16 overflows that go on."""
     exited = next((each for each in events.raised if LEAST_SCALE.search(each.text)), None)
@@ -410,6 +523,7 @@ def numbers(events: Events) -> Failure | None:
         count = len(events.not_numbers)
         overflowed = f"; {counted(len(events.overflows), 'overflow')} of fp16 before and after{fell}" if events.overflows else ""
         good = sum(step < events.not_numbers[0] for step in events.steps)
+        recovered = sum(step > events.not_numbers[-1] for step in events.steps)
         after = f"after {counted(good, 'logged step')} with numbers" if good else "from the first logged step on"
         remedy = (
             "train in bf16 instead of fp16, lower the learning rate or warm up longer, and check the rows whose labels are all masked;"
@@ -419,8 +533,8 @@ def numbers(events: Events) -> Failure | None:
             NOT_A_NUMBER,
             events.not_numbers[0],
             f"loss or gradient norm is not a number {after}",
-            [f"in {counted(count, 'line')}{overflowed}"],
-            remedy,
+            [f"in {counted(count, 'line')}{overflowed}" + (f"; {counted(recovered, 'later step')} had numbers" if recovered else "")],
+            "one step without numbers is skipped in fp16, and the training goes on" if recovered and count == 1 else remedy,
         )
     last, steps, skipped = events.skipped
     if exited is None and steps >= FEW and skipped > steps / 2:

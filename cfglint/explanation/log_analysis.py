@@ -133,7 +133,7 @@ def find_releases(found: LogExplanation) -> None:
     banner = found.banner
     missing = [name for name in NEEDED if banner[name] is None]
     if found.data_parallel is None or missing:
-        found.note = found.note or f"cannot be reproduced: the log does not show {', '.join(missing)}"
+        found.note = found.note or f"cannot be reproduced: the log does not show {', '.join(missing)}{implied_batch(banner)}"
         return
     found.steps_per_epoch = banner["steps_per_epoch"]
     for calculation in (
@@ -147,6 +147,18 @@ def find_releases(found: LogExplanation) -> None:
     if banner.paddle:
         found.note += "; the line has the format of PaddleNLP's trainer, which uses the same arithmetic"
     check_release(found)
+
+
+def implied_batch(banner: TrainingBanner) -> str:
+    """The global batch that samples, epochs and steps imply, where it is not printed; empty if it is, or if they imply none."""
+    samples, epochs, total = (banner[name] or 0 for name in ("num_examples", "num_epochs", "total_steps"))
+    if banner["global_batch"] is not None or not epochs or total % epochs or not 1 < total // epochs <= samples:
+        return ""
+    each = total // epochs
+    up, down = (-(-samples // each), (samples - 1) // (each - 1)), (samples // (each + 1) + 1, samples // each)
+    sizes = [f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in (up, down) if low <= high]
+    rounded = f" ({sizes[1]} if a last incomplete batch is dropped)" if len(sizes) > 1 and sizes[0] != sizes[1] else ""
+    return f"; {samples:,} samples in {each:,} steps per epoch are a global batch of {sizes[0]}{rounded}" if sizes else ""
 
 
 def explain_unknown_length(found: LogExplanation) -> bool:

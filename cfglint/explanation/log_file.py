@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 
-from cfglint.explanation import failures, log_analysis, log_parser
+from cfglint.explanation import failures, log_analysis, log_parser, trainer_state
 from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.findings.wording import counted
 from cfglint.run.checked import CheckedRun
@@ -26,7 +26,10 @@ class Log:
 
     def lines(self) -> Iterable[str]:
         """The lines from the start."""
-        return read_lines(self.path) if self.piped is None else self.piped
+        if self.piped is not None:
+            return self.piped
+        state = trainer_state.lines(self.path)
+        return read_lines(self.path) if state is None else state
 
     @property
     def recognised(self) -> bool:
@@ -45,9 +48,9 @@ class Log:
 
     def explained(self, kind: str = "") -> ExplainedLog:
         """Its banners and failures, not compared with the files of a run; `kind` is that of the run, if it is known."""
-        return ExplainedLog(
-            [log_analysis.explain(each) for each in log_parser.read(self.lines())], failures.failures_in(self.lines(), kind)
-        )
+        banners = [log_analysis.explain(each) for each in log_parser.read(self.lines())]
+        found = failures.failures_in(self.lines(), kind)
+        return ExplainedLog(banners, found or ([] if banners else failures.in_fragment(self.lines())))
 
 
 def read_lines(path: str) -> Iterator[str]:

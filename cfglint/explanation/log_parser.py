@@ -89,8 +89,9 @@ class TrainingBanner(Record):
 
 
 def is_log(lines: Iterable[str]) -> bool:
-    """Whether the lines contain a banner, which a configuration file never does."""
-    return any(start in line for line in lines for start, _ in STARTS)
+    """Whether the lines contain a banner or a part of one, which a configuration file never does."""
+    marks = [mark for mark, _ in (*STARTS, *LINES)]
+    return any(mark in line for line in lines for mark in marks)
 
 
 def read(lines: Iterable[str]) -> list[TrainingBanner]:
@@ -140,12 +141,14 @@ class _Loader(Record):
             if start in text:
                 self._begin(number, text, start, framework)
                 return
+        if not self.banners and any(announced(text)):  # a part of a banner, without its first line
+            self._begin(number, text, "", HUGGINGFACE)
         if self.open:
             self._collect(number, text)
         self._remember(text)
 
     def _begin(self, number: int, text: str, start: str, framework: str) -> None:
-        banner = TrainingBanner(number, framework, self.release, self.max_steps_given, text.partition(start)[0])
+        banner = TrainingBanner(number, framework, self.release, self.max_steps_given, text.partition(start)[0] if start else "")
         if self.world_size is not None and framework == HUGGINGFACE:
             banner.numbers["gpus"] = self.world_size
         self.banners.append(banner)

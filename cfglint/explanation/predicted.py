@@ -7,9 +7,9 @@ from functools import cache
 
 from cfglint.frameworks import framework, kinds
 from cfglint.frameworks.base import Framework
-from cfglint.source.annotations import Iterable, Sequence
+from cfglint.source.annotations import Iterable, Iterator, Sequence
 
-VALUE = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
+VALUE = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
 WORD = re.compile(r"<>|[A-Za-z_][\w.()]*")
 ALIKE = 0.75  # the part of the words that two exceptions have in common, in order
 LEAST = 5  # words of an exception that is recognised by most of its words
@@ -26,7 +26,7 @@ GENERAL = re.compile(
     r"|not supported between|could not convert|invalid literal|not enough values|too many values|^KeyError|^AttributeError"
     r"|is not a valid \w+$|must be (?:str|int|a string)|takes \d+ positional|division by zero|unhashable type"
     r"|^AssertionError$|^StopIteration|^ModuleNotFoundError|^ImportError: cannot import|is not JSON serializable"
-    r"|not all arguments converted"
+    r"|not all arguments converted|got an unexpected keyword argument"
 )
 # A keyword that a function does not have: which rule is about it follows from the function.
 UNKNOWN_KEYWORD = re.compile(r"^TypeError: [\w.]+\(\) got an unexpected keyword argument")
@@ -51,7 +51,7 @@ OLDER = (
     (re.compile(r"field required"), "Field required"),
 )
 FILE = re.compile(r"[\w/]+\.py")
-CHECKED = re.compile(r"Value error, (.*?)(?: \[type=|$)")  # a validator's own message
+CHECKED = re.compile(r"(?:Value error|Assertion failed), (.*?)(?: \[type=|$)")  # a validator's own message
 VERL = "/verl/"
 LAUNCHER = "/accelerate/commands/"
 
@@ -65,9 +65,24 @@ def known() -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
     found: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
     rows = {(code, first_line(text)) for code, texts in RAISED.items() for text in texts}
     rows.update((code, text) for code, _, text in (line.partition(" ") for line in EXCEPTIONS.strip().splitlines()))
+    for each in map(framework, kinds()):
+        rows.update(each.part("exceptions", no_exceptions)())
     for code, text in sorted(rows):
         found.setdefault(class_of(text), []).append((code, text, words(text)))
+        if own := raised_in(text):
+            found.setdefault(class_of(own), []).append((code, own, words(own)))
     return found
+
+
+def no_exceptions() -> Iterator[tuple[str, str]]:
+    """The exceptions of the checks of a framework that has none as rows."""
+    yield from ()
+
+
+def raised_in(text: str) -> str:
+    """The exception that a validator of pydantic raised itself, without the head that pydantic gives it; empty for any other."""
+    found = CHECKED.search(text)
+    return f"{'ValueError' if found.group().startswith('V') else 'AssertionError'}: {found.group(1)}" if found else ""
 
 
 def first_line(text: str) -> str:
@@ -99,6 +114,7 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     missing = MISSING_FILE.search(text)
     if missing and not CONFIG_FILE(missing.group(1)):  # weights, data or a cache: the rules are about config files
         return []
+    text = raised_in(text) or text
     own = words(text)
     rows = known().get(class_of(text), [])
     if missing:  # a rule about a certain file is not about others
@@ -167,6 +183,11 @@ def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
     )
 
 
+def of_one_framework(codes: list[str]) -> list[str]:
+    """Those of some rules that are about a framework whose runs pass through others, which raise the same without it."""
+    return [code for code in codes if code.startswith(families(each for each in map(framework, kinds()) if each.source_paths))]
+
+
 def families(found: Iterable[Framework]) -> tuple[str, ...]:
     """The prefixes of the codes of the rules of some frameworks, as they declare them."""
     return tuple(prefix for each in found for prefix in each.rule_families)
@@ -189,7 +210,6 @@ def likeness(first: Sequence[str], second: Sequence[str]) -> float:
 
 def is_alike(text: str, other: str) -> bool:
     """Whether two exceptions are the same but for their values; of a validator only its own message is compared."""
-    checked = CHECKED.search(text), CHECKED.search(other)
-    if checked[0] and checked[1]:
-        text, other = checked[0].group(1), checked[1].group(1)
+    if raised_in(text) and raised_in(other):
+        text, other = raised_in(text), raised_in(other)
     return likeness(words(text), words(other)) >= ALIKE

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
-from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
@@ -19,8 +19,8 @@ from cfglint.source.document import pointer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
+    from cfglint.findings.setting import Batch
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.rewrite.plan import Pace
 
 LAYOUT = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
         SamplesEntry,
         SettingEntry,
     )
-    from cfglint.findings.vocabulary import ReasonKind, Severity, Stage, Subject, Verdict
+    from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change, Edit
     from cfglint.source.document import Document
 
@@ -39,7 +40,6 @@ COMMENT = "comment"
 BASELINE = "baseline"
 CONFIGURATION = "configuration"
 
-OTHER = "other"  # the kind of a file that is not modelled
 OF_CALLER = "only when {} starts the script, not when it is started alone"
 
 
@@ -56,7 +56,7 @@ def rank(severity: Severity) -> int:
     return SEVERITIES.index(severity)
 
 
-OTHER = "other"  # a file of a run whose kind is not modelled
+OTHER = "other"  # the kind of a file of a run that is not modelled
 
 
 class Place(Record):
@@ -109,26 +109,6 @@ class Fix(Record):
         return f"<{'Safe' if self.safe else 'Unsafe'} fix: {self.title}>"
 
 
-class Reason(Record):
-    """Something that is not known: its kind, what it is, why it is not known, and its place.
-
-    `line` is 0 where the whole file is meant, `file` empty where the place is outside of the project. `opens`: it may set any field that is
-    not written, so that no default is known.
-    """
-
-    kind: ReasonKind
-    what: str
-    why: str = ""
-    file: str = ""
-    line: int = 0
-    opens: bool = False
-
-    @property
-    def text(self) -> str:
-        """It in words: `the arguments of `train.py` (own parser in `pkg/rm.py`)`."""
-        return f"{self.what} ({self.why})" if self.why else self.what
-
-
 IN_BRANCH = Reason("branch", "a condition or `try` of the program")
 
 
@@ -162,6 +142,7 @@ class Diagnostic(Record):
     since: dict[str, str] = {}
     depends_on: tuple[Reason, ...] = ()
     suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
+    page: str = ""  # the address of its rule's page, where a configuration or the installation has one
 
     def rest_on(self, reasons: Iterable[Reason]) -> None:
         """Name what the finding rests on and is not known: an error is a warning then. Nothing else lowers a severity."""
@@ -221,8 +202,8 @@ class Outcome(Record):
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
     `consumer` is the kind whose framework executes the run: that of the first file, except for a launch line. `machine`: the number of
-    GPUs is that of the machine, because the launch does not specify it. `not_read` is what decides about the run and was not read,
-    `assumed` what its numbers and findings rest on in its place.
+    GPUs is that of the machine, because the launch does not specify it. `unknown` are the unknown fields of its launch, `not_read` is
+    what decides about the run and was not read, `assumed` what its numbers and findings rest on in its place.
     """
 
     files: list[str]
@@ -244,6 +225,7 @@ class Outcome(Record):
     resume: ResumeEntry | None = None
     samples: SamplesEntry | None = None
     context: ReportContext | None = None
+    unknown: list[tuple[str, Reason]] = []
 
     @property
     def consumer(self) -> str:

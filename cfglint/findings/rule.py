@@ -10,7 +10,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Reason
+    from cfglint.evaluate import Reason
     from cfglint.findings.pages import Example, Page, Text
     from cfglint.findings.releases import Releases
     from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject, WhenPartial

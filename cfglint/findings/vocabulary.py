@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         "samples",
         "code",
     ]
-    ReasonKind: TypeAlias = Literal["release", "argument", "branch", "program", "environment", "file"]  # what is not known
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
     BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]
     Kind: TypeAlias = Literal[

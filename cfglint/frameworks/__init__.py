@@ -6,12 +6,13 @@ import os
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.versions import Version, parse_version
+from cfglint.launch.registered import REGISTERED
 from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_facts import Launch
+    from cfglint.launch import Launch
 
 OTHER_PACKAGES = ("torch", "peft", "bitsandbytes")
 LIBRARIES = ("peft",)  # folders of what several frameworks use, which is no kind
@@ -63,11 +64,6 @@ def fed_by(launch: Launch) -> str:
     return next((kind for kind in kinds() if framework(kind).takes(launch)), "")
 
 
-def is_trainer(kind: str) -> bool:
-    """Whether the arguments of a kind are TrainingArguments, or extend them."""
-    return bool(kind) and "huggingface" in (kind, framework(kind).base)
-
-
 def known_packages() -> set[str]:
     """The packages whose version can be a target: those of all kinds, and others that rules ask for."""
     return {package for kind in kinds() for package in framework(kind).packages()} | {*OTHER_PACKAGES}
@@ -92,22 +88,6 @@ def takes_arguments(kind: str) -> bool:
     """Whether files of this kind can take the arguments of a launch line: not those of a launcher or an engine."""
     own = framework(kind)
     return bool(own.package) and not (own.is_launcher or own.can_be_referenced)
-
-
-def kind_of_class(name: str) -> str:
-    """The kind of the files and arguments from which a parser fills a class; empty for a class of no framework."""
-    return next((kind for kind in kinds() if name in framework(kind).argument_classes()), "")
-
-
-def trainer_of_class(name: str) -> str | None:
-    """The trainer that a class of arguments belongs to; None if the class does not determine it."""
-    kind = kind_of_class(name)
-    return framework(kind).argument_classes()[name] or None if kind else None
-
-
-def fields_of_class(name: str) -> set[str]:
-    """The fields that a framework's class has in any modelled release, beyond those of its base."""
-    return set().union(*(framework(kind).fields_of_class(name) for kind in kinds()))
 
 
 def of_package(package: str) -> list[Framework]:
@@ -205,3 +185,6 @@ def related_tool(document: Document) -> str | None:
         if name:
             return name
     return None
+
+
+REGISTERED.names, REGISTERED.load = kinds, framework

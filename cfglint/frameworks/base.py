@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sys import modules
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import KEY, Finding, Rule
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Any, Callable, Collection, Iterator, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
 from cfglint.source.document import Document, Node, Path, Problem, Written
 
 TYPE_CHECKING = False
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 
     from cfglint.batch.nodes import Size
     from cfglint.batch.solver import SplitRule
+    from cfglint.findings.releases import Releases
+    from cfglint.findings.setting import Batch
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.history import History, Row, Span
-    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
+    from cfglint.launch import Launch
+    from cfglint.launch.line import LaunchLine
+    from cfglint.launch.overrides import Override
+    from cfglint.launch.registered import FieldSpan
     from cfglint.source.document import Syntax
     from cfglint.source.loaders import Loader
 
@@ -349,7 +352,7 @@ class Config:
         if self.has(*path):
             key_node, node = document.find(path)
             found = Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
-            found.elsewhere = document.elsewhere.get(str(path[0])) if len(path) == 1 else None
+            found.elsewhere = document.source_of(str(path[0])) if len(path) == 1 else None
             return found
         parent = path
         while parent:
@@ -369,14 +372,14 @@ class Config:
         """Apply some overrides to the values; `overridden` has their paths."""
         if not overrides:
             return values
-        from cfglint.frameworks.overrides import put
-        from cfglint.frameworks.unknown import Unknown
+        from cfglint.evaluate import Unknown
+        from cfglint.launch.overrides import put
 
         laid = dict(values)
         for override in overrides:
             path = tuple(override.key.split("."))
             value = override.values[0] if override.values else self.override_value(override)
-            put(laid, path, value if not override.unknown else Unknown(override.unknown))
+            put(laid, path, value if not override.unknown else Unknown(*override.unknown))
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place
@@ -386,7 +389,7 @@ class Config:
 
     def override_value(self, override: Override) -> Any:
         """The value that an override on the launch line gives to its key."""
-        from cfglint.frameworks.overrides import by_omegaconf
+        from cfglint.launch.overrides import by_omegaconf
 
         return by_omegaconf(override)
 
@@ -544,6 +547,25 @@ class Framework:
     def fields_of_class(self, name: str) -> set[str]:
         """The fields that one of these classes has in any modelled release; empty for a class of another framework."""
         return set()
+
+    def base_fields(self) -> Mapping[str, FieldSpan]:
+        """The fields of the class that others extend: (type, default, first release, first release without it)."""
+        found: Mapping[str, FieldSpan] = self.part("base_fields", {})
+        return found
+
+    def parsed_types(self) -> Mapping[str, str]:
+        """The types that a parser derives from the annotations of these fields, where they differ."""
+        found: Mapping[str, str] = self.part("parsed_types", {})
+        return found
+
+    def refused_words(self, name: str, text: str) -> Sequence[tuple[str, Releases]]:
+        """The types of one of these fields that the parser cannot convert a word to, each with the releases that have it."""
+        found: Sequence[tuple[str, Releases]] = self.part("refused_words", lambda *_: ())(name, text)
+        return found
+
+    def has_own_key(self, name: str) -> bool:
+        """Whether files of this kind have a key in any modelled release, beyond those of its base."""
+        return bool(self.part("has_own_key", lambda _: False)(name))
 
     def constructor(self, name: str) -> tuple[Row, ...]:
         """The rows of the parameters of a trainer's constructor, in order of its releases; empty for other classes."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from cfglint.frameworks import kinds, known_packages
-from cfglint.source.annotations import Iterable
+from cfglint.source.similar_keys import closest
 
 DEEPEST = 10  # maximum depth of a key that is looked up; no framework nests deeper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
-
-NEAR = 2  # edits
+    from cfglint.launch.overrides import Override
 
 
 def unknown_package(name: str) -> str | None:
@@ -41,13 +39,3 @@ def misspelt_key(override: Override) -> str | None:
         top: list[str] = table.keys()
         names.update(name.replace("-", "_") for name in top)
     return closest(path[0], names) if len(path) == 1 else None
-
-
-def closest(name: str, names: Iterable[str]) -> str | None:
-    """The name that resembles a misspelt one most; None if none is similar."""
-    from cfglint.frameworks.similar_keys import edits
-
-    most = NEAR if len(name) > 6 else 1
-    alike = [each for each in names if abs(len(each) - len(name)) <= most]
-    ranked = [(distance, each) for each in alike if (distance := edits(name, each, most)) <= most]
-    return min(ranked)[1] if ranked else None

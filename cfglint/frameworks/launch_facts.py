@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.versions import Version, parse_version
+from cfglint.launch import NO_LAUNCH, Launch
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Iterable, Mapping
 from cfglint.source.document import Document, Path
 from cfglint.source.record import Record, changed
@@ -13,15 +14,10 @@ if TYPE_CHECKING:
 
     from cfglint.batch.cards import Card
     from cfglint.batch.nodes import Size
-    from cfglint.findings.diagnostic import Reason
-    from cfglint.findings.entries import AlternativeEntry, LaunchEntry
-    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.evaluate import Reason
     from cfglint.frameworks.memory_inputs import Model
-    from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.program import OwnLoop, ProgramFacts
     from cfglint.frameworks.samples import Samples
-    from cfglint.source.project_files import Project
-    from cfglint.source.shell.command import CommandDocument
+    from cfglint.launch.overrides import Override
 
     class AnyViolation(Protocol):
         """A value that a policy schema does not allow."""
@@ -37,57 +33,6 @@ if TYPE_CHECKING:
 
 
 NOTHING: Mapping[str, ConfigValue] = {}
-
-
-class Launch(Record):
-    """The launch of a run, as far as its line and its program were read.
-
-    `command` is the document of the line, whose keys are its arguments; None, as `line`, for a program alone. `parser` are the facts
-    about the program that receives the arguments, `program` the same, or those about a call in it that builds the arguments of its
-    trainer instead, None if its trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes
-    the arguments, or the file that they name;
-    `is_main`: it takes the arguments themselves. `doubts` are why the consumer is only likely: no error rests on its arguments alone.
-    `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
-    those of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to
-    `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
-    machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
-    script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
-    kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
-    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed. `again` is
-    the launch of another version of its script, `relaunched` the run with other contents of some files, on machines of this size.
-    """
-
-    command: CommandDocument | None = None
-    line: LaunchLine | None = None
-    parser: ProgramFacts | None = None
-    program: ProgramFacts | None = None
-    code: ProgramFacts | None = None
-    consumer: str = ""
-    is_main: bool = False
-    doubts: tuple[Reason, ...] = ()
-    is_open: bool = False
-    undecided: tuple[str, ...] = ()
-    passed: Mapping[str, str] | None = None
-    flags: tuple[Override, ...] = ()
-    machine: bool = False
-    sets_rank: bool = False
-    program_path: str = ""
-    project: Project | None = None
-    extra_files: tuple[str, ...] = ()
-    entry: LaunchEntry | None = None
-    not_read: tuple[Reason, ...] = ()
-    loop: OwnLoop | None = None
-    alternative: AlternativeEntry | None = None
-    again: Callable[[str], Launch] | None = None
-    relaunched: Callable[[Mapping[str, str], Size | None], Launched] | None = None
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether a field that is not written has its default, because all that may set it was read, or is assumed."""
-        return not any(each.opens for each in self.not_read)
-
-
-NO_LAUNCH = Launch()
 
 
 class LaunchFacts(Record):
@@ -108,7 +53,8 @@ class LaunchFacts(Record):
     `resume` is the checkpoint that the user says the run continues from. `samples` are the rows of local data files, which are
     `num_examples` where that is certain; `count_data`: large ones are counted, too. `here`: the launch is to start on this
     machine now, with its GPUs and its environment. `launch` is what was read of the launch: its line, its program, and whose arguments
-    these are.
+    these are; `again` gives the run of another version of the script, `relaunched` that with other contents of some files, on machines
+    of this size.
     """
 
     gpus: int | None = None
@@ -144,6 +90,12 @@ class LaunchFacts(Record):
     count_data: bool = False
     here: bool = False
     launch: Launch = NO_LAUNCH
+    again: Callable[[str], Launched] | None = None
+    relaunched: Callable[[Mapping[str, str], Size | None], Launched] | None = None
+
+    def started_by(self, run: Launched) -> LaunchFacts:
+        """The same facts with the launch of another version of the run."""
+        return self.replace(launch=run.launch, again=run.facts.again, relaunched=run.facts.relaunched)
 
     def version(self, package: str, newest: str) -> Version:
         """The target release of a package as three or more numbers; the newest known release if none is specified."""
@@ -160,7 +112,7 @@ class LaunchFacts(Record):
         found = self.samples
         if found is None or not found.certain:
             return ()
-        from cfglint.findings.diagnostic import Reason
+        from cfglint.evaluate import Reason
 
         return (Reason("file", f"`{found.files[0]}`", "its rows were counted here", found.files[0]),)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown, because
 from cfglint.findings.setting import DERIVED, WRITTEN, Setting
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch import Launch
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import Node
 from cfglint.source.python.call import CallDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.program import OwnLoop
 
 TURNS, EPOCHS, MAX_STEPS = "turns", "epochs", "max_steps"
 RATES = ("lr", "learning_rate")
@@ -34,7 +37,7 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
         return Setting((name or option,), None if isinstance(value, Unknown) else value, WRITTEN, launch.command, node, None)
     path = (name or key,)
     if isinstance(value, Unknown):
-        return Setting(path, None, WRITTEN, call, node, key_node, "; ".join(value.reasons[:1]))
+        return Setting(path, None, WRITTEN, call, node, key_node, because(value.reasons))
     found = Setting(path, value, WRITTEN, call, node, key_node)
     found.elsewhere = call.elsewhere.get(key)
     return found

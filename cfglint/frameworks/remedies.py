@@ -21,7 +21,7 @@ NUMBERS = ("a number", "an integer")  # a string that spells one is called a str
 
 def choice(name: str, value: object, allowed: Iterable[ConfigValue], quoted: bool = False) -> str:
     """The line to write for a misspelt name, else the allowed names; `quoted`: for a JSON file."""
-    from cfglint.frameworks.known_names import closest
+    from cfglint.source.similar_keys import closest
 
     names = ["null" if each is None else str(each) for each in allowed]
     near = closest(str(value).lower(), names) or next((each for each in names if each.lower() == str(value).lower()), None)

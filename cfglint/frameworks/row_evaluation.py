@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 import re
-from _operator import ifloordiv, imul, isub
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate.operations import BINARY, PLAIN, all_of, any_or_all, either, inside, negated, truth, unknown
+from cfglint.evaluate.operations import applied as on_known
 from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 TYPE_CHECKING = False
@@ -38,9 +39,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     **{function.__name__: function for function in (len, str, int, float, bool, sum, sorted, set, list, tuple, dict, range, min, max, abs)},
     "enumerate": lambda *items: list(enumerate(*items)),
 }
-PLAIN = (str, int, float, type(None))  # values with nothing inside
 MISSING = object()
-UNKNOWN = Unknown()
+NOT_SET = Unknown(Reason("program", "a name that no row sets"))
 WHOLE = ""  # read or change of all values at once
 CODE = "code"  # what a row that ran keeps
 VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of a row that are expressions
@@ -69,52 +69,6 @@ def failed(error: Exception) -> Raised:
 
 class Stop(Exception):
     """A loop ends."""
-
-
-def is_same(left: object, right: object) -> bool:
-    """Whether two values are the same object for Python, as far as values of a file can tell."""
-    return left is right or (type(left) is type(right) and left == right and not isinstance(left, list | dict))
-
-
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "in": lambda a, b: a in b,
-    "not in": lambda a, b: a not in b,
-    "is": is_same,
-    "is not": lambda a, b: not is_same(a, b),
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "|": lambda a, b: a | b,
-    "&": lambda a, b: a & b,
-    "-=": isub,
-    "*=": imul,
-    "//=": ifloordiv,
-}
-
-
-def unknown(*values: object) -> Unknown | None:
-    """One unknown value with the reasons of all that are unknown; None if every value is known."""
-    found = [value for value in values if isinstance(value, Unknown)]
-    return Unknown(tuple(dict.fromkeys(reason for value in found for reason in value.reasons))) if found else None
-
-
-def inside(value: object, depth: int = 0) -> Unknown | None:
-    """What is unknown inside a value."""
-    if isinstance(value, Unknown):
-        return value
-    if depth < 3 and isinstance(value, dict | list | tuple):
-        parts: Iterable[object] = value.values() if isinstance(value, dict) else value
-        return unknown(*(found for part in parts if (found := inside(part, depth + 1)) is not None))
-    return None
 
 
 def every(rows: Iterable[Row]) -> Iterator[Row]:
@@ -232,8 +186,7 @@ class Evaluation:
             value = new(self)
         except Raised:
             return doubt
-        known = not isinstance(value, Unknown) and not isinstance(old, Unknown)
-        return value if known and type(value) is type(old) and value == old else unknown(doubt, value, old)
+        return either(doubt, value, old)
 
     def _set(self, row: Row, value: object) -> None:
         self.values[row["set"]] = value
@@ -281,7 +234,7 @@ class Evaluation:
 def compiled(row: Row) -> Mapping[str, Any]:
     """The code of a row, which is kept in it."""
     parts = {name: code(row[name]) for name in VALUES if name in row}
-    row[CODE] = {**parts, "when": all_of([truth_of(guard) for guard in row["when"]], wanted=True)}
+    row[CODE] = {**parts, "when": all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)}
     found: Mapping[str, Any] = row[CODE]
     return found
 
@@ -318,72 +271,30 @@ def truth_of(e: Any) -> Callable[[Evaluation], bool | Unknown]:
     if not isinstance(e, list):
         return lambda run: bool(e)
     if e[0] in ("and", "or"):
-        return all_of([truth_of(part) for part in e[1:]], wanted=e[0] == "and")
+        return all_of([truth_of(part) for part in e[1:]], wanted=e[0] == "and", failure=Raised)
     if e[0] == "not":
         inner = truth_of(e[1])
-
-        def opposite(run: Evaluation) -> bool | Unknown:
-            found = inner(run)
-            return found if isinstance(found, Unknown) else not found
-
-        return opposite
+        return lambda run: negated(inner(run))
     if e[0] == "f":
         return truth_of_field(e[1])
     value = code(e)
-
-    def truth(run: Evaluation) -> bool | Unknown:
-        found = value(run)
-        return found if isinstance(found, Unknown) else bool(found)
-
-    return truth
+    return lambda run: truth(value(run))
 
 
 def truth_of_field(name: str) -> Callable[[Evaluation], bool | Unknown]:
     """The code for whether a field is set, the most frequent condition."""
 
-    def truth(run: Evaluation) -> bool | Unknown:
+    def is_set(run: Evaluation) -> bool | Unknown:
         run.read.append(name)
-        found = run.values.get(name)
-        return found if isinstance(found, Unknown) else bool(found)
+        return truth(run.values.get(name))
 
-    return truth
-
-
-def all_of(tests: Sequence[Callable[[Evaluation], bool | Unknown]], wanted: bool) -> Callable[[Evaluation], bool | Unknown]:
-    """Whether all tests hold, or, if `wanted` is false, any of them; those after one that decides are not looked at.
-
-    After an unknown one Python may not get to the next one, which can fail.
-    """
-    if len(tests) == 1:
-        return tests[0]
-
-    def holds(run: Evaluation) -> bool | Unknown:
-        doubt = None
-        for each in tests:
-            try:
-                value = each(run)
-            except Raised:
-                if doubt is None:
-                    raise
-                return doubt
-            if value is not wanted:
-                if isinstance(value, Unknown):
-                    doubt = unknown(value, doubt)
-                else:
-                    return value
-        return wanted if doubt is None else doubt
-
-    return holds
+    return is_set
 
 
 def python(function: Callable[..., Any], *arguments: Any) -> Any:
     """The result of a function of Python, unknown if it gets anything unknown."""
-    if not all(isinstance(argument, PLAIN) for argument in arguments):
-        doubt = unknown(*(found for each in arguments if (found := inside(each)) is not None))
-        if doubt is not None:
-            return doubt
     try:
-        return function(*arguments)
+        return on_known(function, *arguments)
     except PYTHON as error:
         raise failed(error) from None
 
@@ -508,7 +419,7 @@ def fact(e: Any) -> Code:
         if doubt is not None:
             return doubt
         answer = run.facts(name, *arguments)
-        return Unknown((" ".join(map(str, [name, *arguments])),)) if answer is None else answer
+        return Unknown(Reason("machine", " ".join(map(str, [name, *arguments])))) if answer is None else answer
 
     return value
 
@@ -540,10 +451,8 @@ def choice(e: Any) -> Code:
             try:
                 found.append(branch(run))
             except Raised as raised:  # noqa: PERF203
-                found.append(Unknown((raised.kind,)))
-        one, other = found
-        same = not isinstance(one, Unknown) and not isinstance(other, Unknown) and type(one) is type(other) and one == other
-        return one if same else unknown(holds, one, other)
+                found.append(Unknown(Reason("program", raised.kind)))
+        return either(holds, *found)
 
     return value
 
@@ -647,6 +556,9 @@ def some(e: Any) -> Code:
     return value
 
 
+MAKE: dict[str, Callable[[list[Any]], Any]] = {"list": list, "gen": list, "set": set, "dict": dict}
+
+
 def comprehension(e: Any) -> Code:
     """A comprehension: kind, name, what it goes through, condition, element."""
     _, kind, name, *parts = e
@@ -665,9 +577,9 @@ def comprehension(e: Any) -> Code:
             elif holds:
                 found.append(element(run))
         run.bound[name] = before
-        if doubt is not None or kind in ("list", "gen"):
-            return found if doubt is None else doubt
-        return unknown(*found) or (set(found) if kind == "set" else dict(found))
+        if doubt is None and kind not in ("list", "gen"):
+            doubt = unknown(*found)
+        return doubt if doubt is not None else MAKE[kind](found)
 
     return value
 
@@ -678,13 +590,6 @@ def call(e: Any) -> Code:
     if e[1] == "len":  # also of a list that has something unknown in it
         return applied(lambda items: len(items) if isinstance(items, list | dict | tuple) else python(len, items), code(e[2]))
     return of_python(CALLS[e[1]], e[2:])
-
-
-def any_or_all(decisive: bool, items: Iterable[Any]) -> Any:
-    """Whether any item is true, or all of them are."""
-    if any(bool(item) == decisive for item in items if not isinstance(item, Unknown)):
-        return decisive
-    return unknown(*items) or not decisive
 
 
 def method(e: Any) -> Code:
@@ -722,7 +627,8 @@ def fails(e: Any) -> Code:
 
     def value(run: Evaluation) -> Any:
         try:
-            return unknown(*(part(run) for part in parts)) or False
+            doubt = unknown(*(part(run) for part in parts))
+            return False if doubt is None else doubt
         except Raised as raised:
             if kinds and raised.kind not in kinds and "Exception" not in kinds:
                 raise
@@ -765,10 +671,10 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "f!": entry_field,
     "has": has,
     "self": lambda e: whole,
-    "v": lambda e: lambda run: run.kept.get(e[1], UNKNOWN),
+    "v": lambda e: lambda run: run.kept.get(e[1], NOT_SET),
     "x": lambda e: lambda run: run.bound[e[1]],
     "fact": fact,
-    "?": lambda e: lambda run: Unknown((e[1],)),
+    "?": lambda e: lambda run: Unknown(Reason("program", e[1])),
     "and": first_of,
     "or": first_of,
     "not": truth_of,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from math import gcd
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.wording import counted, listed, spelled
 from cfglint.frameworks.refusal import FAILURE, Removal
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.row_evaluation import Evaluation, Raised, every
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence
 from cfglint.source.record import Record
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate.operations import all_of
 from cfglint.findings.rule import pages_of_checks
 from cfglint.frameworks.refusal import FAILURE, Refusal
-from cfglint.frameworks.row_evaluation import CODE, Evaluation, Raised, all_of, cannot_fail, every, truth_of
+from cfglint.frameworks.row_evaluation import CODE, Evaluation, Raised, cannot_fail, every, truth_of
 from cfglint.frameworks.row_reasons import Condition, Explanation, walk
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence, Set
 from cfglint.source.load_results import copied
 
@@ -16,9 +17,14 @@ if TYPE_CHECKING:
     from cfglint.frameworks.row_evaluation import Row
     from cfglint.frameworks.row_reasons import Words
 
-
+PROCESSES = Unknown(Reason("machine", "the number of processes"))
 FIELDS = (["f"], ["f?"], ["f!"], ["has"])
 ASKED = (["fact"], ["self"], ["?"], ["env"])  # what is not known from the fields that are named
+
+
+def unknown_field(name: str) -> Unknown:
+    """The value of a field that other facts decide."""
+    return Unknown(Reason("argument", f"`{name}`"))
 
 
 class Pages:
@@ -97,7 +103,7 @@ def switches_of(row: Row) -> Iterator[str]:
 def does_nothing(row: Row, run: Evaluation) -> bool:
     """Whether the condition of a row does not hold; else it is run, and what it sets is set."""
     try:
-        if "let" not in row and all_of([truth_of(guard) for guard in row["when"]], wanted=True)(run) is False:
+        if "let" not in row and all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)(run) is False:
             return True
         run.run([row])
     except Raised:

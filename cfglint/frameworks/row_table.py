@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from cfglint.frameworks.history import holds
-from cfglint.frameworks.row_evaluation import WHOLE, Evaluation, Raised, cannot_fail
+from cfglint.frameworks.row_evaluation import WHOLE, Evaluation, Raised, cannot_fail, every
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping, Set
 
@@ -54,6 +54,17 @@ class Table:
         """The rows of a function of a release; none if it has no such function."""
         found = self._function(stage, name, release) if stage in self._read else None
         return found.rows if found is not None else []
+
+    def messages(self, page_of: Callable[[str, Row], str]) -> Iterator[tuple[str, str]]:
+        """(code, exception) of every row of any release that raises, by the page of a function's row; values are `<>`."""
+        for stage, functions in self._read.items():
+            for name, spans in functions.items() if stage not in ("rows", "orders") else ():
+                for row in every(self._read["rows"][each] for _, _, rows in spans for each in rows):
+                    text = row.get("say", "")
+                    text = text if isinstance(text, str) else "".join(part if isinstance(part, str) else "<>" for part in text[1:])
+                    text = text.partition("\n\n")[0]  # as far as a log shows it
+                    if text and "raise" in row:
+                        yield page_of(name.partition(" ")[0], row), f"{row['raise']}: {text}"
 
     def _order(self, stage: str, release: Version) -> list[str]:
         return next(names for since, names in reversed(self._read["orders"][stage]) if tuple(since) <= release)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.similar_keys import Candidate, near, plain, spelled
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 from cfglint.source.record import Record
+from cfglint.source.similar_keys import Candidate, near, plain, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.similar_keys import Names
+    from cfglint.source.similar_keys import Names
 
 Raw = dict[str, Any]
 Path = tuple[str | int, ...]

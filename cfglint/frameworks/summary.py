@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.setting import DERIVED, Setting
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
 from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 

@@ -1,1 +1,64 @@
-"""Lines of scripts that start a training: launcher, sizes, files, arguments. Nothing is executed."""
+"""A launch: a line of a script that starts a training, or its program alone, as far as they were read. Nothing is executed."""
+
+from __future__ import annotations
+
+from cfglint.source.annotations import Mapping
+from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.evaluate import Reason
+    from cfglint.findings.entries import AlternativeEntry, LaunchEntry
+    from cfglint.launch.line import LaunchLine
+    from cfglint.launch.overrides import Override
+    from cfglint.launch.program import OwnLoop, ProgramFacts
+    from cfglint.source.project_files import Project
+    from cfglint.source.shell.command import CommandDocument
+
+
+class Launch(Record):
+    """The launch of a run, as far as its line and its program were read.
+
+    `command` is the document of the line, whose keys are its arguments; None, as `line`, for a program alone. `parser` are the facts
+    about the program that receives the arguments, `program` the same, or those about a call in it that builds the arguments of its
+    trainer instead, None if its trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes
+    the arguments, or the file that they name;
+    `is_main`: it takes the arguments themselves. `doubts` are why the consumer is only likely: no error rests on its arguments alone.
+    `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
+    those of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to
+    `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
+    machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
+    script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
+    kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
+    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed.
+    """
+
+    command: CommandDocument | None = None
+    line: LaunchLine | None = None
+    parser: ProgramFacts | None = None
+    program: ProgramFacts | None = None
+    code: ProgramFacts | None = None
+    consumer: str = ""
+    is_main: bool = False
+    doubts: tuple[Reason, ...] = ()
+    is_open: bool = False
+    undecided: tuple[str, ...] = ()
+    passed: Mapping[str, str] | None = None
+    flags: tuple[Override, ...] = ()
+    machine: bool = False
+    sets_rank: bool = False
+    program_path: str = ""
+    project: Project | None = None
+    extra_files: tuple[str, ...] = ()
+    entry: LaunchEntry | None = None
+    not_read: tuple[Reason, ...] = ()
+    loop: OwnLoop | None = None
+    alternative: AlternativeEntry | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a field that is not written has its default, because all that may set it was read, or is assumed."""
+        return not any(each.opens for each in self.not_read)
+
+
+NO_LAUNCH = Launch()

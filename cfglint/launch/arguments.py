@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import Argument
+from cfglint.evaluate import Reason, distinct
+from cfglint.launch.line import Argument
 from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.shell.command import is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text, around_mark, differs, of_any_number, unknown
@@ -87,10 +88,10 @@ def may_have_more(words: Sequence[Text]) -> bool:
     return bool(further_options(words))
 
 
-def hidden_options(words: Sequence[Text]) -> tuple[str, ...]:
+def hidden_options(words: Sequence[Text]) -> tuple[Reason, ...]:
     """Why some options of a line are unknown: a word of it is not known that has further ones in any call."""
     reasons = (reason for place in further_options(words) if not may_be_missing(words[place]) for reason in words[place].reasons)
-    return tuple(dict.fromkeys(reasons))
+    return distinct(reasons)
 
 
 def known_words(words: Sequence[Text]) -> list[Text]:

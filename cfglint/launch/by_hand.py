@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.launch_line import MACHINE, LaunchLine
 from cfglint.launch.arguments import read_arguments
+from cfglint.launch.line import MACHINE, LaunchLine
 from cfglint.launch.reader import Reader
 from cfglint.source.project_files import ROOT
 from cfglint.source.shell.script import Script

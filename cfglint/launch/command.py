@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import framework, kinds
-from cfglint.frameworks.launch_line import Argument, LaunchLine
 from cfglint.launch.arguments import override_arguments, read_arguments
+from cfglint.launch.kinds import every_kind
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
+from cfglint.launch.line import Argument, LaunchLine
 from cfglint.source.annotations import Any
 from cfglint.source.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
@@ -58,7 +58,7 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
 
 def takes_overrides(line: LaunchLine) -> bool:
     """Whether the program of a line takes Hydra's overrides."""
-    return any(framework(kind).takes_overrides and framework(kind).runs(line) for kind in kinds())
+    return any(kind.takes_overrides and kind.runs(line) for _, kind in every_kind())
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:
@@ -99,7 +99,7 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
         "conditional": line.call.conditional or line.call.broken or line.call.needs_caller,
         "called_from": f"{line.call.called_from[0]}:{line.call.called_from[1]}" if line.call.called_from else None,
         "needs_caller": line.call.needs_caller and not line.call.conditional and not line.call.broken,
-        "unknown": [{"field": field, "reason": readable(reason)} for field, reason in line.unknown],
+        "unknown": [{"field": field, "reason": readable(reason.text)} for field, reason in line.unknown],
     }
 
 

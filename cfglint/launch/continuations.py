@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.evaluate import Reason
 from cfglint.findings.wording import counted
-from cfglint.frameworks import is_trainer
-from cfglint.frameworks.argparse_types import converted
-from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
+from cfglint.launch import Launch
+from cfglint.launch.argparse_types import converted
+from cfglint.launch.kinds import base_fields, is_trainer
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import Argument, LaunchLine, LineProblem
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
 from cfglint.source.shell.placed_text import Text
 
 CODE = "LCH001"
 REMEDY = "end each line but the last with a backslash and nothing after it, and put no comments in between"
-JOINED = "a word that a line continuation joins with the next option"
+JOINED = Reason("argument", "a word that a line continuation joins with the next option")
 CONTINUATION = 2  # characters: a backslash and a newline
 
 
@@ -124,7 +124,8 @@ def kind_of(name: str, launch: Launch) -> str:
     program = launch.parser
     if program is not None and name in program.fields:
         return str(program.fields[name].kind)
-    kinds = FIELDS[name][0].split("|") if name in FIELDS and launch.is_main and not launch.doubts and is_trainer(launch.consumer) else []
+    fields = base_fields()
+    kinds = fields[name][0].split("|") if name in fields and launch.is_main and not launch.doubts and is_trainer(launch.consumer) else []
     return next((kind for kind in ("float", "int") if kind in kinds), "") if "str" not in kinds else ""
 
 

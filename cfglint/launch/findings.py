@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.evaluate import Reason
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.wording import counted
-from cfglint.frameworks import framework, is_trainer
-from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile, Option
+from cfglint.launch import Launch
 from cfglint.launch.command import readable
+from cfglint.launch.deepspeed_argument import refused_config
+from cfglint.launch.kinds import is_trainer, kind_named
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
+from cfglint.launch.line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile, Option
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
@@ -22,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
 
+NO_VALUE = Reason("argument", "an option without its value")
 # Names of launchers, and names that people expect, for the same option: processes of a node (of accelerate: of all), nodes, ...
 SAME = (
     (
@@ -118,7 +120,7 @@ def is_name(text: str) -> bool:
 
 def remedy_of_option(line: LaunchLine, option: Option, flag: str) -> str:
     """The remedy for an unknown option: the launcher's own for the same, one with a similar name, or the place after the program."""
-    from cfglint.frameworks.known_names import closest
+    from cfglint.source.similar_keys import closest
 
     launcher = launcher_of(line)
     same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
@@ -146,7 +148,7 @@ def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
     for problem in line.problems:
         name = problem.key.lstrip("-").replace("-", "_")
         if problem.code == "LCH013" and name in command.words:
-            command.words[name], command.unknown[name] = None, ("the option has no value",)
+            command.words[name], command.unknown[name] = None, (NO_VALUE,)
 
 
 def unusable_counts(line: LaunchLine) -> None:
@@ -215,7 +217,7 @@ def is_page(line: LaunchLine) -> bool:
 
 
 def severity_of(line: LaunchLine) -> Severity:
-    """The severity of a problem with which the line does not start; a line of a page may be shortened, or mean another folder."""
+    """The severity of a problem with which the line does not start; a line of a page may be shortened."""
     return WARNING if is_page(line) else ERROR
 
 
@@ -236,7 +238,7 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
     return LineProblem(
         "LCH002",
-        severity_of(line),
+        INFO if is_page(line) else severity_of(line),  # a page may be about to make it
         file.word,
         key,
         f"{names} (seen from {folder_name(line)})",
@@ -251,7 +253,7 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     file = line.deepspeed_word
     if file is None or not launch.is_main or launch.doubts or not is_trainer(launch.consumer):
         return
-    if framework(launch.consumer).parses_command:
+    if kind_named(launch.consumer).parses_command:
         return
     name = file.word.value
     own = launch.parser is not None and "deepspeed" in launch.parser.fields

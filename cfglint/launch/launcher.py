@@ -6,7 +6,7 @@ import os
 from functools import cache
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import LaunchLine, Option
+from cfglint.launch.line import LaunchLine, Option
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import fewest_nodes
-from cfglint.frameworks.launch_line import MACHINE, LaunchLine
+from cfglint.evaluate import Reason
+from cfglint.launch.line import MACHINE, LaunchLine
 from cfglint.source.record import Record
-from cfglint.source.shell.filters import MACHINE as COUNTED
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.reasons import COUNTED
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Machine(Record):
-    """The facts about the machine that a script runs on: GPUs per node and nodes; None if unknown."""
+    """The facts about the machine that a script runs on: GPUs per node and nodes; None if unknown. `here`: it is this one, now."""
 
     gpus: int | None = None
     nodes: int | None = None
+    here: bool = False
 
     @property
     def gpus_per_node(self) -> int | None:
@@ -27,7 +29,7 @@ class Machine(Record):
     def with_nodes(self, each: int | None) -> Machine:
         """The machine with as few nodes as hold its GPUs, `each` on a node, if their number is unknown."""
         size = fewest_nodes(self.gpus, each) if self.gpus and each and each > 0 and self.nodes is None else None
-        return self if size is None else Machine(self.gpus, size.nodes)
+        return self if size is None else Machine(self.gpus, size.nodes, self.here)
 
 
 def number(text: Text | None, default: int | None, machine: Machine, line: LaunchLine, field: str) -> int | None:
@@ -38,7 +40,7 @@ def number(text: Text | None, default: int | None, machine: Machine, line: Launc
         try:
             return int(text.value)
         except ValueError:
-            line.unsure(field, f"{text.value!r} is not a number" if text.value else "an empty value")
+            line.unsure(field, Reason("argument", f"{text.value!r} is not a number" if text.value else "an empty value"))
             return None
     if text.reasons == (COUNTED,):
         line.machine = True
@@ -49,7 +51,7 @@ def number(text: Text | None, default: int | None, machine: Machine, line: Launc
     elif field == "gpus_per_node" and machine.gpus_per_node is not None:
         line.machine = True
         return machine.gpus_per_node
-    line.unsure(field, text.reasons)
+    line.unsure(field, *text.reasons)
     return None
 
 
@@ -58,7 +60,7 @@ def visible(line: LaunchLine, machine: Machine, field: str = "gpus_per_node") ->
     line.by_devices = True
     given = line.call.environment.get(VISIBLE)
     if given is not None and given.value is None:
-        line.unsure(field, given.reasons)
+        line.unsure(field, *given.reasons)
         return machine.gpus_per_node
     if given is None or given.value is None:
         line.machine = True

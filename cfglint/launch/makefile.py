@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text, TextPart
 from cfglint.source.shell.script import Script
@@ -90,7 +91,7 @@ def variable(name: str, variables: dict[str, TextPart], parts: list[TextPart], d
     """Append the value of a variable of make; unknown if the Makefile does not set it."""
     value = variables.get(name)
     if value is None or value.text is None or depth > 8:
-        parts.append(TextPart(None, None, (f"make variable: {name}",)))
+        parts.append(TextPart(None, None, (Reason("environment", f"the make variable `{name}`"),)))
     elif "$" in value.text:
         expand(value.text, value.place[1] if value.place else 0, variables, parts, depth + 1)
     else:

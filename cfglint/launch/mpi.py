@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.evaluate import Reason
 from cfglint.launch.launcher import SizePlace, launcher_of
+from cfglint.launch.line import LaunchLine
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names
@@ -16,7 +17,7 @@ PER_NODE = names("N npernode ppn perhost")
 MAPPED = names("map-by map_by")  # `ppr:8:node`: so many processes per node
 HOSTS = names("H host hosts")
 HOSTFILE = names("hostfile machinefile f")
-OPEN = "mpirun distributes the processes over the hosts of its file, or of the job"
+OPEN = Reason("file", "the hosts of the job, or of the file of mpirun")
 
 
 def take_processes(line: LaunchLine) -> None:
@@ -34,7 +35,7 @@ def take_processes(line: LaunchLine) -> None:
     if count is None:
         words = first(given, COUNT)
         line.processes = None
-        line.unsure("processes", words.reasons if words is not None and not words.known else OPEN)
+        line.unsure("processes", *(words.reasons if words is not None and not words.known else (OPEN,)))
         return
     line.processes = count
     if each and count % each == 0 and nodes in (0, count // each):

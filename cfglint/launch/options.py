@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import Option, Options
+from cfglint.launch.line import Option, Options
 from cfglint.source.annotations import Collection
 from cfglint.source.shell.placed_text import Text, after_mark
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.launch.line import LaunchLine
 
 TO_FILL_IN = re.compile(r"(?<!<)<[^\W\d_][^<>\n|;&$()]*(?<![\s\d])>(?!\w)")
 BEFORE_A_WORD = re.compile(rf"(?<=\s){TO_FILL_IN.pattern}(?=[ \t]*\\\n|[ \t]+[^\s#;|&)])")  # at the end of a line bash refuses the script

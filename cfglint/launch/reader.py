@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 
-from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
+from cfglint.evaluate import Reason
 from cfglint.launch import continuations, findings
 from cfglint.launch.arguments import behind_dashes, read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
+from cfglint.launch.line import RANKS_OF_SRUN, Argument, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine
 from cfglint.launch.placeholders import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import header
@@ -190,6 +191,7 @@ class Reader:
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
         interpreter.state.variables.update(variables)
         interpreter.state.exported.update(variables)
+        interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
         interpreter.follow(script)
         return interpreter
 
@@ -230,7 +232,7 @@ class Reader:
         call.environment = {**call.environment, **environment}
         devices = call.environment.get(VISIBLE)
         if devices is not None and any(each.strip() in ELLIPSES for each in (devices.value or "").split(",")):
-            call.environment = {**call.environment, VISIBLE: unknown(f"`{VISIBLE}={devices.value}` is a placeholder")}
+            call.environment = {**call.environment, VISIBLE: unknown(Reason("environment", f"the placeholder `{VISIBLE}={devices.value}`"))}
         assumed = self.assumed_folder(call, words)
         if assumed is not None:
             call.folder, known = assumed, False
@@ -246,7 +248,7 @@ class Reader:
         launcher = launcher_of(line)
         if launcher.is_one_process and line.srun and line.processes == 1:
             line.processes = None
-            line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
+            line.unsure("processes", RANKS_OF_SRUN)
         if launcher.is_one_process and line.mpi:
             from cfglint.launch.mpi import take_processes
 
@@ -349,7 +351,7 @@ class Reader:
         """Find a file that a line names."""
         written = file.word.value
         if written is None:
-            line.unsure("files", file.word.reasons)
+            line.unsure("files", *file.word.reasons)
             return
         around = self.around(line.folder)
         found = around.path_of(written)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import LaunchLine, Option
 from cfglint.launch.launcher import SizePlace, device_list, launcher_of
+from cfglint.launch.line import LaunchLine, Option
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import SHORT, Header
 from cfglint.source.annotations import Iterator

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import framework, kinds
-from cfglint.frameworks.launch_line import LaunchLine
-from cfglint.frameworks.program import HF_PARSERS
+from cfglint.launch.kinds import argument_classes
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import LaunchLine
+from cfglint.launch.program import HF_PARSERS
 from cfglint.launch.unmodelled import of_module
 from cfglint.source.annotations import Callable
 from cfglint.source.shell.command import is_placeholder
@@ -82,11 +82,6 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
         return True
     trains_it = TRAIN_CALL in text or not any(call in text for call in EVALUATES)  # else another module does
     return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes()))
-
-
-def argument_classes() -> set[str]:
-    """The classes of the arguments of a trainer."""
-    return {name for kind in kinds() for name in framework(kind).argument_classes()}
 
 
 def has_word(name: str, marks: tuple[str, ...]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import LaunchLine
 
 OVERRIDE = re.compile(r"[+~]{0,2}[A-Za-z_][\w.@/]*=|~[A-Za-z_][\w.@/]*$").match
 # The beginning of a module's name, in lower case -> the name of the framework.

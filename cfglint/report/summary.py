@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 
+from cfglint.evaluate import because
 from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
 from cfglint.explanation.summary import RunSummary, origin, value_or_auto
@@ -17,7 +18,7 @@ from cfglint.report.escapes import shown, without_runner_command
 from cfglint.rewrite.layout import layout_on
 from cfglint.run.checked import CheckedRun
 from cfglint.run.sizes import size_of
-from cfglint.source.shell.reasons import UNSET, Reason
+from cfglint.source.document import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,12 +176,10 @@ def is_unknown(setting: Setting) -> bool:
 
 
 def reason(setting: Setting) -> str:
-    """The reason why a value of a launch line is unknown, with the option that supplies it."""
+    """The reason why a value is unknown."""
     document = setting.document if setting.path and is_unknown(setting) else None
-    reasons = document.unknown.get(str(setting.path[0]), ()) if document is not None else ()
-    names = [each.name for each in reasons if isinstance(each, Reason) and each.kind == UNSET]
-    flags = f" (pass {' '.join(f'--env {name}=VALUE' for name in names)})" if names else ""
-    return f", {', '.join(reasons)}{flags}" if reasons else ""
+    reasons = document.unknown.get(str(setting.path[0]), ()) if isinstance(document, Part) else ()
+    return f", {because(reasons)}" if reasons else ""
 
 
 def columns(label: str, value: str, origin_text: str) -> list[Paragraph]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_facts import Launch
+from cfglint.launch import Launch
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import EFFECTS, LENGTHS, has_effect, length_key
 from cfglint.review.settings import size_texts

@@ -6,7 +6,8 @@ from os.path import basename
 
 from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import MOMENTS
-from cfglint.frameworks import framework, is_trainer
+from cfglint.frameworks import framework
+from cfglint.launch.kinds import is_trainer
 from cfglint.review.batch_consequences import batch, growth
 from cfglint.review.computed_values import computed
 from cfglint.review.consequence import (

@@ -10,7 +10,7 @@ from cfglint.project.settings_file import Configuration, ConfigurationError, Dec
 from cfglint.review.branch import Branch, Pair
 from cfglint.review.compare import Comparison
 from cfglint.review.releases import ReleaseChange
-from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.paths import LaunchChoiceError, UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Iterator
 from cfglint.source.record import Record

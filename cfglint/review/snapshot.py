@@ -8,8 +8,8 @@ from os.path import basename
 from cfglint.explanation.summary import RunSummary, diagram_context
 from cfglint.findings.diagnostic import ERROR
 from cfglint.frameworks import framework
-from cfglint.frameworks.launch_line import HOSTFILE, NamedFile
 from cfglint.frameworks.summary import FILLED, Item
+from cfglint.launch.line import HOSTFILE, NamedFile
 from cfglint.rewrite.apply_fixes import Pass
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun

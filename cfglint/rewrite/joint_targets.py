@@ -161,11 +161,11 @@ def rebased(run: CheckedRun, texts: dict[str, str]) -> CheckedRun:
     if not any(path in texts for path in run.paths):
         return run
     first, facts = run.documents[0], run.facts
-    if run.launch.relaunched is not None:
-        launched = run.launch.relaunched(texts, None)
+    if run.facts.relaunched is not None:
+        launched = run.facts.relaunched(texts, None)
         keep_targeted(run.launch, launched.launch)
         first = launched.documents[0]
-        facts = facts.replace(gpus=launched.facts.gpus, launch=launched.launch)
+        facts = facts.started_by(launched).replace(gpus=launched.facts.gpus)
     else:
         first = reread_with(first, texts)
     others = reread_all(run.documents[1:], texts)

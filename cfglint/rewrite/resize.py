@@ -5,9 +5,9 @@ from __future__ import annotations
 from cfglint.batch.nodes import Size
 from cfglint.findings.wording import counted
 from cfglint.frameworks.launch_facts import Launched
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.launcher import SizePlace, launcher_of
+from cfglint.launch.line import LaunchLine
 from cfglint.launch.resizing import size_places, tasks_of
 from cfglint.rewrite.layout import size_before
 from cfglint.rewrite.resized import Resized, count_changes, device_changes, keep_targeted, on, take, without_line
@@ -28,7 +28,7 @@ Relaunch = Callable[[Mapping[str, str], Size], Launched]
 
 def resize(run: CheckedRun, wanted: Size) -> Resized:
     """The run on so many nodes and GPUs; raises EditRefused, with what to change by hand, if its files cannot be made consistent."""
-    relaunched, command, gpus = run.launch.relaunched, run.launch.command, wanted.processes
+    relaunched, command, gpus = run.facts.relaunched, run.launch.command, wanted.processes
     if relaunched is None or command is None:
         return without_line(run, gpus, wanted)
     resized = Resized(run)
@@ -39,17 +39,17 @@ def resize(run: CheckedRun, wanted: Size) -> Resized:
     places = size_places(line, wanted, before)
     changes = [(document, file_changes(document, line, wanted)) for document in files_of_launcher(run, line)]
     if now.facts.gpus == gpus and not places and not any(made for _, made in changes):  # the number is given from outside
-        return on(resized, [now.documents[0], *run.documents[1:]], run.facts.replace(gpus=gpus, launch=now.launch))
+        return on(resized, [now.documents[0], *run.documents[1:]], run.facts.started_by(now).replace(gpus=gpus))
     for document, made in changes:
         take(resized, document, made)
     edit_places(resized, command, places)
     after = with_variables(resized, command, wanted, relaunched(resized.texts, wanted), relaunched)
     refuse_inconsistent(line, after, wanted, lambda spelled: tried({**resized.texts, command.path: spelled}, wanted, relaunched))
-    take_arguments(resized, run, now.documents[0], after.documents[0])
     keep_targeted(run.launch, after.launch)
-    if after.launch.command is not None:
+    if now.launch.command is not None and after.launch.command is not None:
+        take_arguments(resized, run, now.launch.command, after.launch.command)
         protect_siblings(command, after.launch.command)
-    facts = run.facts.replace(gpus=gpus, launch=after.launch, gpus_source=after.facts.gpus_source)
+    facts = run.facts.started_by(after).replace(gpus=gpus, gpus_source=after.facts.gpus_source)
     others = reread_all(run.documents[1:], resized.texts)
     resized.run = CheckedRun([after.documents[0], *others], run.kinds, facts)
     return resized
@@ -191,7 +191,7 @@ def with_literal(launched: Launched, count: SizePlace) -> str:
     return after_option(command.text, place[2], count.after)
 
 
-def take_arguments(resized: Resized, run: CheckedRun, before: Document, after: Document) -> None:
+def take_arguments(resized: Resized, run: CheckedRun, before: CommandDocument, after: CommandDocument) -> None:
     """Report the arguments that the script computes from the edited values; raises EditRefused for one that is not of the batch."""
     of_batch = {key for config in run.configs for key in config.batch_keys.values()} | WITHOUT_EFFECT
     names = [name for name in {**before.words, **after.words} if before.words.get(name) != after.words.get(name)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit

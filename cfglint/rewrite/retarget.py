@@ -8,6 +8,7 @@ from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.program import ProgramCall
 from cfglint.rewrite.layout import Layout, layout_on, spread_model
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
 from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_of
@@ -17,7 +18,7 @@ from cfglint.run.loaded import integer
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
-from cfglint.source.document import Document, Path
+from cfglint.source.document import Document, Part, Path
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
@@ -26,9 +27,9 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.findings.setting import Batch
     from cfglint.frameworks.memory import MicroBatchBound
-    from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.launch.line import LaunchLine
 
 AUTO = "auto"
 BY_HAND = "cfglint does not change the batch of a {title} run: `cfglint explain` shows the keys that set it"
@@ -104,16 +105,16 @@ class Retarget(Record):
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
             return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
-        if self.values and self.texts and self.run.launch.relaunched is not None:
-            launched = self.run.launch.relaunched(self.texts, None)
-            facts = self.run.facts.replace(launch=launched.launch)
+        if self.values and self.texts and self.run.facts.relaunched is not None:
+            launched = self.run.facts.relaunched(self.texts, None)
+            facts = self.run.facts.started_by(launched)
             return CheckedRun([launched.documents[0], *self.run.documents[1:]], self.run.kinds, facts)
         documents = reread_all(self.run.documents, self.texts)
         return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))
 
     def planned_facts(self) -> LaunchFacts:
         """The facts on the new GPUs, with the chosen batch sizes as overrides."""
-        from cfglint.frameworks.overrides import Override
+        from cfglint.launch.overrides import Override
 
         facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
         values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
@@ -180,7 +181,8 @@ def retarget(
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
     if gpus != current and spread_model(run):
-        raise EditRefused(spread_model(run), run.documents[0].extent[0] if run.documents[0].extent else 0)
+        first = run.documents[0]
+        raise EditRefused(spread_model(run), first.extent[0] if isinstance(first, Part) else 0)
     layout = layout_on(run, gpus)
     resized = resized_run(now or run, gpus, layout, edits)
     let_batch_follow(resized.run)
@@ -228,7 +230,7 @@ def launched_on(run: CheckedRun, gpus: int, layout: Layout, edits: bool) -> Resi
     try:
         if layout.refusal:
             return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
-        if run.launch.relaunched is None or layout.after is None:
+        if run.facts.relaunched is None or layout.after is None:
             return without_line(run, gpus, layout.after)
         from cfglint.rewrite.resize import resize
 
@@ -259,7 +261,7 @@ def refuse_unreadable(run: CheckedRun) -> None:
 def refuse_lost_arguments(run: CheckedRun) -> None:
     """Raise EditRefused for a launch whose last arguments do not reach the program: they would take effect with the next repair."""
     line = run.launch.line
-    if line is not None and run.launch.relaunched is not None and line.call.lost:
+    if line is not None and run.facts.relaunched is not None and line.call.lost:
         first = line.call.lost[0][0][0]
         lost = next((each.message for each in line.problems if each.word is first), "")
         raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", line.call.start)
@@ -284,7 +286,7 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
         )
     if run.unmodelled:
         raise MissingFactError(f"`{run.unmodelled}` is not modelled, so how it sets its batch is not known")
-    if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
+    if line is not None and run.configs and run.facts.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))
 
@@ -301,11 +303,11 @@ def own_loop_settings(run: CheckedRun) -> dict[str, Setting]:
     return found if batch.micro_batch.written and all(positive(each.value) for each in found.values()) else {}
 
 
-def loop_call(run: CheckedRun) -> CallDocument | None:
+def loop_call(run: CheckedRun) -> ProgramCall | None:
     """The call that sets up a training loop of the program's own, if that is the run."""
     if not run.configs or run.configs[0].kind != "launch":
         return None
-    return next((each for each in run.documents if isinstance(each, CallDocument) and each.loop is not None), None)
+    return next((each for each in run.documents if isinstance(each, ProgramCall) and each.loop is not None), None)
 
 
 def unknown_batch(line: LaunchLine) -> str:
@@ -345,7 +347,7 @@ def is_recorded(run: CheckedRun, gpus: int) -> bool:
     batch = run.batch
     if batch is None:
         return False
-    is_launched = run.launch.relaunched is not None and run.facts.gpus is not None  # by a line, which records another number
+    is_launched = run.facts.relaunched is not None and run.facts.gpus is not None  # by a line, which records another number
     sets_count = any("gpus" in config.batch_keys or (config.gpus_key and config.setting(config.gpus_key).written) for config in run.configs)
     return implied_gpus(batch) is not None or sets_count or is_launched
 
@@ -504,7 +506,7 @@ def by_hand(terms: list[Term], found: Retarget, run: CheckedRun) -> str:
 
 def holds_with(terms: list[Term], found: Retarget, run: CheckedRun) -> bool:
     """Whether the run reaches the target without a new error if some of its keys get their values, however these are written."""
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
     editable: list[Term] = []
     given: list[Override] = []
@@ -541,6 +543,7 @@ def with_computed(made: list[ValueChange], found: Retarget, resized: Document, c
     if not isinstance(before, CommandDocument) or not isinstance(resized, CommandDocument) or before.path not in found.texts:
         return made
     after = found.after().documents[0]
+    assert isinstance(after, CommandDocument)
     edited = {str(term.setting.path[0]) for term in chosen if term.is_on_line and not isinstance(term, SourceTerm)}
     for name in resized.following:
         then, now = before.words.get(name), after.words.get(name)
@@ -570,7 +573,7 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
     micro, accumulation = chosen.pair
     for role, setting in own_loop_settings(after).items():
         call = loop_call(after)
-        if setting.written or (call is not None and call.loop.accumulates):
+        if setting.written or (call is not None and call.loop is not None and call.loop.accumulates):
             yield Term(after.configs[0], role, setting, micro if role == "micro_batch" else accumulation)
     places: set[tuple[str, Path]] = set()
     for config in after.configs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, SKIP, Finding, Rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
@@ -10,9 +11,8 @@ from cfglint.frameworks import framework
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any
-from cfglint.source.document import MAPPING, SEQUENCE, Document, Node
+from cfglint.source.document import MAPPING, SEQUENCE, Document, Node, Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,12 @@ def releases_of(rule: Rule) -> list[tuple[str, Releases]]:
 def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
     program = config.facts.launch.program
-    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed)) or not config.facts.launch.is_closed
+    first = config.documents[0]
+    return (
+        (isinstance(first, Part) and bool(first.unknown))
+        or (program is not None and bool(program.changed))
+        or not config.facts.launch.is_closed
+    )
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:

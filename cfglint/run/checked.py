@@ -13,7 +13,7 @@ from cfglint.source.document import LIMIT, Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Reason
+    from cfglint.evaluate import Reason
     from cfglint.findings.entries import AlternativeEntry, ResumeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 
@@ -174,7 +174,7 @@ class CheckedRun(LoadedRun):
         line, launch = self.launch.line, self.launch
         if line is None or line.program is None or not launch.is_closed or not self.configs:
             return ""
-        from cfglint.frameworks.program import OF_LAUNCHER
+        from cfglint.launch.program import OF_LAUNCHER
 
         if all(each.what == OF_LAUNCHER for each in launch.not_read) or not takes_arguments(self.configs[0].kind):
             return ""
@@ -251,6 +251,7 @@ class CheckedRun(LoadedRun):
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
             not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in self.not_read],
+            unknown=launch.line.unknown if launch.line is not None else [],
             assumed=[self.assumed] if self.assumed else [],
             nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
             resume=self.attempt("the checkpoint", self._resume, None),

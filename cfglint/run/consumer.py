@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
-from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, takes_arguments
+from cfglint.evaluate import Reason
+from cfglint.frameworks import fed_by, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.launch_line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
-from cfglint.frameworks.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
+from cfglint.launch import Launch
 from cfglint.launch.arguments import hidden_options
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.launch.kinds import is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
+from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
-from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import listed
 
@@ -106,14 +106,15 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
 
 def unread_words(line: LaunchLine) -> tuple[Reason, ...]:
     """The words of a line that may be any arguments."""
-    reasons = hidden_options(line.arguments)
-    return (Reason("argument", "further arguments of the line", reasons[0], line.call.path, line.call.line, opens=True),) if reasons else ()
+    reasons = hidden_options(line.arguments)[:1]
+    path, number = line.call.path, line.call.line
+    return tuple(Reason("argument", "further arguments of the line", each.text, path, number, opens=True) for each in reasons)
 
 
 def unread_launcher(line: LaunchLine) -> tuple[Reason, ...]:
     """The config of the launcher, if it was not read."""
     unread = (file for file in line.files if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written)
-    whys = (file.word.reasons[0] if not file.word.known else "it is not in the project" for file in unread)
+    whys = (file.word.reasons[0].text if not file.word.known else "it is not in the project" for file in unread)
     return tuple(Reason("file", OF_LAUNCHER, why, line.call.path, line.call.line) for why in whys)
 
 
@@ -132,7 +133,7 @@ def leave_out_flag(command: CommandDocument) -> None:
         command.leave_out("deepspeed")
 
 
-def has_bare_flag(command: Document) -> bool:
+def has_bare_flag(command: CommandDocument) -> bool:
     """Whether a line has `--deepspeed` without a value, and not with an unknown one."""
     return command.words.get("deepspeed") == []
 
@@ -149,7 +150,7 @@ def open_defaults(command: CommandDocument) -> None:
     """Mark the batch and the length as unknown if a line does not set them, because the defaults are another parser's."""
     for key in LENGTH:
         if key not in command.words:
-            command.leave_open(key, "the default of the program")
+            command.leave_open(key, Reason("program", "the default of the program"))
 
 
 def consumer_among(kinds: list[str]) -> str:
@@ -163,7 +164,7 @@ def program_kind(launch: Launch) -> str:
     return kind_of_class(launch.parser.arguments) if launch.parser is not None else ""
 
 
-def has_own_arguments(launch: Launch, command: Document) -> bool:
+def has_own_arguments(launch: Launch, command: CommandDocument) -> bool:
     """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
     program = launch.parser
     if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
@@ -183,7 +184,7 @@ def is_unread(file: NamedFile) -> bool:
 
 def unread_file(file: NamedFile, line: LaunchLine) -> Reason:
     """A config that was not read, and why."""
-    what, why = (f"the config `{file.word.string}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0])
+    what, why = (f"the config `{file.word.string}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0].text)
     return Reason("file", what, why, line.call.path, line.call.line, opens=True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.findings.rule import LAUNCH
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.continuations import CODE, is_stray
+from cfglint.launch.line import LaunchLine
 from cfglint.source.record import changed
 
 

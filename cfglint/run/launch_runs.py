@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 from functools import cache, partial
 
-from cfglint.findings.diagnostic import Reason
-from cfglint.frameworks import detect, fields_of_class, framework, is_trainer, takes_arguments
+from cfglint.evaluate import Reason
+from cfglint.frameworks import detect, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
-from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
-from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.frameworks.program import ProgramFacts
+from cfglint.frameworks.launch_facts import Launched, LaunchFacts
+from cfglint.launch import Launch
 from cfglint.launch.arguments import known_words, may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_blanks, refused_joined_words
 from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
+from cfglint.launch.kinds import fields_of_class, is_trainer
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
+from cfglint.launch.overrides import FLAG, Override
+from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.reader import Reader, ScriptEvaluations
+from cfglint.launch.slurm import requested_card
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
@@ -106,9 +109,10 @@ class LaunchReader:
             return [first]
         self.note_further(program)
         from cfglint.launch.programs.runs_of_program import groups
+        from cfglint.run.program_runs import evaluation_of
 
         found: list[Launched] = []
-        for group in groups(program.built, program.evaluations.under(self.context(line, first.launch))):
+        for group in groups(program.built, evaluation_of(program, self.context(line, first.launch))):
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
             for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
                 assert run.launch.entry is not None
@@ -121,7 +125,7 @@ class LaunchReader:
         """The launch lines in the content of a script."""
         key = (path, text)
         if key not in self.known_lines:
-            machine = Machine(self.facts.gpus, self.facts.nodes)
+            machine = Machine(self.facts.gpus, self.facts.nodes, self.facts.here)
             reader = Reader(self.project(path), machine, dict(self.facts.environment), self.evaluations)
             self.known_lines[key] = reader.lines(path, text)
             if len(self.known_lines) > MOST_SCRIPTS:
@@ -154,14 +158,14 @@ class LaunchReader:
             self.roots[folder] = self.source.root(path)
         return self.roots[folder]
 
-    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launch:
-        """The launch of a line in another version of its script. Raises EditRefused if that starts something else."""
+    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launched:
+        """The run of a line in another version of its script. Raises EditRefused if that starts something else."""
         if line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
-        return self.run(now[lines.index(line)], text, now, which=which).launch
+        return self.run(now[lines.index(line)], text, now, which=which)
 
     def relaunched(
         self, texts: Mapping[str, str], size: Size | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
@@ -199,7 +203,7 @@ class LaunchReader:
 
         `which` selects one of the calls that build the arguments, if the program has several.
         """
-        launch = self.launch(line, text, lines, which)
+        launch, written = self.launch(line, text, lines, which), line
         line, command = line_and_command(launch)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
@@ -236,8 +240,11 @@ class LaunchReader:
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
         launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
+        facts.again = lambda edited: self.again(written, lines, edited, which)
+        if line.launcher != BY_HAND:
+            facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
         for key, reasons in command.unknown.items():
-            line.unsure(f"arguments.{key}", reasons)
+            line.unsure(f"arguments.{key}", *reasons)
         launch.entry = summary(line, typed(command, facts))
         return Launched(documents, kinds, facts)
 
@@ -249,10 +256,7 @@ class LaunchReader:
         program = self.program(found) if found is not None else None
         launch = Launch(command, own, program, is_open=may_have_more(line.arguments), machine=line.machine)
         launch.program_path, launch.project = found.path if found is not None else "", self.project(line.call.path)
-        launch.again = lambda edited: self.again(line, lines, edited, which)
-        command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
-        if line.launcher != BY_HAND:
-            launch.relaunched = lambda texts, size: self.relaunched(texts, size, line, text, lines, which)
+        command.again = lambda edited: line_and_command(self.again(line, lines, edited, which).launch)[1]
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
         command.siblings = [call for _, call in others]
         listed = self.listed.get(line.script_path, ())
@@ -275,7 +279,7 @@ class LaunchReader:
         choose_consumer(launch, *line_and_command(launch), kinds, is_built=built is not None)
         if built is not None and built.kind == "deepspeed":
             launch.consumer, launch.is_main, launch.doubts = "deepspeed", False, ()
-        if built is not None and built.kind == LAUNCH and built.document.loop.is_found:
+        if built is not None and built.kind == LAUNCH and built.document.has_loop:
             launch.consumer, launch.is_main, launch.doubts = LAUNCH, False, ()
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             launch.doubts = ()
@@ -380,7 +384,11 @@ class LaunchReader:
             for number, each in enumerate(found_here, 1) if len(found_here) > 1 else ():
                 each.alternative = {"number": number, "of": len(found_here), "built_at": place_of(each.document)}
             calls += found_here
-        return [each for each in calls if each.kind != LAUNCH or each.document.loop.loader is not None or path in self.named]
+        return [
+            each
+            for each in calls
+            if each.kind != LAUNCH or (each.document.loop is not None and each.document.loop.loader is not None) or path in self.named
+        ]
 
     def note_further(self, program: ProgramFacts) -> None:
         """Record the calls of a program that become no runs because there are too many."""
@@ -407,7 +415,7 @@ class LaunchReader:
         program = self.program(program_at(path, project))
         if program is None or program.built or program.arguments:
             return None
-        if not any(ENGINE_CALL in module.text for module in program.evaluations.modules.known()):
+        if not any(ENGINE_CALL in module.text for module in program.modules.known()):
             return None
         context = self.context_without_line(path)
         evaluated = evaluation_of(program, context)
@@ -434,8 +442,8 @@ class LaunchReader:
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""
-        from cfglint.frameworks.overrides import ARGS
         from cfglint.launch.by_hand import line_by_hand
+        from cfglint.launch.overrides import ARGS
 
         gpus = self.facts.gpus
         for document, kind in given:
@@ -478,23 +486,23 @@ class LaunchReader:
 
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
-        launcher, gpus = launcher_of(line), line.processes
+        launcher, gpus, command = launcher_of(line), line.processes, line_and_command(launch)[1]
         offered_gpus(line, self.facts.gpus, self.facts.gpus_source, self.facts.here)
         launch.sets_rank = launcher.sets_rank
         plain = launcher.is_one_process and line.processes == 1 and not line.srun
-        if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
+        if plain and "deepspeed" not in command.words and not (built is not None and built.document.values.get("deepspeed")):
             from cfglint.launch.machine import visible
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
-            own_loop = any(each.loop is not None and each.loop.is_found for each in documents)  # nothing spreads a batch over GPUs then
+            own_loop = any(isinstance(each, ProgramCall) and each.has_loop for each in documents)  # nothing spreads a batch over GPUs then
             if spreads or own_loop:
                 gpus = 1
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
-        own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
+        own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, command) and optimizer
         if launch.consumer == "deepspeed" and launch.parser is not None and launch.parser.evaluations is not None:
             from cfglint.run.program_runs import evaluation_of, loop_of, passed_to_engine
 
@@ -518,7 +526,7 @@ class LaunchReader:
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
-        )
+        ).on_card(requested_card(line.header, line.srun) if line.header or line.srun else "")
 
 
 def parts_of(word: Text) -> list[tuple[str | None, str]]:
@@ -658,7 +666,7 @@ def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
     """The arguments with the types that the parser gives them, None for unknown ones."""
-    from cfglint.frameworks.unknown import Unknown
+    from cfglint.evaluate import Unknown
 
     values = framework("huggingface").loader(command, facts).read(command).value
     return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}

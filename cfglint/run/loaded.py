@@ -7,9 +7,10 @@ import os
 from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
 from cfglint.source.annotations import Callable
-from cfglint.source.document import Document
+from cfglint.source.document import Document, Part
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from cfglint.findings.ignore import Ignore
-    from cfglint.frameworks.resolved_batch import Batch, Layout
+    from cfglint.findings.setting import Batch, Layout
     from cfglint.frameworks.samples import Samples
 
     Result = TypeVar("Result")
@@ -111,7 +112,7 @@ class LoadedRun:
         line, program = self.launch.line, self.launch.parser
         scripts = [line.script_path, *line.sourced] if line is not None else []
         modules = [program.path] if program is not None else []
-        return {*self.paths, *scripts, *modules, *(path for document in self.documents for path in document.files)}
+        return {*self.paths, *scripts, *modules, *(path for each in self.documents if isinstance(each, Part) for path in each.read_files)}
 
     @property
     def written_at(self) -> str:
@@ -120,12 +121,12 @@ class LoadedRun:
         Of an engine's config that a program names it is the program.
         """
         line = self.launch.line
-        if line is not None and self.launch.relaunched is not None:
+        if line is not None and self.facts.relaunched is not None:
             return f"{line.call.path}:{line.call.line}"
         first = self.documents[0]
         if line is None and self.launch.parser is not None and not first.is_call:
             return self.launch.parser.path
-        return f"{first.path}:{self.line}" if first.is_call and len(first.others) else first.path
+        return f"{first.path}:{self.line}" if isinstance(first, Part) and first.is_one_of_several else first.path
 
     @property
     def line(self) -> int:
@@ -219,18 +220,22 @@ class LoadedRun:
 
 def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
     """The facts with the launch of a document; that is another one if the document is another version of the script."""
-    launch = facts.launch
-    if launch.again is None or document is launch.command:
+    if facts.again is None or document is facts.launch.command:
         return facts
     from cfglint.source.shell.command import CommandDocument
 
     assert isinstance(document, CommandDocument)
-    return facts.replace(launch=changed(launch.again(document.text), command=document))
+    found = facts.started_by(facts.again(document.text))
+    return found.replace(launch=changed(found.launch, command=document))
 
 
 def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
     """The facts with those about the program of a call; that is another version of it if the call was read again."""
-    program = next((each.program for each in documents if each.program is not None), None)
+    if not any(each.is_call for each in documents):
+        return facts
+    from cfglint.launch.program import ProgramCall
+
+    program = next((each.program for each in documents if isinstance(each, ProgramCall) and each.program is not None), None)
     return facts if program is None else facts.replace(launch=changed(facts.launch, program=program, code=program))
 
 

@@ -68,7 +68,7 @@ class References:
         """The DeepSpeed file that `--args` passes to the program of a trainer file; empty without one."""
         if not self.facts.arguments or not takes_arguments(kind):
             return ""
-        from cfglint.frameworks.overrides import ARGS
+        from cfglint.launch.overrides import ARGS
 
         given = [each.texts[0] for each in self.facts.overrides if each.origin == ARGS and each.key == "deepspeed" and len(each.texts) == 1]
         name = given[-1] if given else ""
@@ -98,7 +98,7 @@ class References:
 def must_exist(key: Path, name: str) -> bool:
     """Whether a run fails if the file that a key names does not exist."""
     if key in DEEPSPEED:
-        from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
+        from cfglint.launch.deepspeed_argument import refused_config
 
         return is_in_project(name) and bool(refused_config(name))
     return is_in_project(name) if key in OPENED else is_config_name(name)

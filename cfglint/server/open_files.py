@@ -11,8 +11,7 @@ from cfglint.project.selection import Selection, suppress
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.discovery_errors import UnknownKindError
-from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_one_of, line_of
+from cfglint.run.paths import EXTENSIONS, PROGRAMS, UnknownKindError, is_one_of, line_of
 from cfglint.run.program_scan import has_marks
 from cfglint.server.neighbours import Neighbours
 from cfglint.source.annotations import Callable, TypeAlias

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.unknown import Unknown
 from cfglint.run.discovery import Discovery
 
 torch = pytest.importorskip("torch", reason="torch is not installed: nothing to compare with")

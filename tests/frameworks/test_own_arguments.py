@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from cases import each_case
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.own_arguments import given_value, options_of
-from cfglint.frameworks.program import Field
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.program import Field
 
 
 def field(kind, takes="1", **more):
@@ -18,28 +18,28 @@ def field(kind, takes="1", **more):
     ("kind", "takes", "words", "expected"),
     [
         ("int", "1", ["3"], 3),
-        ("int", "1", ["3.5"], "it is not of the type int"),
+        ("int", "1", ["3.5"], "a value that is not of the type int"),
         ("float", "1", ["1e-4"], 1e-4),
         ("str", "1", ["3"], "3"),
         ("bool", "1", ["False"], False),
-        ("bool", "1", ["maybe"], "it is not of the type bool"),
+        ("bool", "1", ["maybe"], "a value that is not of the type bool"),
         ("bool", "?", [], True),
-        ("int", "?", [], "it is given without a value"),
-        ("str", "*", [], "it is given without a value"),
+        ("int", "?", [], "an option without its value"),
+        ("str", "*", [], "an option without its value"),
         ("list:int", "+", ["1", "2"], [1, 2]),
-        ("list:int", "*", ["1", "x"], "it is not of the type int"),
+        ("list:int", "*", ["1", "x"], "a value that is not of the type int"),
         ("list:str", "+", ["a"], ["a"]),
-        ("", "1", ["3"], "the program converts it"),
-        ("dict", "1", ["{}"], "the program converts it"),
+        ("", "1", ["3"], "a type of the program"),
+        ("dict", "1", ["{}"], "a type of the program"),
         ("bool", "0", [], "stored"),
         ("int", "1", None, "an expression"),
     ],
 )
 def test_the_value_of_an_option(kind, takes, words, expected):
     fields = {"size": field(kind, takes, stored="stored")}
-    command = SimpleNamespace(words={"size": words}, unknown={"size": ("an expression",)})
+    command = SimpleNamespace(words={"size": words}, unknown={"size": (Reason("program", "an expression"),)})
     value = given_value("size", "size", fields, command)
-    assert (value.reasons[0] if isinstance(value, Unknown) else value) == expected
+    assert (value.reasons[0].text if isinstance(value, Unknown) else value) == expected
 
 
 def test_a_flag_and_its_negation_are_options_of_one_argument():

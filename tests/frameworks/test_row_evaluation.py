@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.unknown import Unknown
 
 RAISE = {"raise": "ValueError", "say": "no"}
 
@@ -77,13 +77,13 @@ def test_value(expression, expected):
     ],
 )
 def test_what_is_unknown_is_no_refusal(guards, outcome):
-    run, raised = evaluated([{"when": guards, **RAISE}], {"a": 3, "u": Unknown(("u",))})
+    run, raised = evaluated([{"when": guards, **RAISE}], {"a": 3, "u": Unknown(Reason("argument", "u"))})
     assert ("raises" if raised else "open" if run.undecided else "passes") == outcome
 
 
 def test_what_an_undecided_row_would_set_is_unknown_unless_it_is_the_same():
     rows = [{"when": [["f", "u"]], "set": "a", "be": 4}, {"when": [["f", "u"]], "set": "b", "be": 1}, {"when": [["f", "a"]], **RAISE}]
-    run, raised = evaluated(rows, {"u": Unknown(("u",)), "a": 3, "b": 1})
+    run, raised = evaluated(rows, {"u": Unknown(Reason("argument", "u")), "a": 3, "b": 1})
     assert (raised, isinstance(run.values["a"], Unknown), run.values["b"]) == ("", True, 1)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cases import each_case
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.row_reasons import Words
 from cfglint.frameworks.row_refusals import Check, Plan
-from cfglint.frameworks.unknown import Unknown
 
 SIZE = ["*", ["f", "micro"], ["f", "processes"]]
 SET = {"when": [["is", ["f", "made"], None]], "set": "made", "be": SIZE}
@@ -54,7 +54,7 @@ def refused(**written):
                 ("no x", ["mode"], "no x", "TypeError: no x", "init", "use another `mode`"),
             ],
         ),
-        ({"made": Unknown(("made",))}, []),
+        ({"made": Unknown(Reason("argument", "made"))}, []),
     ],
 )
 def test_refusals(written, expected):

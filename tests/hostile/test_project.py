@@ -11,7 +11,7 @@ import pytest
 from soundness import BUGS, harmless
 
 from cfglint.cli import main
-from cfglint.frameworks.overrides import Override, by_omegaconf, interpolated, refers
+from cfglint.launch.overrides import Override, by_omegaconf, interpolated, refers
 from cfglint.project import policy_schema
 from cfglint.project.settings_file import LARGEST, MOST_DOTS
 

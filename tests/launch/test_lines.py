@@ -47,8 +47,8 @@ def described(line):
     yield f"{launcher} {line.program.string if line.program else None}: {line.processes} = {line.gpus_per_node} x {line.nodes}"
     for file in line.files:
         yield f"{file.word.string} ({file.role})"
-    for field, reasons in line.unknown:
-        yield f"{field}: {reasons if isinstance(reasons, str) else '; '.join(reasons)}"
+    for field, reason in line.unknown:
+        yield f"{field}: {reason.text}"
     for problem in line.problems:
         yield f"{problem.code} {problem.message}" + (f" ({problem.releases})" if problem.releases else "")
 

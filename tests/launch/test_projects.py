@@ -46,7 +46,9 @@ def described(line, text):
     document = command_document(line, text)
     for key, node in document.roots[0].pairs():
         value = document.words.get(key.raw, [f"{node.raw} processes"])
-        shown = "? " + "; ".join(document.unknown[key.raw]) if value is None else " ".join(value) if value else "no value"
+        shown = (
+            "? " + "; ".join(each.text for each in document.unknown[key.raw]) if value is None else " ".join(value) if value else "no value"
+        )
         yield f"  --{key.raw} {shown} at {document.text[key.start : key.end]!r}: {document.text[node.start : node.end]!r}"
     for problem in line.problems:
         yield f"  {problem.code} {problem.severity} at {problem.word.string} ({problem.key}): {problem.message}"

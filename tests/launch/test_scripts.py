@@ -58,7 +58,7 @@ def described(call):
     shown += [f"{name}={value.string}" for name, value in sorted(call.environment.items())]
     shown += [f"lost {' '.join(word.string for word in lost)}" for lost, _ in call.lost]
     reasons = dict.fromkeys(reason for word in call.words for reason in word.reasons)
-    return "  ".join(shown + [f"({reason})" for reason in reasons])
+    return "  ".join(shown + [f"({reason.text})" for reason in reasons])
 
 
 def commands(text):

@@ -95,8 +95,8 @@ def test_a_vendored_copy_is_read(project, place):
 
 
 def test_defaults_are_those_of_the_source_and_computed_ones_are_unknown(project):
+    from cfglint.evaluate import Unknown
     from cfglint.frameworks.trl.source_fields import learned
-    from cfglint.frameworks.unknown import Unknown
 
     fields = learned(project(SITE) / SITE, lambda path: True)["sft"]
     assert fields["max_length"] == ("int|None", 300)
@@ -151,10 +151,10 @@ def write_axolotl(folder, config):
 
 def test_axolotl_fields_of_another_release(tmp_path):
     """An annotation without a rule takes anything, and a default that is computed is unknown; the rest is read."""
+    from cfglint.evaluate import Unknown
     from cfglint.frameworks.axolotl import FRAMEWORK
     from cfglint.frameworks.axolotl.releases import top
     from cfglint.frameworks.history import DEFAULT, TYPE
-    from cfglint.frameworks.unknown import Unknown
 
     write_axolotl(tmp_path, AXOLOTL)
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
@@ -206,9 +206,9 @@ def test_axolotl_annotations_of_another_release(tmp_path):
 
 def test_llamafactory_fields_of_another_release(tmp_path):
     """A base class that is not in the package is left out."""
+    from cfglint.evaluate import Unknown
     from cfglint.frameworks.llamafactory import FRAMEWORK
     from cfglint.frameworks.llamafactory.releases import arguments, default
-    from cfglint.frameworks.unknown import Unknown
 
     root = tmp_path / "llamafactory"
     (root / "hparams").mkdir(parents=True)

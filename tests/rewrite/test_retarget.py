@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.overrides import Override
+from cfglint.launch.overrides import Override
 from cfglint.rewrite.retarget import MissingFactError, implied_gpus, retarget
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery

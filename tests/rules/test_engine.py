@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import COMBINATION, KEEP, SKIP, WARN, Finding
 from cfglint.findings.setting import DEFAULT, Setting
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.program import ProgramFacts
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch import Launch
+from cfglint.launch.program import ProgramFacts
 from cfglint.rules import engine
 from cfglint.rules.catalogue import every_rule
 from cfglint.rules.reasons import NOT_KNOWN, TRAINER, unknowns
@@ -113,7 +112,7 @@ def test_values_that_the_program_sets_are_not_judged(config_of):
     config = config_of("huggingface", {})
     setting, other = config.setting("max_steps"), config.setting("output_dir")
     assert not engine.uses_unknown_value(Finding(setting, "x"), config)
-    assert engine.uses_unknown_value(Finding(Setting(("max_steps",), Unknown("$N"), DEFAULT), "x"), config)
+    assert engine.uses_unknown_value(Finding(Setting(("max_steps",), Unknown(), DEFAULT), "x"), config)
     config.facts = config.facts.replace(launch=Launch(program=program(changed=("max_steps",))))
     assert engine.uses_unknown_value(Finding(setting, "x"), config)
     assert engine.uses_unknown_value(Finding(other, "x", related=(setting,)), config)

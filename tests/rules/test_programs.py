@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from cfglint.frameworks import fields_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.trl.classes import CLASSES
+from cfglint.launch.kinds import fields_of_class
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.discovery import Discovery
 from examples import PINNED, kind_of, run_of

@@ -238,7 +238,8 @@ def test_an_unknown_batch_size_makes_no_number_and_no_error(project, capsys):
     found = report(capsys, "check", "train.sh")
     assert found["runs"][0]["resolved"]["global_batch"] is None
     assert [each for each in found["diagnostics"] if each["severity"] == "error"] == []
-    assert {"field": "arguments.per_device_train_batch_size", "reason": "unset environment: BATCH"} in found["runs"][0]["launch"]["unknown"]
+    unknown = {each["field"]: each["reason"] for each in found["runs"][0]["launch"]["unknown"]}
+    assert unknown["arguments.per_device_train_batch_size"] == "the variable `BATCH` (pass --env BATCH=VALUE)"
     assert report(capsys, "check", "train.sh", "--env", "BATCH=2")["runs"][0]["resolved"]["global_batch"] == 16
 
 
@@ -247,7 +248,7 @@ def test_runs_names_each_cause_once_with_the_flag_that_tells_it(project, capsys)
     (project / "train.sh").write_text(f"{text} --per_device_train_batch_size 4\n")
     main(["runs", "train.sh"])
     assert [line.strip() for line in capsys.readouterr().out.splitlines() if "unknown   " in line] == [
-        "unknown       GPUs of a node: $2 comes from the call of the script (pass --gpus N)",
+        "unknown       GPUs of a node: the argument `$2` of the script (pass --gpus N)",
         "unknown       --save: to be filled in",
         "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
     ]

@@ -6,18 +6,17 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
 from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
 TPU = ("XLA", "TPU")  # the present and the former name
@@ -57,7 +56,7 @@ class AccelerateConfig(Config):
 
     def override_value(self, override: Override) -> ConfigValue:
         """The value of a flag of the launch line as argparse types it; that of an override of a key by the rules of OmegaConf."""
-        from cfglint.frameworks.overrides import FLAG
+        from cfglint.launch.overrides import FLAG
 
         if override.origin != FLAG:
             return super().override_value(override)

@@ -60,6 +60,7 @@ class Axolotl(Framework):
     )
     history_tables = ("axolotl.releases.HISTORY",)
     parts = {
+        "exceptions": "axolotl.validation.exceptions",
         "config": "axolotl.config.AxolotlConfig",
         "batch": "axolotl.batch.resolve",
         "operations": "huggingface.field_operations.OPERATIONS",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue
 from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder
 from cfglint.source.record import Record
@@ -61,7 +61,7 @@ COMPUTED = {
 }
 REQUIRED = object()
 PLUGIN = "plugin "  # sections of the fields that a plugin adds
-UNREAD = "the source of the package computes it"
+UNREAD = Reason("release", "the source of the package")
 
 
 find = finder("axolotl", "axolotl", MODULE, OLD_MODULE)
@@ -187,7 +187,7 @@ class SourceReading(Record):
             if isinstance(node, (ast.Name, ast.Call)):
                 return None
             if self.tree.lenient:
-                return Unknown((UNREAD,))
+                return Unknown(UNREAD)
             raise
 
     def member(self, module: Module, node: ast.Attribute) -> ConfigValue:
@@ -209,7 +209,7 @@ class SourceReading(Record):
         if isinstance(factory, ast.Lambda):
             return self.constant(module, factory.body)
         if self.tree.lenient:
-            return Unknown((UNREAD,))
+            return Unknown(UNREAD)
         raise module.refuse(factory, "a default factory without a rule")
 
     def reads(self, module: Module, node: ast.expr, limits: Raw) -> ConfigValue:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
@@ -20,9 +21,8 @@ from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
 from cfglint.frameworks.row_reasons import Condition, Explanation, Words
 from cfglint.frameworks.row_table import Function, Selection, Table
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
 from cfglint.source.load_results import copied
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -54,6 +54,11 @@ CONSTANTS = {"ALL_ATTENTION_FUNCTIONS": (), "Resampling.LANCZOS": 1, "Resampling
 def table() -> Table:
     """axolotl's validators as rows."""
     return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
+
+
+def exceptions() -> Iterator[tuple[str, str]]:
+    """The page and the text of every exception that the validators raise."""
+    return table().messages(lambda function, _: code_of(function))
 
 
 def facts(release: Version, data: Data) -> Callable[..., Any]:

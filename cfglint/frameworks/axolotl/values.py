@@ -16,7 +16,7 @@ from cfglint.source.document import Document, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
 
 class AxolotlValues(TrainerConfig):
@@ -52,7 +52,7 @@ class AxolotlValues(TrainerConfig):
 
     def override_value(self, override: Override) -> ConfigValue:
         """The value of an argument of the launch line, cast to the type of the file's value as axolotl does."""
-        from cfglint.frameworks.overrides import by_omegaconf
+        from cfglint.launch.overrides import by_omegaconf
 
         return by_omegaconf(override) if override.texts else True
 

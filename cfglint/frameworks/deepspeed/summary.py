@@ -7,8 +7,8 @@ from cfglint.frameworks.deepspeed import schedulers
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.own_loops import add_loop, integer
-from cfglint.frameworks.program import OwnLoop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
+from cfglint.launch.program import OwnLoop
 
 
 def account(config: DeepSpeedConfig) -> Summary:
@@ -63,7 +63,11 @@ def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
     """Add the scheduler of the file with its warmup and total steps."""
     chosen = schedulers.chosen(config)
     if chosen is None:
-        name = config.documents[0].parts.get("scheduler", {}).get("type")
+        from cfglint.source.python.call import CallDocument
+
+        first = config.documents[0]
+        parts = first.parts if isinstance(first, CallDocument) else {}
+        name = parts.get("scheduler", {}).get("type")
         if isinstance(name, str):  # the program computes other parts of the section
             summary.add(RATE, "schedule", config.setting("scheduler", value=name))
             summary.items[-1].setting.value = name

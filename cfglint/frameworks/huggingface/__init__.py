@@ -80,6 +80,9 @@ class Trainer(Framework):
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
     history_tables = ("huggingface.fields.HISTORY",)
     parts = {
+        "base_fields": "huggingface.fields.FIELDS",
+        "parsed_types": "huggingface.fields.PARSED",
+        "refused_words": "huggingface.cli_arguments.refusals",
         "config": "huggingface.config.TrainerConfig",
         "batch": "huggingface.batch.resolve",
         "numbers": "huggingface.batch.numbers",

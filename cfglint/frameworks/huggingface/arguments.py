@@ -6,11 +6,11 @@ another type returns None.
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue
 

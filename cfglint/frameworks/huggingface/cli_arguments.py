@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.history import SINCE, TYPE, UNTIL
-from cfglint.frameworks.huggingface import FRAMEWORK, PACKAGE
+from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, HISTORY, PARSED, SECTION, defaults, type_of
-from cfglint.frameworks.launch_facts import Launch
-from cfglint.frameworks.program import HF_PARSER, Field, ProgramFacts
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
+from cfglint.launch import Launch
+from cfglint.launch.argparse_types import NUMERIC, converted
+from cfglint.launch.program import Field
 from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
@@ -18,10 +18,10 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
-NUMERIC = ("int", "float", "bool")
-REFUSED = ("a value that the parser refuses",)
+REFUSED = Reason("argument", "a value that the parser refuses")
+NO_VALUE = Reason("argument", "an option without its value")
 LIST_OF_CHOICES = "debug"  # several values of a choice: nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 
 
@@ -35,7 +35,7 @@ def cast(override: Override, version: Version) -> ConfigValue:
     if not texts:
         return True
     if key not in FIELDS:
-        from cfglint.frameworks.overrides import by_omegaconf
+        from cfglint.launch.overrides import by_omegaconf
 
         return by_omegaconf(override)
     kinds = type_of(key, version).split("|")
@@ -62,22 +62,22 @@ class HfWords(Words):
     def __init__(self, launch: Launch, version: Version) -> None:
         self.version = version
         self.fields = launch.parser.fields if launch.parser is not None else {}
-        self.refuses = parses_all(launch.parser)  # what it refuses is reported with the line
+        self.refuses = launch.parser is not None and launch.parser.parses_all  # what it refuses is reported with the line
 
     def construct(self, document: Document) -> ConfigValue:
         """The values by option; `--no_x` of a field that is true by default means false."""
-        from cfglint.frameworks.overrides import ARGS, Override
+        from cfglint.launch.overrides import ARGS, Override
 
         assert isinstance(document, CommandDocument)
         found: ConfigTable = {}
         for key, words in document.words.items():
             positive = key.removeprefix("no_")
             if words is None:
-                found[key] = Unknown(document.unknown.get(key, ()))
+                found[key] = Unknown(*document.unknown.get(key, ()))
             elif positive != key and not words and defaults(self.version).get(positive) is True:
                 found[positive] = False
             elif not words and is_number(key):  # which the parser refuses
-                found[key] = Unknown(("an option without its value",))
+                found[key] = Unknown(NO_VALUE)
             elif key in self.fields:
                 found[key] = own_value(self.fields[key], words)
             elif self.refuses and words and any(self.version in releases for _, releases in refusals(key, words[0])):
@@ -101,11 +101,6 @@ def refusals(key: str, text: str) -> list[tuple[str, Releases]]:
         if kind in NUMERIC and converted(kind, text) is None:
             found.append((kind, Releases(row[SINCE], row[UNTIL], package=PACKAGE)))
     return found
-
-
-def parses_all(program: ProgramFacts | None) -> bool:
-    """Whether a program is known to parse the fields of TrainingArguments with `HfArgumentParser`."""
-    return program is not None and program.parser == HF_PARSER and program.arguments in FRAMEWORK.argument_classes()
 
 
 def own_value(field: Field, words: list[str]) -> ConfigValue:

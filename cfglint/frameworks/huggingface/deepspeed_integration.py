@@ -8,12 +8,12 @@ fails at the same step.
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.document import Document, Path
 from cfglint.source.load_results import copied

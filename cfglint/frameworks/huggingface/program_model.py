@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.program import ProgramFacts
+from cfglint.launch.program import ProgramFacts
 from cfglint.source.annotations import ConfigValue, Iterator
 
 LOADERS = ("Model", "ForCausalLM", "ForConditionalGeneration", "ForSequenceClassification", "ForSeq2SeqLM", "ForMaskedLM", "LMHeadModel")

@@ -6,9 +6,9 @@ import os
 
 from cfglint.data.rows import Limits, Rows, found, rows_of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.program import DataRecipe
 from cfglint.frameworks.sample_files import held_out, limits, unknown
 from cfglint.frameworks.samples import Samples
+from cfglint.launch.program import DataRecipe
 from cfglint.source.files import FileProblem, read_bytes
 
 FILTERED = "the program filters the rows"
@@ -65,7 +65,7 @@ def saved(folder: str, most: Limits) -> Rows:
     import json
 
     try:
-        state = json.loads(read_bytes(os.path.join(folder, "state.json"))) if os.path.isdir(folder) else None
+        state = json.loads(read_bytes(os.path.join(folder, "state.json"), root=most.root)) if os.path.isdir(folder) else None
     except (FileProblem, ValueError, RecursionError):
         state = None
     if not isinstance(state, dict):

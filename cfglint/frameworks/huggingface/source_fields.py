@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder, pairs
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]
 
-COMPUTED = "the source of the package computes it"  # why a default is unknown
+COMPUTED = Reason("release", "the source of the package")  # why a default is unknown
 PLAIN = {
     "bool": "boolean",
     "int": "integer",
@@ -88,7 +88,7 @@ def constant(module: Module, node: ast.expr) -> ConfigValue:
         return module.constant(node)
     except SourceError:
         if module.tree.lenient:
-            return Unknown((COMPUTED,))
+            return Unknown(COMPUTED)
         raise
 
 
@@ -177,7 +177,7 @@ def made(module: Module, factory: ast.expr) -> ConfigValue:
     if isinstance(factory, ast.Lambda):
         return constant(module, factory.body)
     if module.tree.lenient:
-        return Unknown((COMPUTED,))
+        return Unknown(COMPUTED)
     raise module.refuse(factory, "a default factory without a rule")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Sequence
 from cfglint.source.document import Document, Path
@@ -16,7 +16,7 @@ from cfglint.source.document import Document, Path
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
 
@@ -71,17 +71,17 @@ class TrainerFiles(Config):
         program = self.facts.launch.program
         if program is None:
             return {}
-        from cfglint.frameworks.program import MISSING
+        from cfglint.launch.program import MISSING
 
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
-        own.update((name, Unknown((f"{program.path} sets it",))) for name in program.changed)
+        own.update((name, Unknown(Reason("program", f"what {program.path} sets"))) for name in program.changed)
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
         """The values of the file, overridden by those of the launch line; `${...}` is resolved if the parser of the file may do so."""
         values = self.launched_with(self._cast_by_parser(values))
         if "${" in self.documents[0].text and not self.facts.kind_given:
-            from cfglint.frameworks.overrides import interpolated, refers
+            from cfglint.launch.overrides import interpolated, refers
 
             values = interpolated(values) if refers(values) else values
         return values
@@ -93,7 +93,7 @@ class TrainerFiles(Config):
             return values
         from cfglint.frameworks.huggingface.cli_arguments import cast
         from cfglint.frameworks.huggingface.fields import FIELDS
-        from cfglint.frameworks.overrides import ARGS, Override
+        from cfglint.launch.overrides import ARGS, Override
 
         return {
             key: cast(Override(key, [each], ARGS), self.version) if isinstance(each, str) and key in FIELDS else each
@@ -107,7 +107,7 @@ class TrainerFiles(Config):
     def override_value(self, override: Override) -> ConfigValue:
         """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""
         from cfglint.frameworks.huggingface.cli_arguments import cast
-        from cfglint.frameworks.overrides import ARGS
+        from cfglint.launch.overrides import ARGS
 
         return cast(override, self.version) if override.origin == ARGS else super().override_value(override)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
-from cfglint.frameworks.overrides import Override
-from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
+from cfglint.launch.overrides import Override
+from cfglint.launch.program import ProgramCall
 from cfglint.source.annotations import Any, ConfigValue, Sequence
 from cfglint.source.document import Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
@@ -31,7 +32,7 @@ class LaunchConfig(Config):
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         super().__init__(documents, facts, kinds)
         command = documents[0]
-        calls = (each for each in documents if isinstance(each, CallDocument))
+        calls = (each for each in documents if isinstance(each, ProgramCall))
         self.accelerator = next((each for each in calls if each.name == ACCELERATOR), None)  # the call that sets up the program
         self.command = command if isinstance(command, CommandDocument) else None
         if not isinstance(command, CommandDocument):  # a program that no line starts
@@ -102,7 +103,7 @@ def consumer_config(documents: list[Document], facts: LaunchFacts, kinds: list[s
 
 def overrides(launch: Launch) -> list[Override]:
     """The arguments of a line as overrides of the file that it names, each with its place."""
-    from cfglint.frameworks.overrides import ARGS, Override
+    from cfglint.launch.overrides import ARGS, Override
 
     line, command = launch.line, launch.command
     assert line is not None
@@ -125,7 +126,7 @@ def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
 
     The program's own parser has converted them before.
     """
-    from cfglint.frameworks.overrides import ARGS, Override
+    from cfglint.launch.overrides import ARGS, Override
 
     found: list[Override] = []
     for key, argument in built.borrowed.items():
@@ -159,5 +160,5 @@ def passed(launch: Launch, argument: str) -> tuple[ConfigValue, tuple[Node, Node
         return given_value(argument, last[0].raw, fields, command), last, command.words[last[0].raw] or []
     words = [word.string for word in line.arguments]
     if any(word.startswith(short) for short in fields[argument].short for word in words):
-        return Unknown(("a short option may set it",)), None, []
+        return Unknown(Reason("argument", "a short option")), None, []
     return None, None, []

@@ -6,8 +6,9 @@ from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import parse_version
+from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
 
@@ -61,6 +62,8 @@ class LlamaFactory(Framework):
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
     history_tables = ("llamafactory.releases.HISTORY",)
     parts = {
+        "has_own_key": "llamafactory.releases.ever",
+        "exceptions": "llamafactory.checks.exceptions",
         "batch": "huggingface.batch.resolve",
         "numbers": "llamafactory.summary.numbers",
         "samples": "llamafactory.samples.samples",

@@ -10,11 +10,10 @@ from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import Check, Pages, Plan
+from cfglint.frameworks.row_refusals import PROCESSES, Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import Table
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Any, Callable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +57,11 @@ def pages() -> Pages:
     return Pages(KIND)
 
 
+def exceptions() -> Iterator[tuple[str, str]]:
+    """The page and the text of every exception that the checks raise."""
+    return table().messages(lambda _, row: pages()(row))
+
+
 @functools.cache
 def plan(release: Version) -> Plan:
     """The rows of a release, in the order in which they run."""
@@ -69,8 +73,8 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     """Every refusal."""
     args, fields = config.arguments, config.own_fields
     launched = config.launched
-    mode = Unknown((PARALLEL,)) if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"
-    unknown = {name: Unknown((name,)) for name in args.undecided}
+    mode = PROCESSES if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"
+    unknown = {name: unknown_field(name) for name in args.undecided}
     defaults = {**args.defaults, **{name: row[DEFAULT] for name, row in fields.items()}, PARALLEL: mode, **unknown}
     written = {**args.given, **{name: value for name, value in config.values.items() if name in fields}}
     (written if "report_to" in written else defaults)["report_to"] = args.trackers

@@ -22,7 +22,7 @@ from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
 SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
 PACKING_STAGES = ("pt", "sft")
@@ -54,7 +54,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def override_value(self, override: Override) -> ConfigValue:
         """The value of `key=value` after the file name, parsed by OmegaConf."""
-        from cfglint.frameworks.overrides import by_omegaconf
+        from cfglint.launch.overrides import by_omegaconf
 
         return by_omegaconf(override)
 

@@ -10,6 +10,7 @@ from cfglint.frameworks.sample_files import held_out, local, rows, unknown
 from cfglint.frameworks.samples import Samples
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.root import root_of
 
 INFO = "dataset_info.json"
 ELSEWHERE = ("hf_hub_url", "ms_hub_url", "om_hub_url", "script_url", "cloud_file_name")
@@ -40,7 +41,7 @@ def read(path: str) -> ConfigMapping | None:
     import json
 
     try:
-        value = json.loads(read_bytes(path))
+        value = json.loads(read_bytes(path, root=root_of(path)))
     except (FileProblem, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -79,7 +80,7 @@ def has_responses(path: str, table: ConfigTable) -> bool:
     if table.get("ranking") or not path.endswith((".json", ".jsonl")):
         return bool(table.get("ranking"))
     try:
-        data = read_bytes(path, LARGEST_READ).decode("utf-8-sig")
+        data = read_bytes(path, LARGEST_READ, root_of(path)).decode("utf-8-sig")
         every = json.loads(data) if data.lstrip()[:1] == "[" else [json.loads(line) for line in data.split("\n") if line.strip()]
     except (FileProblem, ValueError, RecursionError):
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import LineFramework
-from cfglint.frameworks.launch_facts import Launch
+from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 
 KIND: Final = "megatron"

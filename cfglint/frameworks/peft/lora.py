@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.peft import fields
 from cfglint.frameworks.peft.modules import CONV1D, SUPPORTED, Modules
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.record import Record

@@ -7,8 +7,9 @@ from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
-from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import parse_version
+from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
 
@@ -64,6 +65,7 @@ class Swift(SwiftCommands):
         "operations": "huggingface.field_operations.OPERATIONS",
         "batch": "swift.batch.resolve",
         "numbers": "swift.batch.numbers",
+        "adapters": "swift.adapters.adapters",
         "samples": "swift.samples.samples",
         "resumption": "huggingface.resumption.resumption",
         "model": "named_models.model_of_names",

@@ -6,18 +6,18 @@ arguments/base_args/model_args.py:127-141; 3.0.0 llm/argument/train_args.py.
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.fields import defaults, has_field
 from cfglint.frameworks.swift.fields import Arguments as OfCommand
 from cfglint.frameworks.swift.fields import exists
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Mapping
 
 GLOBAL = 16  # samples of a step, at least, where the accumulation is not set
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4
 DTYPES = {"bfloat16": (False, True), "float16": (True, False), "float32": (True, False)}  # (fp16, bf16)
-OF_CHECKPOINT = Unknown(("the type of the checkpoint's weights",))
+OF_CHECKPOINT = Unknown(Reason("file", "the type of the checkpoint's weights"))
 BETA = {"grpo": 0.04, "gkd": 0.5, "simpo": 2.0}
 OTHER_BETA = 0.1
 GRPO = "grpo"

@@ -6,6 +6,7 @@ rlhf_trainers/args_mixin.py; the releases are those whose source has the check.
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift import preference_checks
@@ -13,7 +14,6 @@ from cfglint.frameworks.swift.arguments import PLUGINS
 from cfglint.frameworks.swift.batch import GRPO
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import Iterator
 
 MODEL, DATA, DEVICES, JSON = "SWF010", "SWF011", "SWF012", "SWF013"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.swift import COMMANDS
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import Document
@@ -14,7 +14,7 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.line import LaunchLine
 
 FILE_WINS: Version = (4, 1)  # before, `--config` names a file, which overrides the line; from here on a file is the first argument
 CONFIG = "config"  # the option that names a file before 4.1
@@ -32,7 +32,7 @@ class SwiftOptions(Words):
     def construct(self, document: Document) -> ConfigValue:
         """The words by option; unknown where one of them is."""
         assert isinstance(document, CommandDocument)
-        return {key: Unknown(document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
+        return {key: Unknown(*document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
 
 
 OPTIONS = SwiftOptions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.accepted_releases import within
@@ -15,7 +16,6 @@ from cfglint.frameworks.swift.command_line import command_of, devices_per_proces
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.frameworks.swift.parser import INVALID, RefusedWords
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Collection, ConfigValue, Mapping, Sequence
 from cfglint.source.document import Document
@@ -23,6 +23,8 @@ from cfglint.source.document import Document
 OWN_LOADER = ("sft", "pt")  # commands whose batches are those of ms-swift's own loader,
 OWN_LOADER_TYPES = ("dpo",)  # and kinds of preference training
 FAST_INFERENCE = Releases((3, 2), (3, 6))  # a process is not asked for its GPUs where an engine generates the completions
+
+REFUSED = Reason("argument", "a value that the parser refuses")
 
 
 class SwiftConfig(CommandConfig, TrainerConfig):
@@ -45,7 +47,9 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     def parsed_arguments(self) -> SwiftArguments:
         """The values of the fields, as ms-swift leaves them."""
-        refused = {each.name: Unknown(("the parser refuses it",)) for each in self.refused if each.why == INVALID}
+        refused = {
+            each.name: Unknown(Reason("argument", "a value that the parser refuses")) for each in self.refused if each.why == INVALID
+        }
         return SwiftArguments(
             {**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, config_files(self.own_version)
         )
@@ -94,6 +98,11 @@ class SwiftConfig(CommandConfig, TrainerConfig):
             file = named[0]
             return file.path is None and (file.known or self.facts.complete) and not file.outside and not file.is_written
         return "/" not in value or (line is not None and line.deepspeed_word is not None and line.deepspeed_word.known)
+
+    @property
+    def has_adapter(self) -> bool:
+        """Whether the target modules of an adapter are named."""
+        return super().has_adapter or "target_modules" in self.arguments
 
     @property
     def swift(self) -> SwiftArguments:

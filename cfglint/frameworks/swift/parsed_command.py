@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.command_line import CONFIG, FILE_WINS, VISIBLE, has_known_options, named_by_option, named_file, shown_devices
 from cfglint.frameworks.swift.fields import Arguments, exists
 from cfglint.frameworks.swift.parser import LEFT, RefusedWords, as_words, parse
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.document import SCALAR, Node
@@ -17,7 +16,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
 ENVIRONMENT = "ENV"  # a key of a file, for variables
 
@@ -44,7 +43,7 @@ class CommandConfig(Config):
         if unread:
             words = {}
         overrides = [each for each in self.facts.overrides if each.key not in in_file]
-        words.update((each.key, Unknown(each.unknown) if each.unknown else each.texts) for each in overrides)
+        words.update((each.key, Unknown(*each.unknown) if each.unknown else each.texts) for each in overrides)
         parsed = parse(words, self.known)
         self.refused = [*parsed.refused, *([RefusedWords(LEFT, "", (named_file(self.facts.launch.line),))] if unread else [])]
         for override in overrides:

@@ -5,9 +5,9 @@ Source: ms-swift 4.6.0 pipelines/base.py:35-44, utils/utils.py:178-190; transfor
 
 from __future__ import annotations
 
-from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.swift.fields import Arguments, SwiftArgument
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.source.annotations import ConfigTable, ConfigValue, Mapping
 from cfglint.source.record import Record
 

@@ -8,13 +8,12 @@ import os
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.refusal import FAILURE, Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import Check, Pages, Plan
+from cfglint.frameworks.row_refusals import PROCESSES, Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import Table
 from cfglint.frameworks.trl import KIND
 from cfglint.frameworks.trl.fields import BESIDE
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Any, Callable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,10 +79,10 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     if not rows.rows:
         return []
     args = config.arguments
-    machine = {WORLD: Unknown((WORLD,)) if processes is None else processes, DEVICE: {"type": "cuda"}}
-    defaults = {**args.defaults, **machine, **{name: Unknown((name,)) for name in args.undecided}}
+    machine = {WORLD: PROCESSES if processes is None else processes, DEVICE: {"type": "cuda"}}
+    defaults = {**args.defaults, **machine, **{name: unknown_field(name) for name in args.undecided}}
     reported = SIZES if config.batch.problem is not None else ()
-    defaults.update((name, Unknown((name,))) for name in reported)
+    defaults.update((name, unknown_field(name)) for name in reported)
     written = {name: value for name, value in args.given.items() if name not in reported}
     kinds = args.fields.types
     words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
@@ -103,6 +102,11 @@ def plan(name: str, release: Version) -> Plan:
 def pages() -> Pages:
     """The pages of TRL's checks."""
     return Pages(KIND)
+
+
+def exceptions() -> Iterator[tuple[str, str]]:
+    """The page and the text of every exception that the checks raise."""
+    return table().messages(lambda _, row: pages()(row))
 
 
 def facts(config: TrlConfig) -> Callable[..., Any]:

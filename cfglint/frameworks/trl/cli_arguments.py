@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
@@ -20,7 +20,7 @@ class TrlWords(Words):
         found: ConfigTable = {}
         for key, words in document.words.items():
             if words is None:
-                found[key] = Unknown(document.unknown.get(key, ()))
+                found[key] = Unknown(*document.unknown.get(key, ()))
             else:
                 found[key] = True if not words else words[0] if len(words) == 1 else list(words)
         return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
-from cfglint.frameworks.accelerate.launcher_options import is_option
+from cfglint.evaluate import Reason
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -14,14 +13,15 @@ from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, Fields, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
 from cfglint.frameworks.versions import Version, dotted
+from cfglint.launch.accelerate_options import is_option
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.line import LaunchLine
+    from cfglint.launch.overrides import Override
 
 PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the command passes the key
 # From here on TRL's command reads the file (before, it passes the line to its script, or refuses `--config`), and passes unknown
@@ -88,7 +88,7 @@ class TrlConfig(TrainerConfig):
 
         The values of code, and before `CASTS` those of a file, become attributes of the class without a parser.
         """
-        from cfglint.frameworks.overrides import ARGS
+        from cfglint.launch.overrides import ARGS
 
         if self.documents[0].is_call:
             return self.values
@@ -102,7 +102,7 @@ class TrlConfig(TrainerConfig):
 
     def override_value(self, override: Override) -> ConfigValue:
         """The value of a launch-line argument, a string that the parser casts; an argument without a value switches its key on."""
-        from cfglint.frameworks.overrides import ARGS
+        from cfglint.launch.overrides import ARGS
 
         if override.origin != ARGS:
             return super().override_value(override)

@@ -7,9 +7,9 @@ scripts/_hf_argparser.py:39-75, 178-262; 0.17.0 scripts/utils.py:165-226 with tr
 
 from __future__ import annotations
 
-from cfglint.frameworks import argparse_types
-from cfglint.frameworks.argparse_types import invalid_value, spellings
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Reason, Unknown
+from cfglint.launch import argparse_types
+from cfglint.launch.argparse_types import invalid_value, spellings
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record
@@ -70,7 +70,7 @@ def converted(text: str, kind: str, null_words: bool) -> ConfigValue:
         return None
     if kind in ("int", "list:int"):
         if len(text) > MOST_DIGITS and text.strip().isdecimal():
-            return Unknown(("an integer of more digits than cfglint reads",))
+            return Unknown(Reason("budget", "the digits of an integer that are read"))
         if len(text) > MOST_DIGITS:
             raise ValueError(text)
         return int(text)

@@ -5,9 +5,9 @@ Source: verl 0.3.0 to 0.7.1 workers/fsdp_workers.py, 0.8.0 and 0.9.1 workers/eng
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.wording import counted
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl.sizes import (
     ACTOR,
     BATCH,

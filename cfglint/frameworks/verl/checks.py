@@ -10,9 +10,8 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
 from cfglint.frameworks.row_reasons import Condition, Words, value_at, walk
-from cfglint.frameworks.row_refusals import Check, Pages, Plan
+from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import Table
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import KIND
 from cfglint.frameworks.verl.by_hand import CHECKS, CONFIG, INIT, INSTANTIATION, STEP, too_few
 from cfglint.frameworks.verl.sizes import (
@@ -182,7 +181,7 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
         "use_critic": known(uses_critic(tree)),
         "use_reference_policy": known(uses_reference(tree)),
         WORLD: known(sizes.gpus),
-        ROWS: Unknown((ROWS,)) if steps is None else range(steps),
+        ROWS: unknown_field(ROWS) if steps is None else range(steps),
     }
     rows = plan(tree.release, frozenset(parts_of(tree)), frozenset(classes_of(tree.values)))
     words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), PLACES, {(WORLD,): "GPU"})
@@ -211,7 +210,7 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
 
 def known(value: object) -> object:
     """A number or answer for rows."""
-    return Unknown() if value is None else value
+    return unknown_field("a number") if value is None else value
 
 
 def hydra(step: str | Removal) -> str | Removal:

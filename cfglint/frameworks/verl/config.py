@@ -6,13 +6,12 @@ import os
 import re
 
 from cfglint.batch.nodes import Size
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import KEY, LAUNCH, Finding, Rule
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import FORK_KEYS, Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import (
@@ -27,7 +26,7 @@ from cfglint.frameworks.verl.search_path import (
     program_of,
 )
 from cfglint.frameworks.verl.sizes import Sizes
-from cfglint.frameworks.verl.values import ComposedConfig, unknown
+from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
@@ -36,9 +35,11 @@ from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, parse_override
 from cfglint.source.hydra.values import Sweep
 from cfglint.source.record import Record
+from cfglint.source.root import places_of
 from cfglint.source.shell import is_markdown
 from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text
+from cfglint.source.shell.reasons import PLACEHOLDER as OPEN_PLACEHOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the
 CHOICES = "VRL011"  # the checks of a value among those that verl accepts
 PLACEHOLDER = re.compile(r"=.*(\{[A-Za-z]\w*\}|<[A-Za-z][\w .:-]*>)").search  # what a reader of the page writes a value for
 SEARCH_PATH = "hydra.searchpath"
+MODE, OUTPUT = "trainer.resume_mode", "trainer.default_local_dir"
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -159,9 +161,9 @@ class VerlConfig(Config):
             if not mark or not PLACEHOLDER(text) or not is_markdown(self.documents[0].path):
                 self.refused.append(RefusedWord(word, str(problem), None, text))
                 return []
-            override, reasons = parse_override(f"{key}=0"), ("a placeholder",)
+            override, reasons = parse_override(f"{key}=0"), (OPEN_PLACEHOLDER,)
         if reasons:
-            override.value, override.text = Unknown(reasons), f"{key}=..."
+            override.value, override.text = Unknown(*reasons), f"{key}=..."
         self.words.append((override, word))
         return [override]
 
@@ -223,6 +225,16 @@ class VerlConfig(Config):
     def outside_with(self, reason: str) -> LaunchFacts:
         """The facts with a release that is not modelled."""
         return self.facts.replace(outside={**self.facts.outside, self.package: reason})
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether the line names a checkpoint, or the folder exists in which verl looks for one by itself."""
+        mode, output = self.value(MODE), self.value(OUTPUT)
+        if not self.has_rollout:
+            return False
+        if mode != "auto" or not isinstance(output, str):
+            return super().may_resume or mode == "resume_path"
+        return super().may_resume or any(map(os.path.isdir, places_of(output, self.documents[0].path)))
 
     @property
     def other_defaults(self) -> tuple[Reason, ...]:
@@ -347,6 +359,6 @@ def searched_by(overrides: list[HydraOverride]) -> list[Any] | None:
 def attempt(files: Repository, name: str, overrides: list[HydraOverride]) -> Composed | CompositionError:
     """The composition of a config, or why Hydra refuses it."""
     try:
-        return compose(files, name, overrides, unknown)
+        return compose(files, name, overrides)
     except CompositionError as problem:
         return problem

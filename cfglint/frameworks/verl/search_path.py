@@ -7,9 +7,9 @@ import posixpath
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.verl.files import ReleaseFiles
 from cfglint.frameworks.versions import Version, parse_version
+from cfglint.launch import Launch
 from cfglint.source.annotations import Any, Sequence
 from cfglint.source.document import Document
 from cfglint.source.hydra import command_line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl.files import fields_of_class
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Mapping
@@ -19,7 +19,7 @@ class ComposedConfig:
         self.values = values
         self.facts = facts
         self.release = release
-        self._resolver = Resolver(values, unknown)
+        self._resolver = Resolver(values)
 
     def replaced(self, values: Mapping[str, ConfigValue]) -> ComposedConfig:
         """The tree with other values of some dotted keys."""
@@ -39,8 +39,8 @@ class ComposedConfig:
         try:
             found = self._resolver.get(tuple(key.split(".")), default)
         except ResolutionError as problem:
-            return Unknown((str(problem),))
-        return Unknown(("a mandatory value",)) if found == MISSING else found
+            return Unknown(Reason("file", str(problem)))
+        return Unknown(Reason("argument", "a mandatory value")) if found == MISSING else found
 
     @functools.cached_property
     def resolved(self) -> ConfigMapping:
@@ -106,8 +106,3 @@ class ComposedConfig:
         except ResolutionError as problem:
             return str(problem)
         return ""
-
-
-def unknown(reason: str) -> Unknown:
-    """The value of what is outside of the config."""
-    return Unknown((reason,))

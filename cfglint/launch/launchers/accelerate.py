@@ -7,16 +7,16 @@ Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_c
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
+from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.accelerate.launcher_options import FLAGS, is_option
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile, Option
+from cfglint.launch.accelerate_options import FLAGS, is_option
 from cfglint.launch.launcher import Launcher, integer, not_an_integer
+from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Any
 from cfglint.source.shell.placed_text import Text
-from cfglint.source.shell.reasons import derived
 
 SHORT = {"-m": "module", "-q": "quiet", "-h": "help", "-t": "tee"}
 TYPES = ("multi_gpu", "tpu", "tpu_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")
@@ -32,6 +32,7 @@ KEYS = {
 ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "multi_gpu": "MULTI_GPU"}
 ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
 
+NO_CONFIG = Reason("file", "the accelerate config file", "it is not in the project")
 LOCAL = "LOCAL_MACHINE"
 COUNT_IN_FILE = Releases(until=(0, 34, 0), package="accelerate")  # the class of the file requires `num_processes`
 COUNT_ON_LINE = Releases((0, 34, 0), package="accelerate")  # the launcher requires it of the line or the file
@@ -54,7 +55,7 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
     """Compute the launch from the flags of a line and the values of a named file, None if these are unknown."""
     options = line.options
     if named is not None and file is None:
-        line.unsure("gpus_per_node", named.reasons or ("the accelerate config file is not in the project",))
+        line.unsure("gpus_per_node", *(named.reasons or (NO_CONFIG,)))
     type_of = launch_type(line, file)
     if named is not None and file is None and not type_of:
         processes, machines = options.text("num_processes"), options.text("num_machines")
@@ -84,9 +85,9 @@ def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None
     if total is None or machines is None:
         line.gpus_per_node = None if total is None or machines is None or not machines else total // machines
         if machines is None:
-            line.unsure("nodes", derived("num_machines"))
+            line.unsure("nodes", Reason("derived", "see num_machines"))
         line.nodes, line.processes = machines, None
-        line.unsure("processes", derived("gpus_per_node / nodes"))
+        line.unsure("processes", SIZES)
         return
     each = total // machines if machines > 1 else total
     line.gpus_per_node, line.nodes = each, max(machines, 1)
@@ -114,7 +115,7 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
         return number(text, None, machine, line, "gpus_per_node")
     if file is None:
         if line.options.open:
-            line.unsure("gpus_per_node", line.options.open)
+            line.unsure("gpus_per_node", *line.options.open)
             return machine.gpus
         return visible(line, machine)
     given = file.get("num_processes")

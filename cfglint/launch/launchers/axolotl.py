@@ -5,8 +5,8 @@ Source: axolotl 067b021c8 src/axolotl/cli/utils/train.py.
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile
 from cfglint.launch.launchers import accelerate, torchrun
+from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, literal
 

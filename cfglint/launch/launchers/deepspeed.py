@@ -6,8 +6,9 @@ Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfil
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import HOSTFILE, MACHINE, LaunchLine, NamedFile
+from cfglint.evaluate import Reason
 from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
+from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
@@ -35,7 +36,7 @@ def hosts_of(line: LaunchLine, around: Surroundings) -> dict[str, int] | None:
     text = around.text(named.value) if named.value is not None else None
     if text is None:
         if named.value is None:
-            line.unsure("nodes", named.reasons)
+            line.unsure("nodes", *named.reasons)
         return None
     hosts: dict[str, int] = {}
     for each in text.splitlines():
@@ -50,7 +51,7 @@ def hosts_of(line: LaunchLine, around: Surroundings) -> dict[str, int] | None:
 def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, text: Text, includes: bool) -> None:
     """Apply `--include host:0,1@host2` and `--exclude host:0`."""
     if text.value is None:
-        line.unsure("gpus_per_node", text.reasons)
+        line.unsure("gpus_per_node", *text.reasons)
         line.sized(machine.gpus_per_node, machine.nodes)
         return
     slots: dict[str, int | None] = {}
@@ -117,7 +118,7 @@ def set_node_sizes(line: LaunchLine, counts: list[int | None]) -> None:
         return
     known = [count for count in counts if count is not None]
     line.gpus_per_node, line.nodes = None, len(counts)
-    line.unsure("gpus_per_node", f"nodes differ: {known}")
+    line.unsure("gpus_per_node", Reason("argument", f"nodes differ: {known}"))
     line.processes = sum(known) if len(known) == len(counts) else None
 
 
@@ -150,7 +151,7 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
         return
     each = visible(line, machine)
     if options.open and text is None:
-        line.unsure("gpus_per_node", options.open)
+        line.unsure("gpus_per_node", *options.open)
         each = machine.gpus_per_node
     line.sized(each, nodes)
 

@@ -5,10 +5,13 @@ Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_ar
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import MACHINE, LaunchLine, NamedFile
+from cfglint.evaluate import Reason
 from cfglint.launch.launcher import Launcher
+from cfglint.launch.line import MACHINE, LaunchLine, NamedFile
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, after_mark, literal
+
+OF_FILES = Reason("file", "hostfile, num_gpus or include of the YAML files, else the GPUs of the machine")
 
 
 class Deepy(Launcher):
@@ -28,11 +31,10 @@ class Deepy(Launcher):
         line.program = words[0] if words else None
         line.arguments = words[1:]
         line.files.extend(NamedFile(word, "neox", "neox") for word in files_of(words))
-        reason = "deepy.py takes GPUs from hostfile / num_gpus / include of the YAML files, else from the machine"
         line.gpus_per_node, line.nodes, line.processes = around.machine.gpus_per_node, around.machine.nodes, around.machine.gpus
         line.machine = True
         if around.machine.gpus is None:
-            line.unsure("gpus_per_node", reason)
+            line.unsure("gpus_per_node", OF_FILES)
             line.unsure("processes", MACHINE)
         return True
 

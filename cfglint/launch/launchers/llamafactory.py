@@ -5,8 +5,9 @@ Source: LLaMA-Factory ff6d4d12e src/llamafactory/launcher.py; llamafactory 0.9.5
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile
+from cfglint.launch.kinds import base_fields, kind_named
 from cfglint.launch.launcher import SIZE_VARIABLE, Launcher, OfVariables, names_config
+from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, literal
@@ -93,12 +94,7 @@ class OtherCommand(Launcher):
 
 def is_of_training(key: object) -> bool:
     """Whether a key is an argument of the Trainer, and in no release one of LLaMA-Factory's own."""
-    if not isinstance(key, str):
-        return False
-    from cfglint.frameworks.huggingface.fields import FIELDS
-    from cfglint.frameworks.llamafactory.releases import ever
-
-    return key in FIELDS and not ever(key)
+    return isinstance(key, str) and key in base_fields() and not kind_named(LlamaFactoryLauncher.kind).has_own_key(key)
 
 
 def visible_count(line: LaunchLine, machine: Machine) -> int | None:

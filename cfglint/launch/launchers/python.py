@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import PYTHON, Launcher
+from cfglint.launch.line import RANKS_OF_SRUN, LaunchLine
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text
 
@@ -39,7 +39,7 @@ class Python(Launcher):
         if line.program is None:
             return False
         if line.srun:
-            line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
+            line.unsure("processes", RANKS_OF_SRUN)
         else:
             line.processes = 1
         return True

@@ -5,8 +5,8 @@ Source: ms-swift 4.6.0 swift/cli/main.py.
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile
 from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables, names_config
+from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.machine import number, visible
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text, literal

@@ -6,8 +6,9 @@ Source: torch 2.13.0 torch/distributed/run.py (get_args_parser, parse_min_max_nn
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.evaluate import Reason
 from cfglint.launch.launcher import Launcher, integer
+from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import complete, read_options
 from cfglint.launch.surroundings import Surroundings
@@ -25,16 +26,16 @@ COUNTED = ("gpu", "auto", "cpu", "xpu")
 RANK = ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher")
 
 
-def node_count(line: LaunchLine, text: Text | None, machine: Machine, more: tuple[str, ...]) -> int | None:
+def node_count(line: LaunchLine, text: Text | None, machine: Machine, more: tuple[Reason, ...]) -> int | None:
     """Parse `--nnodes N` or `N:N`; a range is elastic and has no fixed size."""
     if text is None and more:
-        line.unsure("nodes", more)
+        line.unsure("nodes", *more)
         return machine.nodes
     if text is not None and text.value is not None and ":" in text.value:
         low, _, high = text.value.partition(":")
         if low == high and low.isdigit():
             return int(low)
-        line.unsure("nodes", f"elastic --nnodes {text.value}")
+        line.unsure("nodes", Reason("argument", f"elastic --nnodes {text.value}"))
         return machine.nodes
     return number(text, 1, machine, line, "nodes")
 
@@ -90,7 +91,7 @@ class Torchrun(Launcher):
         if options.open:
             each = machine.gpus_per_node if per_node is None else each
             if per_node is None:
-                line.unsure("gpus_per_node", options.open)
+                line.unsure("gpus_per_node", *options.open)
         line.sized(each, node_count(line, nodes, machine.with_nodes(each), options.open))
         return True
 

@@ -5,9 +5,9 @@ Source: torchtune 0.6.1 torchtune/_cli/run.py (Run._run_cmd): torchrun's options
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import Launcher
 from cfglint.launch.launchers import torchrun
+from cfglint.launch.line import LaunchLine
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text
 

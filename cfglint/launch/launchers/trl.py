@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cfglint.frameworks.accelerate.launcher_options import FLAGS, PACKAGED, PACKAGED_PROCESSES
-from cfglint.frameworks.launch_line import LaunchLine, NamedFile, Option, Options
+from cfglint.launch.accelerate_options import FLAGS, PACKAGED, PACKAGED_PROCESSES
 from cfglint.launch.launchers import accelerate
+from cfglint.launch.line import LaunchLine, NamedFile, Option, Options
 from cfglint.launch.options import is_option
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Any

@@ -5,8 +5,8 @@ Source: xtuner b934f4620 xtuner/entry_point.py.
 
 from __future__ import annotations
 
-from cfglint.frameworks.launch_line import LaunchLine
 from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables
+from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import number
 from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import fields_of_class
-from cfglint.frameworks.huggingface.fields import FIELDS, PARSED
-from cfglint.frameworks.launch_line import LaunchLine
-from cfglint.frameworks.program import HF_PARSERS, TRL_PARSER, ProgramFacts
 from cfglint.launch.arguments import read_arguments
+from cfglint.launch.kinds import base_fields, fields_of_class, parsed_type
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import LaunchLine
+from cfglint.launch.program import HF_PARSERS, TRL_PARSER, ProgramFacts
 from cfglint.launch.programs.checks import Known, problems
 from cfglint.source.shell.command import CommandDocument
 
@@ -31,7 +30,7 @@ def framework_fields(program: ProgramFacts) -> dict[str, str]:
     """The fields of the framework's classes that a parser fills, in any release, with the number of words of each."""
     found: dict[str, str] = {"config": "1"} if program.parser == TRL_PARSER else {}
     if program.parser in HF_PARSERS and program.arguments:
-        found.update((name, words_of(PARSED.get(name) or kind)) for name, (kind, *_) in FIELDS.items())
+        found.update((name, words_of(parsed_type(name))) for name in base_fields())
     for name in (program.arguments, *program.classes):
         for field in fields_of_class(name):
             found.setdefault(field, "")

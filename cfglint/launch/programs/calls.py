@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 
-from cfglint.frameworks import kind_of_class
+from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.programs import library, line_parsers, loop_objects, object_methods
 from cfglint.launch.programs.branches import Signal
 from cfglint.launch.programs.context import Context

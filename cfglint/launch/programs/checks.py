@@ -10,14 +10,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
-from cfglint.frameworks.huggingface.cli_arguments import NUMERIC, parses_all, refusals
-from cfglint.frameworks.launch_line import Argument, LaunchLine, LineProblem
-from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
+from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, invalid_value, spellings
 from cfglint.launch.arguments import behind_dashes, may_have_more
 from cfglint.launch.continuations import is_stray, joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE, severity_of
+from cfglint.launch.kinds import TRAINER, kind_named
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import Argument, LaunchLine, LineProblem
+from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
 from cfglint.source.annotations import Container, Iterator
 from cfglint.source.shell.command import is_in_page, is_placeholder, is_to_be_filled_in, stands_for_more
 from cfglint.source.shell.placed_text import Text
@@ -58,7 +58,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
             yield from wrong_value(argument, field, program)
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
             yield without_value(argument, takes, program)
-        elif field is None and argument.texts and parses_all(program):
+        elif field is None and argument.texts and program.parses_all:
             yield from wrong_trainer_value(argument, program)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
         rest = [word for word in rest if not (is_to_be_filled_in(word) and is_in_page(word))]  # `...`, `<other-arguments>`
@@ -145,7 +145,7 @@ def wrong_trainer_value(argument: Argument, program: ProgramFacts) -> Iterator[L
     """The problem of a value that does not have the type of its field of TrainingArguments."""
     word = argument.texts[0]
     if word.value is not None and not is_to_be_filled_in(word):
-        for kind, releases in refusals(argument.name, word.value):
+        for kind, releases in kind_named(TRAINER).refused_words(argument.name, word.value):
             yield unconverted(word, argument.name, kind, program, releases)
 
 

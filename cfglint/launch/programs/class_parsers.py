@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks import kind_of_class
-from cfglint.frameworks.argparse_types import converted
-from cfglint.frameworks.huggingface.fields import FIELDS, PARSED
+from cfglint.launch.argparse_types import converted
 from cfglint.launch.arguments import END_OF_OPTIONS
+from cfglint.launch.kinds import kind_of_class, parsed_type
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.classes import known_fields, text_annotation, type_of
 from cfglint.launch.programs.interpreter import Interpreter
@@ -179,8 +178,7 @@ def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Any
     for field in known_fields(name):
         given = words_behind(words, field)
         if given is not None:
-            kind = PARSED.get(field) or FIELDS[field][0] if field in FIELDS else ""
-            found[field] = field_of_words(kind, "1", given)
+            found[field] = field_of_words(parsed_type(field), "1", given)
         elif field in file:
             found[field] = wrapped(file[field])
         elif is_open:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks import fields_of_class
-from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.program import MISSING, Field
+from cfglint.launch.kinds import base_fields, fields_of_class
+from cfglint.launch.program import MISSING, Field
 from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
 from cfglint.launch.programs.modules import Definition, External, Modules
 from cfglint.launch.programs.scopes import Scope, dotted
@@ -33,7 +32,7 @@ FACTORIES: dict[str, Any] = {"list": [], "dict": {}, "tuple": (), "set": COMPUTE
 
 def known_fields(name: str) -> set[str]:
     """The names of the fields of a framework's class, in any release."""
-    return {*FIELDS, *fields_of_class(name)}
+    return {*base_fields(), *fields_of_class(name)}
 
 
 class Dataclass(Record):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks import kind_of_class, trainer_of_class
-from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.kinds import kind_of_class, trainer_of_class
+from cfglint.launch.program import HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.built_call import AcceleratorCall, BuiltCall, EngineConfig
 from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, known_fields, linearized, read_class

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.program import DataRecipe
+from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs.objects import (
     NONE,
     PROJECT,

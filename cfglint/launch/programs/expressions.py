@@ -6,8 +6,7 @@ import ast
 import operator
 import re
 
-from cfglint.frameworks import fields_of_class, kind_of_class
-from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
 from cfglint.launch.programs.data_sets import DataSplits
 from cfglint.launch.programs.data_sets import item as split_of
 from cfglint.launch.programs.modules import External, Modules
@@ -633,10 +632,11 @@ def is_parameter(name: str, key: object) -> bool | None:
     """Whether a framework's class has a parameter in every release, by the name of its parameters; None if only some releases have it."""
     for mark in PARAMETERS:
         name = name.removesuffix(mark)
-    if key in FIELDS and FIELDS[key][2:] == ((), ()):
+    fields = base_fields()
+    if isinstance(key, str) and key in fields and fields[key][2:] == ((), ()):
         return True
     last = name.rpartition(".")[2]
-    return False if kind_of_class(last) and key not in FIELDS and key not in fields_of_class(last) else None
+    return False if kind_of_class(last) and key not in fields and key not in fields_of_class(last) else None
 
 
 def calculated(operation: ast.operator, one: Any, other: Any) -> Value:

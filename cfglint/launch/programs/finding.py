@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from itertools import chain
 
-from cfglint.frameworks.launch_line import LaunchLine
+from cfglint.launch.line import LaunchLine
 from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.project_files import Project
 from cfglint.source.record import Record

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.argparse_types import converted
-from cfglint.frameworks.program import MISSING, Field
+from cfglint.launch.argparse_types import converted
+from cfglint.launch.program import MISSING, Field
 from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
 from cfglint.launch.programs.modules import Definition, External, assigned_names
 from cfglint.launch.programs.parsers import Construction, called, changes_words, in_try

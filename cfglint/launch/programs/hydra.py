@@ -52,7 +52,7 @@ def composed(run: Interpreter, folder: Value, name: Value, words: object, module
     try:
         overrides = [parse_override(given[place]) for place in places]
         files = ProjectFiles(run, top, overrides)
-        tree = compose(files, named.removesuffix(".yaml"), [files.lenient(each) for each in overrides], str)
+        tree = compose(files, named.removesuffix(".yaml"), [files.lenient(each) for each in overrides])
     except (OverrideError, CompositionError) as problem:
         return unknown(str(problem))
     result = wrapped(tree.values, True)

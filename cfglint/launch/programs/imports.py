@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from cfglint.frameworks.program import ImportedNames, ProgramFacts
+from cfglint.launch.program import ImportedNames, ProgramFacts
 from cfglint.launch.programs.interpreter import Import
 from cfglint.launch.programs.modules import Modules, ProgramModule
 from cfglint.launch.programs.runs_of_program import Evaluated
@@ -40,7 +40,7 @@ def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
 
 def is_copied(package: str, program: ProgramFacts) -> bool:
     """Whether the program may import a package from a copy in the project, whose names are its own."""
-    modules: Modules = program.evaluations.modules
+    modules: Modules = program.modules
     return modules.named(package) is not None
 
 

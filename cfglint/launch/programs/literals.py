@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.programs.modules import Definition
 from cfglint.launch.programs.scopes import Scope
 from cfglint.source.annotations import Any
 
-COMPUTED = Unknown(("the program computes it",))
+COMPUTED = Unknown(Reason("program", "the value"))
 LONGEST = 10_000  # characters of the source of a literal
 EXACT = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
 

@@ -6,7 +6,7 @@ import ast
 import os
 from functools import cached_property
 
-from cfglint.launch.training import argument_classes
+from cfglint.launch.kinds import argument_classes
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 
-from cfglint.frameworks.program import OwnLoop, ProgramFacts
+from cfglint.launch.program import OwnLoop, ProgramFacts
 from cfglint.launch.programs.branches import LOOP_LEFT
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.documents import document_of_call

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.program import HF_PARSERS
+from cfglint.launch.program import HF_PARSERS
 from cfglint.launch.programs.classes import linearized
 from cfglint.launch.programs.literals import keyword, literal, value_of
 from cfglint.launch.programs.modules import Definition, External, assigned_names

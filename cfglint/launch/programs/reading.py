@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import os
 
-from cfglint.frameworks import framework, kind_of_class, kinds
-from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.kinds import is_script_class, kind_of_class
+from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, read_class
@@ -159,11 +159,6 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
     replace_defaults(parser, known_fields(facts.arguments) if facts.arguments else set(), fields, defaults)
     facts.fields, facts.defaults, facts.classes = fields, defaults, tuple(classes)
     facts.refuses, facts.refuses_in_file = line, file
-
-
-def is_script_class(name: str) -> bool:
-    """Whether a class is one of a framework's classes for the script, used together with the class of the training arguments."""
-    return any(name in framework(kind).script_classes() for kind in kinds())
 
 
 def replace_defaults(parser: Construction, known: set[str], fields: dict[str, Field], defaults: dict[str, Field]) -> None:

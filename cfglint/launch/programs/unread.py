@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.findings.diagnostic import Reason
-from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, ProgramFacts, arguments_of
+from cfglint.evaluate import Reason
+from cfglint.launch.program import ARGPARSE, HF_PARSERS, ProgramFacts, arguments_of
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.classes import linearized
 from cfglint.launch.programs.modules import FRAMEWORKS, Definition, External, ProgramModule

@@ -17,7 +17,7 @@ from cfglint.source.shell.placed_text import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.line import LaunchLine
     from cfglint.source.project_files import Project
 
 # In the package's folder, and next to it: a file that has the version.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Mapping
 from cfglint.source.hydra.defaults_list import COMPOSITION, CompositionError, DefaultsList
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
@@ -27,7 +28,7 @@ class Composed(Record):
     origins: dict[tuple[Any, ...], tuple[str, tuple[Any, ...]] | HydraOverride]
 
 
-def compose(repository: Repository, name: str, overrides: list[HydraOverride], unknown: Callable[[str], Any]) -> Composed:
+def compose(repository: Repository, name: str, overrides: list[HydraOverride]) -> Composed:
     """The config that Hydra hands to the program; raises CompositionError for what it refuses."""
     for override in overrides:
         exception = sweep_error(override)
@@ -41,7 +42,7 @@ def compose(repository: Repository, name: str, overrides: list[HydraOverride], u
         own = {key: value for key, value in part.source.values.items() if not (part.primary and key == HYDRA)}
         merge(composed, package, own, in_file(part.source.path, len(package)))
     for override in chosen.values:
-        apply(composed, override, unknown)
+        apply(composed, override)
     return composed
 
 
@@ -102,15 +103,15 @@ def forget(composed: Composed, path: tuple[Any, ...]) -> None:
         del composed.origins[known]
 
 
-def apply(composed: Composed, override: HydraOverride, unknown: Callable[[str], Any]) -> None:
+def apply(composed: Composed, override: HydraOverride) -> None:
     """Apply an override of a value; raises CompositionError."""
     if override.package is not None:
         message = f"Override {override.text} looks like a config group override, but config group '{override.key}' does not exist."
         raise CompositionError(f"{COMPOSITION}: {message}", override)
     path = tuple(override.key.split("."))
     if override.sign == DELETE:
-        delete(composed, override, path, unknown)
-    elif override.sign == ADD and not isinstance(override.value, (dict, list)) and current(composed, override, path, unknown) is not None:
+        delete(composed, override, path)
+    elif override.sign == ADD and not isinstance(override.value, (dict, list)) and current(composed, override, path) is not None:
         raise CompositionError(
             f"{COMPOSITION}: Could not append to config. An item is already at '{override.key}'.\n"
             f"Either remove + prefix: '{override.text[1:]}'\n"
@@ -121,21 +122,21 @@ def apply(composed: Composed, override: HydraOverride, unknown: Callable[[str], 
         put(composed, override, path)
 
 
-def current(composed: Composed, override: HydraOverride, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> ConfigValue:
+def current(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> ConfigValue:
     """The resolved value at a path, None for a mandatory one too; raises CompositionError if it cannot be resolved."""
     try:
-        value = Resolver(composed.values, unknown).get(path)
+        value = Resolver(composed.values).get(path)
     except ResolutionError as problem:
         raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}: {problem}", override) from None
     return None if value == MISSING else value
 
 
-def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> None:
+def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> None:
     """Delete the value at a path, which has to be there and, where the override names a value, to be that one."""
-    value = current(composed, override, path, unknown)
+    value = current(composed, override, path)
     if value is None:
         raise CompositionError(f"{COMPOSITION}: Could not delete from config. '{override.key}' does not exist.", override)
-    if override.value is not None and override.value != value:
+    if override.value is not None and not isinstance(value, Unknown) and override.value != value:
         message = f"Could not delete from config. The value of '{override.key}' is {value} and not {override.value}."
         raise CompositionError(f"{COMPOSITION}: {message}", override)
     parent: ConfigValue = composed.values

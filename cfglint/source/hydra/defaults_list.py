@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import ConfigTable, ConfigValue, Mapping
 from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, HydraOverride
 from cfglint.source.record import Record, changed
@@ -270,7 +271,8 @@ class DefaultsList:
         from cfglint.source.hydra.interpolation import ResolutionError, Resolver
 
         try:
-            item.option = Resolver(self._known, str).value(item.option, ("",))
+            found = Resolver(self._known).value(item.option, ("",))
+            item.option = found.reasons[0].text if isinstance(found, Unknown) else found
         except ResolutionError:
             known = ", ".join(self._known)
             message = f"Error resolving interpolation '{item.option}', possible interpolation keys: {known}"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue
+from cfglint.evaluate import Reason, Unknown
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 from cfglint.source.hydra.values import GrammarError, ValueParser, tokens
 
 MISSING = "???"
@@ -22,14 +23,10 @@ class ResolutionError(Exception):
 
 
 class Resolver:
-    """Resolves the interpolations of a tree.
+    """Resolves the interpolations of a tree; what is outside of it is unknown: an environment variable, a resolver of the program."""
 
-    `unknown` makes the value of what is outside of it: an environment variable, a resolver of the program.
-    """
-
-    def __init__(self, root: ConfigMapping, unknown: Callable[[str], Any]) -> None:
+    def __init__(self, root: ConfigMapping) -> None:
         self._root = root
-        self._unknown = unknown
         self._active: set[tuple[Any, ...]] = set()
         self._steps = 0
 
@@ -54,7 +51,7 @@ class Resolver:
             raise ResolutionError(f"omegaconf.errors.InterpolationResolutionError: Recursive interpolation detected in '{value}'")
         self._steps += 1
         if self._steps > MOST_STEPS:
-            return self._unknown("too many interpolations")
+            return Unknown(Reason("budget", "the number of interpolations"))
         self._active.add(path)
         try:
             return self._string(value, path)
@@ -95,7 +92,7 @@ class Resolver:
         known = [part for part in parts if part != ""]
         if all(isinstance(part, (str, int, float, bool, type(None))) for part in known):
             joined = "".join(map(str, known))
-            return joined if len(joined) <= MOST_LENGTH else self._unknown("a very long string")
+            return joined if len(joined) <= MOST_LENGTH else Unknown(Reason("budget", "the length of a string"))
         return next(part for part in known if not isinstance(part, (str, int, float, bool, type(None))))
 
     def _reference(self, body: str, path: tuple[Any, ...]) -> ConfigValue:
@@ -103,7 +100,7 @@ class Resolver:
         if "${" in body:
             name, colon, _ = body.partition(":")
             if not colon or name not in ("oc.select", "oc.env"):
-                return self._unknown(f"the interpolation ${{{body}}}")
+                return Unknown(Reason("program", f"the interpolation `${{{body}}}`"))
         name, colon, arguments = body.partition(":")
         if colon:
             return self._resolve(name.strip(), arguments, path)
@@ -119,8 +116,9 @@ class Resolver:
         if name == "oc.select":
             return self._select(arguments, path)
         if name == "oc.env":
-            return self._unknown(f"the environment variable {arguments.partition(',')[0].strip()}")
-        return self._unknown(f"the resolver {name}")
+            variable = arguments.partition(",")[0].strip()
+            return Unknown(Reason("environment", f"the variable `{variable}`", f"pass --env {variable}=VALUE", name=variable))
+        return Unknown(Reason("program", f"the resolver `{name}`"))
 
     def _select(self, arguments: str, path: tuple[Any, ...]) -> ConfigValue:
         key, comma, default = arguments.partition(",")

@@ -7,11 +7,11 @@ from functools import partial
 
 from cfglint.source.annotations import Any, Callable, Sequence
 from cfglint.source.shell.conditions import Condition, tokens_of
-from cfglint.source.shell.execution import NOTHING, UNDECIDED, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
+from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
-from cfglint.source.shell.reasons import OF_CALL
+from cfglint.source.shell.reasons import OF_CALL, UNDECIDED
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 

@@ -11,9 +11,8 @@ from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
 from cfglint.source.shell.placed_text import Text, any_number, literal, split, unknown
-from cfglint.source.shell.reasons import parameter
+from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OPTION, computed, parameter
 
-FROM_INPUT = "read from input"
 Builtin = Callable[[Execution, list[Text]], bool | None]
 
 
@@ -73,7 +72,7 @@ def shift(shell: Execution, words: list[Text]) -> bool | None:
     if given is None:
         return True
     if not count or not count.isdigit():
-        shell.state.positional = [any_number("an unknown number of `shift`")]
+        shell.state.positional = [any_number(computed("shift"))]
         return None
     if int(count[:4]) > len(given):
         return False
@@ -168,7 +167,7 @@ def getopts(shell: Execution, words: list[Text]) -> bool | None:
     shell.by_call = shell.by_call or given is None
     names = [word.value for word in words[1:2] if word.value is not None and is_name(word.value)]
     for name in (*names, "OPTARG", "OPTIND"):
-        shell.state.assign(name, unknown(parameter("an option") if given is None else "an option of the call"))
+        shell.state.assign(name, unknown(parameter("an option of the script") if given is None else OPTION))
     return False if given is None else None
 
 
@@ -192,7 +191,7 @@ def pwd(shell: Execution, words: list[Text]) -> bool | None:
     """Follow `pwd`."""
     if shell.captured is not None:
         folder = shell.state.folder
-        shell.captured.append(literal(folder + "\n") if folder is not None else unknown("the working folder"))
+        shell.captured.append(literal(folder + "\n") if folder is not None else unknown(FOLDER))
     return True
 
 

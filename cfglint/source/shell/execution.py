@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Any, Callable, ConfigValue, Mapping
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.project_files import in_folder
@@ -16,6 +17,7 @@ from cfglint.source.shell import filters
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import EMPTY, Text, literal, unknown
+from cfglint.source.shell.reasons import TOO_DEEP, UNDECIDED
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
 from cfglint.source.shell.state import Saved, State
@@ -31,7 +33,6 @@ COMPARED = 64  # variables that are compared in one step
 COPIED = 512  # variables that are copied in one step
 DEEPEST = 60
 DEEPEST_CALL = 12
-UNDECIDED = "differs between branches that are not decided"
 PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 CONTINUE, BREAK, RETURN = "continue", "break", "return"  # the ways out of a branch
@@ -258,7 +259,7 @@ class Execution:
         for state in (state for each, state in ways if each == way):
             self.join(state)
 
-    def join(self, other: State, reason: str = UNDECIDED) -> None:
+    def join(self, other: State, reason: Reason = UNDECIDED) -> None:
         """Merge two states into what they have in common."""
         self.budget.spend(len(other.variables) // COMPARED)
         self.state.merge(other, reason)
@@ -330,7 +331,7 @@ class Execution:
         self.call_depth += 1
         try:
             if self.call_depth > DEEPEST_CALL:
-                return unknown("nested too deeply")
+                return unknown(TOO_DEEP)
             self.apart(self.run, script)
             return Text(part for each in self.captured for part in each.parts)
         finally:
@@ -342,7 +343,7 @@ class Execution:
         """The output of `$(< file)`."""
         located = self.located(path)
         text = self.read(located) if located is not None else None
-        return literal(text) if text is not None and len(text) < 10_000 else unknown(f"the contents of {path}")
+        return literal(text) if text is not None and len(text) < 10_000 else unknown(Reason("file", f"the contents of {path}"))
 
     def printed(self, words: list[Text]) -> Text:
         """The output of a command."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
@@ -28,7 +29,17 @@ from cfglint.source.shell.placed_text import (
     split,
     unknown,
 )
-from cfglint.source.shell.reasons import ALL_OF_CALLER, PARAMETER, from_caller, kind_of, parameter, unset
+from cfglint.source.shell.reasons import (
+    ALL_OF_CALLER,
+    FOLDER,
+    FROM_RUN_TO_RUN,
+    TOO_DEEP,
+    computed,
+    from_caller,
+    is_parameter,
+    parameter,
+    unset,
+)
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.state import State, Value
 
@@ -45,8 +56,8 @@ VARIABLES = re.compile(r"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*|[0-9])
 ESCAPED = (" ", "\t", "\r")
 NAME = re.compile(r"[A-Za-z_]\w*").findall
 SPECIAL = "@*#?$!-_"
+STATUS = Reason("environment", "the status of a command")
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
-FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
 DEFAULTS = ("-", "=", "+", "?")
 CHANGES: dict[str, Callable[[str], str]] = {
     "^^": str.upper,
@@ -75,8 +86,8 @@ class Piece(Record):
 class Unknowable(Exception):
     """An unknown number; `reasons` are the causes."""
 
-    def __init__(self, reasons: tuple[str, ...]) -> None:
-        super().__init__(", ".join(reasons))
+    def __init__(self, reasons: tuple[Reason, ...]) -> None:
+        super().__init__()
         self.reasons = reasons
 
 
@@ -289,10 +300,10 @@ class Expander(Record):
             return [Piece(fields=[each for each in values if each.string])]
         return [Piece(joined(values, self.state.separators[:1]), not quoted)]
 
-    def assume(self, reason: str) -> bool:
+    def assume(self, reason: Reason) -> bool:
         """Whether a value that only the caller could set, for the given reason, counts as absent."""
         self.assumed = self.assumed or self.assuming
-        self.by_call = self.by_call or (self.assuming and kind_of(reason) == PARAMETER)
+        self.by_call = self.by_call or (self.assuming and is_parameter(reason))
         return self.assuming
 
     def value(self, name: str) -> Text:
@@ -319,17 +330,17 @@ class Expander(Record):
         if name.isdigit() or name == "#":
             return self.positional(name)
         if name == "?":
-            return unknown("the status of a command") if self.state.unclear_status else literal("0")
+            return unknown(STATUS) if self.state.unclear_status else literal("0")
         if name in RANDOM:
             return unknown(FROM_RUN_TO_RUN)
         if name == "PWD":
-            return literal(self.state.folder) if self.state.folder is not None else unknown("the working folder")
+            return literal(self.state.folder) if self.state.folder is not None else unknown(FOLDER)
         if name == "HOME":
             return literal("~")
         if name == "-":
             return literal("hB")  # a script, which is not interactive
         if name in ("LINENO", "_"):
-            return unknown(f"${name}")
+            return unknown(computed(f"${name}"))
         return None
 
     def as_called(self, value: Text) -> Text:
@@ -365,7 +376,7 @@ class Expander(Record):
         stop = at + 1 if special else name_end(text, at, end)
         name = text[at:stop]
         if not name:
-            return [Piece(unknown(f"${{{text[start:end]}}}"), not quoted)]
+            return [Piece(unknown(computed(f"${{{text[start:end]}}}")), not quoted)]
         index = None
         if text[stop : stop + 1] == "[":
             close = closing(text, stop, end)
@@ -431,7 +442,7 @@ class Expander(Record):
         """Assign the word of `${name=word}`, to the first element of an array; that of `${name[index]=word}` makes the array unknown."""
         current = self.state.variables.get(name)
         if isinstance(current, dict) or indexed:
-            self.state.assign(name, [any_number(f"${{{name}=}}")])
+            self.state.assign(name, [any_number(computed(f"${{{name}=}}"))])
         else:
             self.state.assign(name, [text, *current[1:]] if isinstance(current, list) else text)
 
@@ -485,11 +496,11 @@ class Expander(Record):
             return self.listed(found, quoted, sign == "@", name)
         if operator == "-":
             return self.word(*word, quoted) or [Piece(EMPTY, not quoted)]
-        return [Piece(unknown(f"${{{name}{operator}}}"), not quoted)]  # an error
+        return [Piece(unknown(computed(f"${{{name}{operator}}}")), not quoted)]  # an error
 
     def sliced(self, values: list[Text], name: str, start: int, end: int) -> list[Text]:
         """`:offset:length` of several values; the offset counts indexes, of parameters from `$0` on."""
-        unclear = [any_number(f"${{{name}:{self.script.text[start:end]}}}")]
+        unclear = [any_number(computed(f"${{{name}:{self.script.text[start:end]}}}"))]
         if isinstance(self.state.variables.get(name), dict):
             return unclear
         if name == "$@":
@@ -529,7 +540,7 @@ class Expander(Record):
         except Unknowable as error:
             return unknown(*error.reasons)
         except NotArithmetic:
-            return unknown(f"${{{name}[{self.script.text[start:end]}]}}")
+            return unknown(computed(f"${{{name}[{self.script.text[start:end]}]}}"))
         doubtful = next((place for place, each in enumerate(elements) if of_any_number(each)), None)
         if doubtful is not None and not 0 <= index < doubtful:
             return unknown(*elements[doubtful].reasons)
@@ -545,7 +556,7 @@ class Expander(Record):
             return self.listed([literal(key) for key in keys], quoted, True, name)
         pointed = self.value(name)
         if not plain or pointed.value is None or not is_name(pointed.value):
-            return [Piece(unknown(*(pointed.reasons or (f"${{!{name}}}",))), not quoted)]
+            return [Piece(unknown(*(pointed.reasons or (computed(f"${{!{name}}}"),))), not quoted)]
         return [Piece(self.value(pointed.value), not quoted)]
 
     def substring(self, text: Text, start: int, end: int) -> Text:
@@ -554,12 +565,12 @@ class Expander(Record):
         try:
             offset, length = self.bounds(start, end)
         except (Unknowable, NotArithmetic):
-            return unknown(f"a part of a string ({self.script.text[start:end]})")
+            return unknown(computed(f"${{...{self.script.text[start:end]}}}"))
         first = offset if offset >= 0 else size + offset
         if not 0 <= first <= size:
             return EMPTY
         last = size if length is None else first + length if length >= 0 else size + length
-        return text[first:last] if first <= last else unknown(f"a part of a string ({self.script.text[start:end]})")  # an error
+        return text[first:last] if first <= last else unknown(computed(f"${{...{self.script.text[start:end]}}}"))  # an error
 
     def edited(self, text: Text, start: int, end: int) -> Text:
         """`${name#pattern}`, `%`, `/pattern/replacement` and changes of case, of a known string."""
@@ -572,11 +583,11 @@ class Expander(Record):
         at = start + len(operator)
         if operator[0] == "/":
             return self.replaced(value, operator, at, end)
-        pattern = self.pattern(at, end) if operator[0] in ("#", "%") else unknown(f"${{...{source[start:end]}}}")
+        pattern = self.pattern(at, end) if operator[0] in ("#", "%") else unknown(computed(f"${{...{source[start:end]}}}"))
         if pattern.value is None:
             return unknown(*pattern.reasons)
         cut = trimmed(value, pattern.value, operator, self.budget)
-        return text[cut[0] : cut[1]] if cut is not None else unknown(f"${{...{source[start:end]}}}")
+        return text[cut[0] : cut[1]] if cut is not None else unknown(computed(f"${{...{source[start:end]}}}"))
 
     def replaced(self, value: str, operator: str, start: int, end: int) -> Text:
         """`${name/pattern/replacement}`."""
@@ -588,12 +599,12 @@ class Expander(Record):
         if pattern.value is None or replacement.value is None:
             return unknown(*pattern.reasons, *replacement.reasons)
         found = replaced(value, pattern.value, replacement.value, operator, self.budget)
-        return literal(found) if found is not None else unknown(f"${{...{source[start:end]}}}")
+        return literal(found) if found is not None else unknown(computed(f"${{...{source[start:end]}}}"))
 
     def number(self, start: int, end: int) -> int:
         """The value of an arithmetic expression. Raises Unknowable or NotArithmetic."""
         if self.depth > DEEPEST:
-            raise Unknowable(("nested too deeply",))
+            raise Unknowable((TOO_DEEP,))
         expression = self.string(start, end, True)
         if expression.value is None:
             self.forget(self.script.text[start:end])
@@ -612,14 +623,14 @@ class Expander(Record):
             self.forget(expression)
             if whole.is_spent:
                 raise
-            raise Unknowable((f"$(({expression.strip()})) takes too many steps",)) from None
+            raise Unknowable((Reason("budget", f"the steps of `$(({expression.strip()}))`"),)) from None
         finally:
             self.budget = whole
 
     def forget(self, expression: str) -> None:
         """Mark the variables as unknown that an expression without a known value would assign."""
         for name in assigned(expression):
-            self.state.variables[name] = unknown(f"$(({expression.strip()}))")
+            self.state.variables[name] = unknown(computed(f"$(({expression.strip()}))"))
 
     def read(self, name: str) -> int:
         """The number in a variable; an unset one is 0 if that may be assumed."""
@@ -648,7 +659,7 @@ class Expander(Record):
         except Unknowable as error:
             return unknown(*error.reasons, source=self.operands(start, end))
         except (NotArithmetic, RecursionError):
-            return unknown(f"$(({self.script.text[start:end].strip()}))", source=self.operands(start, end))
+            return unknown(computed(f"$(({self.script.text[start:end].strip()}))"), source=self.operands(start, end))
 
     def operands(self, start: int, end: int) -> str:
         """An expression with the values of the variables in it, as far as they are known."""
@@ -661,7 +672,7 @@ class Expander(Record):
         from cfglint.source.shell.script import Script
 
         if self.depth > DEEPEST // 2:
-            return unknown("nested too deeply")
+            return unknown(TOO_DEEP)
         inner = Script(self.script.path, "", parts=None)
         inner.text = self.script.text[start:end]
         inner.unknown = self.script.unknown

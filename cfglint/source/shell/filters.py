@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable
 from cfglint.source.shell.placed_text import Text, joined, literal, unknown
-from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
-from cfglint.source.shell.reasons import Reason
+from cfglint.source.shell.reasons import COUNTED, FOLDER, FROM_RUN_TO_RUN
 
-MACHINE = Reason("the number of GPUs of the machine (nvidia-smi or device count)", OF_MACHINE)
-FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
 MOST = 1_000
 RANGE = re.compile(r"([\w.-]+)\[(\d+)-(\d+)\]")
 MARK = re.compile(r"%s|%d|%0\d{1,2}d")
@@ -29,20 +27,24 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
     if name in ("date", "uuidgen", "mktemp", "shuf"):
         return unknown(FROM_RUN_TO_RUN)
     if name == "nvidia-smi" or (name.startswith("python") and any("device_count" in word.string for word in words[1:])):
-        return unknown(MACHINE)
+        return unknown(COUNTED)
     if name == "pwd":
-        return literal(folder) if folder is not None else unknown("the working folder")
+        return literal(folder) if folder is not None else unknown(FOLDER)
     tool = TOOLS.get(name)
     inputs = [*words[1:], *([stdin] if stdin is not None else [])]
     reasons = tuple(reason for text in inputs for reason in text.reasons)
     if name == "dirname" and len(words) == 2 and not reasons:
         return literal(folder_of(words[1].value or "") + "\n")
     if tool is None or reasons:
-        return unknown(*(reasons or (f"the output of `{name}`",)), source=" ".join([name, *(text.source for text in inputs)]))
+        return unknown(*(reasons or (output_of(name),)), source=" ".join([name, *(text.source for text in inputs)]))
     try:
         return literal(tool([word.value or "" for word in words[1:]], None if stdin is None else stdin.value, folder))
     except (NotKnown, ValueError, LookupError, RecursionError):
-        return unknown(f"the output of `{name}`", source=" ".join([name, *(text.source for text in inputs)]))
+        return unknown(output_of(name), source=" ".join([name, *(text.source for text in inputs)]))
+
+
+def output_of(name: str) -> Reason:
+    return Reason("environment", f"the output of `{name}`")
 
 
 def echo(words: list[Text]) -> Text:

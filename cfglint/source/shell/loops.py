@@ -7,9 +7,10 @@ from functools import partial
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.branches import alternatives, nothing
-from cfglint.source.shell.execution import COMPARED, CONTINUE, UNDECIDED, Execution, Leave
+from cfglint.source.shell.execution import COMPARED, CONTINUE, Execution, Leave
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.placed_text import Text, unknown
+from cfglint.source.shell.reasons import UNDECIDED
 from cfglint.source.shell.script import part_of
 
 MOST_ROUNDS = 100

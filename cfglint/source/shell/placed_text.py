@@ -6,6 +6,7 @@ import re
 from functools import cache
 from zlib import crc32
 
+from cfglint.evaluate import Reason, distinct
 from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.record import Record
 
@@ -25,7 +26,7 @@ class TextPart(Record):
 
     text: str | None
     place: Place | None = None
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     source: str = ""
 
     def cut(self, start: int, end: int) -> TextPart:
@@ -59,9 +60,9 @@ class Text:
         self.value = self.string if self.known else None
 
     @property
-    def reasons(self) -> tuple[str, ...]:
+    def reasons(self) -> tuple[Reason, ...]:
         """The reasons why it is unknown."""
-        return () if self.known else tuple(dict.fromkeys(reason for part in self.parts for reason in part.reasons))
+        return () if self.known else distinct(reason for part in self.parts for reason in part.reasons)
 
     @property
     def place(self) -> Place | None:
@@ -112,9 +113,9 @@ def literal(text: str) -> Text:
     return Text((TextPart(text),))
 
 
-def unknown(*reasons: str, source: str = "") -> Text:
+def unknown(*reasons: Reason, source: str = "") -> Text:
     """A string that is unknown; `source` is the known part of what it is computed from."""
-    return Text((TextPart(None, None, tuple(dict.fromkeys(reasons)), shortened(source)),))
+    return Text((TextPart(None, None, distinct(reasons), shortened(source)),))
 
 
 def shortened(source: str) -> str:
@@ -161,7 +162,7 @@ def in_call_without_arguments(text: Text) -> Text:
     return Text(each for part in text.parts for each in (part.likely.parts if isinstance(part, OfCall) else [part]))
 
 
-def any_number(reason: str, source: str = "") -> Text:
+def any_number(reason: Reason, source: str = "") -> Text:
     """An unknown number of unknown words."""
     return Text([Differing(None, None, (reason,), source)])
 

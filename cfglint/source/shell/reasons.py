@@ -1,61 +1,54 @@
-"""Why a value of a script is unknown: words for people, with the cause for the code that asks."""
+"""Why a value of a script is unknown."""
 
 from __future__ import annotations
 
-UNSET = "unset"  # a variable that nobody sets
-PARAMETER = "parameter"  # one of the call of the script
-CALL = "call"  # arguments of the script decide a branch that sets it
-MACHINE = "machine"  # a number of the machine that the script runs on
-DERIVED = "derived"  # it is computed from another unknown value
+from cfglint.evaluate import Reason
 
-
-class Reason(str):
-    """The words, the kind of cause, and the name of the variable or parameter."""
-
-    __slots__ = ("kind", "name")
-
-    kind: str
-    name: str
-
-    def __new__(cls, words: str, kind: str = "", name: str = "") -> Reason:
-        """Make the reason of some words."""
-        made = super().__new__(cls, words)
-        made.kind = kind
-        made.name = name
-        return made
-
-
-OF_CALL = Reason("depends on the arguments of the script", CALL)  # a branch sets it that these decide
+OF_CALL = Reason("branch", "the arguments of the script")  # a branch sets it that these decide
+UNDECIDED = Reason("branch", "branches that are not decided")
+FROM_INPUT = Reason("environment", "the input of the script")
+FROM_RUN_TO_RUN = Reason("environment", "what changes from run to run", "date, $RANDOM, process id")
+FOLDER = Reason("environment", "the working folder")
+COUNTED = Reason("machine", "the number of GPUs of the machine", "nvidia-smi or device count")
+OPTION = Reason("argument", "an option of the script")
+PLACEHOLDER = Reason("argument", "a placeholder")
+TOO_LONG = Reason("budget", "the length of a value that is kept")
+TOO_DEEP = Reason("budget", "the depth to which commands are followed")
 
 
 def unset(name: str) -> Reason:
     """A variable that neither the script nor `--env` sets."""
-    return Reason(f"unset environment: {name}", UNSET, name)
+    return Reason("environment", f"the variable `{name}`", f"pass --env {name}=VALUE", name=name)
 
 
 def parameter(name: str) -> Reason:
     """A parameter of the call of the script: `$1`, `$@`."""
-    return Reason(f"positional parameter: {name}", PARAMETER, name)
+    return Reason("argument", f"the argument `{name}` of the script" if name.startswith("$") else name, name=name)
 
 
 ALL_OF_CALLER = parameter("$@")
 
 
-def derived(names: str) -> Reason:
-    """Other unknown values that say why."""
-    return Reason(f"see {names}", DERIVED, names)
+def computed(expression: str) -> Reason:
+    """An expansion that is not understood."""
+    return Reason("program", f"`{expression}`")
 
 
-def kind_of(reason: str) -> str:
-    """The kind of cause; empty if no code asks for it."""
-    return reason.kind if isinstance(reason, Reason) else ""
+def is_unset(reason: Reason) -> bool:
+    """Whether it is a variable that nobody sets."""
+    return reason.kind == "environment" and bool(reason.name)
 
 
-def is_of_caller(reason: str) -> bool:
-    """Whether only the caller of the script decides the value."""
-    return kind_of(reason) in (UNSET, PARAMETER, CALL)
+def is_parameter(reason: Reason) -> bool:
+    """Whether it is a parameter of the call of the script."""
+    return reason.kind == "argument" and bool(reason.name)
 
 
-def from_caller(reason: str) -> bool:
+def from_caller(reason: Reason) -> bool:
     """Whether only the caller of the script could set the value."""
-    return kind_of(reason) in (UNSET, PARAMETER)
+    return is_unset(reason) or is_parameter(reason)
+
+
+def is_of_caller(reason: Reason) -> bool:
+    """Whether only the caller of the script decides the value."""
+    return from_caller(reason) or reason == OF_CALL

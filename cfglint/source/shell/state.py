@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record, changed
 from cfglint.source.shell.placed_text import BLANKS, EMPTY, OfCall, Text, any_number, in_call_without_arguments, literal, shortened, unknown
-from cfglint.source.shell.reasons import OF_CALL
+from cfglint.source.shell.reasons import OF_CALL, TOO_LONG
 from cfglint.source.shell.script import Script
 
 Value = Text | list[Text] | dict[str, Text]
@@ -13,6 +14,24 @@ Value = Text | list[Text] | dict[str, Text]
 SOURCES = "BASH_SOURCE"
 MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an array
 LONGEST_VALUE = 200_000  # characters
+BY_SHELL = frozenset(  # names that bash sets
+    "COLUMNS COMP_WORDBREAKS DIRSTACK EUID FUNCNAME GROUPS HISTCMD HOSTNAME HOSTTYPE IFS LINENO LINES MACHTYPE OLDPWD OPTARG OPTERR OPTIND "
+    "OSTYPE PIPESTATUS PS4 PWD REPLY SHELL SHELLOPTS SHLVL UID".split()
+)
+BY_LAUNCHER = (
+    "BASH",
+    "SLURM_",
+    "OMPI_",
+    "PMI",
+    "RANK",
+    "LOCAL_",
+    "GROUP_",
+    "ROLE_",
+    "WORLD_SIZE",
+    "MASTER_",
+    "TORCHELASTIC_",
+)  # beginnings
+SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")  # in names whose values nobody asks for
 
 
 class State(Record):
@@ -20,9 +39,10 @@ class State(Record):
 
     `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
     unknown. `entered` are the files of the sourced scripts and functions that run, the innermost one first (BASH_SOURCE, without
-    the script). `unset` are the names that the script itself has unset. `nounset`: using an unset variable ends the script
-    (`set -u`). `unclear_status`: the last command failed, or it is unknown whether it did. `needs_caller`: a call without
-    arguments would have ended by now, because parameters, variables or files are missing.
+    the script). `unset` are the names that the script itself has unset; `knows_environment`: so is what neither it nor the known
+    environment sets. `nounset`: using an unset variable ends the script (`set -u`). `unclear_status`: the last command failed, or it
+    is unknown whether it did. `needs_caller`: a call without arguments would have ended by now, because parameters, variables or
+    files are missing.
     """
 
     folder: str | None
@@ -30,6 +50,7 @@ class State(Record):
     variables: dict[str, Value] = {}
     exported: set[str] = set()
     unset: set[str] = set()
+    knows_environment: bool = False
     positional: list[Text] | None = None
     functions: dict[str, tuple[Script, ConfigValue, str]] = {}  # source, body, and the file that defines it
     entered: tuple[str, ...] = ()
@@ -70,13 +91,13 @@ class State(Record):
         return value.string if isinstance(value, Text) and value.known else BLANKS
 
     def is_unset(self, name: str) -> bool:
-        """Whether the script has unset a variable."""
-        return name in self.unset
+        """Whether a variable is known not to be set."""
+        return name in self.unset or (self.knows_environment and is_of_environment(name))
 
     def assign(self, name: str, value: Value) -> None:
         """Set a variable, or the first element of an array; a value that has grown too long is unknown."""
         if isinstance(value, Text) and (len(value.parts) > MOST_PARTS or len(value) > LONGEST_VALUE):
-            value = unknown("a very long value")
+            value = unknown(TOO_LONG)
         elif isinstance(value, list) and len(value) > MOST_PARTS:
             value = value[:MOST_PARTS]
         current = self.variables.get(name)
@@ -100,7 +121,7 @@ class State(Record):
             return {}
         return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
-    def merge(self, other: State, reason: str) -> None:
+    def merge(self, other: State, reason: Reason) -> None:
         """Keep the values that are equal in both states; the others become unknown. This one is that of a call without arguments."""
         for name in {*self.variables, *other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
@@ -108,6 +129,7 @@ class State(Record):
                 self.variables[name] = either(here, there, reason)
         self.exported |= other.exported
         self.unset &= other.unset
+        self.knows_environment = self.knows_environment and other.knows_environment
         self.needs_caller = self.needs_caller or other.needs_caller
         self.unclear_status = self.unclear_status or other.unclear_status
         self.functions = {**other.functions, **self.functions}
@@ -142,6 +164,12 @@ class Saved(Record):
         state.unset = (state.unset - self.values.keys()) | self.unset
 
 
+def is_of_environment(name: str) -> bool:
+    """Whether only the environment sets a variable, and its value is asked for."""
+    upper = name.upper()
+    return name.isidentifier() and not (name in BY_SHELL or name.startswith(BY_LAUNCHER) or any(word in upper for word in SECRET))
+
+
 def spelled(value: Value | None) -> ConfigValue:
     """A value for a comparison."""
     if isinstance(value, Text):
@@ -156,11 +184,11 @@ def positional(state: State) -> list[str] | None:
     return None if state.positional is None else [each.string for each in state.positional]
 
 
-def either(here: Value | None, there: Value | None, reason: str) -> Value:
+def either(here: Value | None, there: Value | None, reason: Reason) -> Value:
     """A value that is one of two; of an array even the number of members is unknown."""
     source = " or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there))
     if isinstance(here, list) or isinstance(there, list):
         return [any_number(reason, source)]
-    if reason is OF_CALL and not isinstance(here, dict):
+    if reason == OF_CALL and not isinstance(here, dict):
         return Text([OfCall(None, None, (reason,), shortened(source), in_call_without_arguments(here or EMPTY))])
     return unknown(reason, source=source)

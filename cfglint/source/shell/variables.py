@@ -6,6 +6,7 @@ from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.shell.arithmetic import is_name
 from cfglint.source.shell.execution import PER_STEP, Execution
 from cfglint.source.shell.placed_text import EMPTY, GAP, Text, any_number, of_any_number, unknown
+from cfglint.source.shell.reasons import computed
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.started_command import begins
 from cfglint.source.shell.state import Saved
@@ -45,7 +46,7 @@ def assign(shell: Execution, node: Any, anew: bool = False) -> str:
             return name
         text = shell.expander().value(name) + text if current is not None else text
     if name in shell.integers and (adds or not (text.value or "").lstrip("-").isdigit()):
-        text = unknown(f"declare -i {name}")
+        text = unknown(computed(f"declare -i {name}"))
     shell.budget.spend(len(text.parts) // PER_STEP)
     if anew:
         shell.state.variables.pop(name, None)
@@ -69,7 +70,7 @@ def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
     if not any(keys):
         values.extend(shell.words([(child.start_byte, child.end_byte) for child in members]))
     elif any(map(of_any_number, values)) or any(len(key or "") > 4 for key in keys):
-        values = [any_number(f"{name}[...]")]
+        values = [any_number(computed(f"{name}[...]"))]
     else:
         place = len(values)
         for child, key in zip(members, keys, strict=True):
@@ -108,7 +109,7 @@ def assign_element(shell: Execution, target: str, value: ConfigValue, adds: bool
         values[int(key)] = values[int(key)] + text if adds else text
         shell.state.assign(name, values)
     else:
-        shell.state.assign(name, [any_number(f"{name}[{key}]")])
+        shell.state.assign(name, [any_number(computed(f"{name}[{key}]"))])
 
 
 def declaration(shell: Execution, node: Any) -> bool | None:
@@ -142,6 +143,7 @@ def declaration(shell: Execution, node: Any) -> bool | None:
             if associative and not isinstance(shell.state.variables.get(name), dict):
                 shell.state.assign(name, {})
         else:
+            shell.state.knows_environment = False  # `export $(cat .env)`
             continue
         if exports:
             shell.state.exported.add(name)
@@ -187,7 +189,7 @@ def unset_element(shell: Execution, target: str) -> None:
         if not int(key):
             shell.state.remove(name)
     elif current is not None:
-        shell.state.assign(name, [any_number(target)])
+        shell.state.assign(name, [any_number(computed(target))])
 
 
 def prefixes(shell: Execution, node: Any) -> dict[str, Text]:

@@ -215,7 +215,7 @@ def test_fix_follows_in_the_launch_file(tmp_path, capsys):
 
 
 def test_the_launch_line_wins_over_the_launch_file(tmp_path):
-    from cfglint.frameworks.overrides import Override
+    from cfglint.launch.overrides import Override
 
     path = tmp_path / "launch.yaml"
     path.write_text("distributed_type: MULTI_GPU\nnum_processes: 8\n", encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
 from examples import check_answers, flat, launch_of
 
 RECORDS = sorted((Path(__file__).parent / "deepspeed_values").glob("*.txt"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.overrides import ARGS, Override
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.trl.parser import cast, converted
-from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.overrides import ARGS, Override
 
 HEAD = "output_dir: out\ndataset_name: d\n"
 

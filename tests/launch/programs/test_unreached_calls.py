@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.frameworks.unknown import Unknown
+from cfglint.evaluate import Unknown
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import call_document
 from cfglint.launch.programs.reading import read_program

@@ -56,7 +56,7 @@ class Files:
 
 
 def composed(*overrides: str, name: str = "main") -> Composed:
-    return compose(Files(), name, [parse_override(word) for word in overrides], lambda reason: f"<{reason}>")
+    return compose(Files(), name, [parse_override(word) for word in overrides])
 
 
 def test_files_are_merged_in_the_order_of_the_defaults_list() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cfglint.evaluate import Unknown
 from cfglint.source.hydra.interpolation import ResolutionError, Resolver
 from tests.cases import each_case
 
@@ -47,13 +48,14 @@ TREE = {
         ("null_select", 16),
         ("plain_select", 4),
         ("item", 2),
-        ("environment", ["the environment variable HOME"]),
-        ("joined", ["the environment variable HOME"]),
-        ("own", ["the resolver my"]),
+        ("environment", "the variable `HOME` (pass --env HOME=VALUE)"),
+        ("joined", "the variable `HOME` (pass --env HOME=VALUE)"),
+        ("own", "the resolver `my`"),
     ],
 )
 def test_a_value_is_resolved_or_unknown(key: str, expected: object) -> None:
-    assert Resolver(TREE, lambda reason: [reason]).get(("inner", key)) == expected
+    found = Resolver(TREE).get(("inner", key))
+    assert (found.reasons[0].text if isinstance(found, Unknown) else found) == expected
 
 
 @each_case(
@@ -67,9 +69,9 @@ def test_a_value_is_resolved_or_unknown(key: str, expected: object) -> None:
 )
 def test_what_cannot_be_resolved_quotes_omegaconfs_exception(key: str, exception: str) -> None:
     with pytest.raises(ResolutionError, match=exception):
-        Resolver(TREE, str).get((key,))
+        Resolver(TREE).get((key,))
 
 
 def test_a_missing_key_has_its_default() -> None:
-    assert Resolver(TREE, str).get(("inner", "nope"), 3) == 3
-    assert not Resolver(TREE, str).has(("inner", "nope"))
+    assert Resolver(TREE).get(("inner", "nope"), 3) == 3
+    assert not Resolver(TREE).has(("inner", "nope"))

@@ -89,9 +89,12 @@ def test_a_word_knows_where_it_is_written():
 def test_unknown_words_say_why():
     words = follow("run $NOWHERE $1 $(nvidia-smi -L | wc -l) $RANDOM $(some_tool)").calls[0].words
     assert [word.value for word in words[1:]] == [None] * 5
-    assert [word.reasons[0] for word in words[1:3]] == ["unset environment: NOWHERE", "positional parameter: $1"]
-    assert "GPUs of the machine" in words[3].reasons[0]
-    assert "from run to run" in words[4].reasons[0]
+    assert [word.reasons[0].text for word in words[1:3]] == [
+        "the variable `NOWHERE` (pass --env NOWHERE=VALUE)",
+        "the argument `$1` of the script",
+    ]
+    assert "GPUs of the machine" in words[3].reasons[0].text
+    assert "from run to run" in words[4].reasons[0].text
 
 
 def test_branches_that_are_not_decided_are_conditional():

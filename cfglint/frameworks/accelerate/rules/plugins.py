@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Reason
+from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.unknown import Unknown
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 TRUTHS = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")

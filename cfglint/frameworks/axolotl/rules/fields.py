@@ -10,9 +10,9 @@ from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.pydantic import MISSING
-from cfglint.frameworks.similar_keys import Spelling, spelled
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
+from cfglint.source.similar_keys import Spelling, spelled
 
 # Names in other releases and common mistakes -> the current name.
 OTHERS = {

@@ -21,7 +21,7 @@ from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.schema import Schema
-    from cfglint.frameworks.similar_keys import Candidate
+    from cfglint.source.similar_keys import Candidate
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
 MOST_OTHERS = 20  # keys that resemble no known one
@@ -166,7 +166,7 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
 def known_like(section: tuple[str, ...], key: str, version: Version) -> list[Candidate]:
     """The keys of a release that are similar to an unknown one: those of the schema, else those that the section had then."""
     from cfglint.frameworks.schema import load
-    from cfglint.frameworks.similar_keys import near, spelled
+    from cfglint.source.similar_keys import near, spelled
 
     schema, name = load("deepspeed"), ".".join(section)
     found = [each for each in schema.nearest(section, key) if has_key(schema, each, version)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
@@ -10,7 +11,6 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.remedies import choice, either, excludes, mistyped, not_attribute
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 

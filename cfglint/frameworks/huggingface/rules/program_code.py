@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import IN_BRANCH, Fix, Reason, unpinned
+from cfglint.evaluate import Reason
+from cfglint.findings.diagnostic import IN_BRANCH, Fix, unpinned
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks import fields_of_class, of_package
+from cfglint.frameworks import of_package
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
@@ -17,7 +18,7 @@ from cfglint.source.document import Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.program import ImportedNames, TrainerCall
+    from cfglint.launch.program import ImportedNames, TrainerCall
 
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on
@@ -58,7 +59,7 @@ def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows
     accepted = names_at(rows, release)
     if not accepted or ANY in accepted:
         return
-    for key, node in call.document.root.pairs():
+    for key, node in call.document.roots[0].pairs():
         if key.raw not in accepted:
             yield Finding(
                 Setting((key.raw,), call.document.values[key.raw], WRITTEN, call.document, node, key),
@@ -146,7 +147,11 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
     program = config.facts.launch.code
     for call in program.trainer_calls if program is not None else ():
         release = config.facts.version(call.package, RELEASES[call.package])
-        added = [each for each in call.fields if each not in fields_of_class(CONVERTED[call.name])] if call.name in CONVERTED else []
+        if call.name not in CONVERTED:
+            continue
+        from cfglint.launch.kinds import fields_of_class
+
+        added = [each for each in call.fields if each not in fields_of_class(CONVERTED[call.name])]
         key, node = call.document.find(("args",))
         if added and node is not None and release >= CONVERTS and call.package not in config.facts.outside:
             target = CONVERTED[call.name]
@@ -216,9 +221,11 @@ def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Findin
     gone = missing_module(made.module, release)
     if gone is not None:
         what, spans = gone
-        yield of_import(made, made.document.root.pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", config)
+        yield of_import(
+            made, made.document.roots[0].pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", config
+        )
         return
-    for pair in made.document.root.pairs():
+    for pair in made.document.roots[0].pairs():
         name = pair[0].raw
         for framework in of_package(made.package) if made.names else ():
             spans = framework.importable(made.module, name)

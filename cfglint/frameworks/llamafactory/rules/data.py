@@ -36,7 +36,7 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 def nearest_template(name: str, release: Version) -> str | None:
     """The template of a release that a misspelt name resembles."""
-    from cfglint.frameworks.similar_keys import names_of, near
+    from cfglint.source.similar_keys import names_of, near
 
     ranked = sorted((each.distance, each.name) for each in near(name, names_of(templates(release))) if each.distance <= 1)
     return ranked[0][1] if ranked else None

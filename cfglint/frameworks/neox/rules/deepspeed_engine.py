@@ -117,7 +117,7 @@ def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...]
 def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None, bool]:
     """The key of the section that is most similar, if only one is and it is not set, and whether it is a single typo away."""
     from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS
-    from cfglint.frameworks.similar_keys import names_of, near
+    from cfglint.source.similar_keys import names_of, near
 
     if len(path) != 2:
         return None, False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Fix, Reason
+from cfglint.evaluate import Reason
+from cfglint.findings.diagnostic import Fix
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled

@@ -183,7 +183,7 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
 
 @rule("KEY305")
 def ignored_precision_key(config: NeoXConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.similar_keys import distance
+    from cfglint.source.similar_keys import distance
 
     section = config.argument("fp16")
     for key in section if isinstance(section, dict) else ():

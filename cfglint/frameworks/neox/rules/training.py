@@ -177,7 +177,7 @@ def _class(config: NeoXConfig, name: str) -> str:
 
 
 def _nearest(key: str, taken: list[str]) -> str:
-    from cfglint.frameworks.similar_keys import distance
+    from cfglint.source.similar_keys import distance
 
     if key == "max_grad_norm":
         return "; set top-level `gradient_clipping`"

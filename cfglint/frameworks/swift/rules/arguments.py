@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.remedies import rename
-from cfglint.frameworks.similar_keys import names_of, near
 from cfglint.frameworks.swift import PACKAGE
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
@@ -12,6 +11,7 @@ from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.frameworks.swift.parser import INVALID, LEFT, RefusedWords
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import Iterator
+from cfglint.source.similar_keys import names_of, near
 
 # Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
 RENAMED = {

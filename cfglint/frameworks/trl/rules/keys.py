@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Fix, Reason
+from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.diagnostic import WARNING, Fix
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
-from cfglint.frameworks.accelerate.launcher_options import PACKAGED, is_flag, is_option, refused
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.remedies import remove, rename
 from cfglint.frameworks.trl import LAUNCHER_FILE
@@ -16,8 +16,8 @@ from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules import shown
-from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import Version, dotted
+from cfglint.launch.accelerate_options import PACKAGED, is_flag, is_option, refused
 from cfglint.source.annotations import Iterator, Sequence
 
 # The parser refuses unknown keys, in the words of the release; before and between, it drops them (trl 0.13.0, 0.18.0 scripts/utils.py).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Reason
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding, pages_of_checks, rule
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.source.annotations import Iterator

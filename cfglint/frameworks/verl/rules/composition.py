@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix, unpinned
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
 from cfglint.source.annotations import Iterator
 from cfglint.source.hydra.overrides import ADD, DELETE
+from cfglint.source.similar_keys import Spelling, near
 
 SHOWN = 3  # keys that a message names
 

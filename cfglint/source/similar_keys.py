@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     Names = list[tuple[tuple[str, ...], "Spelling"]]
 
 
+NEAREST = 2  # edits of a misspelt name
+
+
 class Candidate(Record):
     """A suggestion for an unknown key. `distance` 0: the same name in another section; 1: one typo."""
 
@@ -167,3 +170,11 @@ def without_common_ends(one: str, other: str) -> tuple[str, str]:
     start = next((place for place in range(most) if one[place] != other[place]), most)
     end = next((place for place in range(most - start) if one[-1 - place] != other[-1 - place]), most - start)
     return one[start : len(one) - end], other[start : len(other) - end]
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """The name that resembles a misspelt one most; None if none is similar."""
+    most = NEAREST if len(name) > 6 else 1
+    alike = [each for each in names if abs(len(each) - len(name)) <= most]
+    ranked = [(distance, each) for each in alike if (distance := edits(name, each, most)) <= most]
+    return min(ranked)[1] if ranked else None

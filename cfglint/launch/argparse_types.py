@@ -9,6 +9,7 @@ from cfglint.source.annotations import ConfigValue, Iterable
 
 TRUE = ("yes", "true", "t", "y", "1")
 FALSE = ("no", "false", "f", "n", "0")
+NUMERIC = ("int", "float", "bool")
 
 
 def converted(kind: str, text: str) -> ConfigValue:

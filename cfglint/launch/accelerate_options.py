@@ -6,7 +6,7 @@ commands/launch.py, whose parser accepts no abbreviations.
 
 from __future__ import annotations
 
-from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
+from cfglint.launch.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.source.shell.tables import names
 
 FLAGS = names(  # options without a value, `ipex`, `use_tp` and `use_xpu` of older releases among them

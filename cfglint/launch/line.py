@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import EMPTY, Text
-from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
-from cfglint.source.shell.reasons import Reason, derived
 from cfglint.source.shell.started_command import StartedCall
 
 TYPE_CHECKING = False
@@ -15,7 +14,9 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
 
 NO_DEVICE = "RuntimeError: CUDA error: invalid device ordinal"  # of a process without a GPU
-MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
+MACHINE = Reason("machine", "the number of GPUs of the machine")
+RANKS_OF_SRUN = Reason("program", "the ranks of the program, which srun starts itself")
+SIZES = Reason("derived", "see gpus_per_node / nodes")
 LAUNCHER_CONFIGS = ("launcher:config_file", "launcher:accelerate_config")  # the roles of the config of a launcher
 HOSTFILE = "launcher:hostfile"  # the role of a list of machines, which has no settings
 
@@ -41,7 +42,7 @@ class Options(Record):
 
     given: dict[str, Option] = {}
     rest: list[Text] = []
-    open: tuple[str, ...] = ()
+    open: tuple[Reason, ...] = ()
     missing: Option | None = None
 
     def __contains__(self, name: str) -> bool:
@@ -123,7 +124,7 @@ class LaunchLine:
         self.gpus_per_node: int | None = None
         self.nodes: int | None = None
         self.processes: int | None = None
-        self.unknown: list[tuple[str, str]] = []
+        self.unknown: list[tuple[str, Reason]] = []
         self.files: list[NamedFile] = []
         self.problems: list[LineProblem] = []
         self.deepspeed_word: NamedFile | None = None  # the value of `--deepspeed` if it is neither a config file's name nor a file
@@ -154,9 +155,9 @@ class LaunchLine:
         """Whether the line names a config of its launcher that was not read."""
         return any(file.role in LAUNCHER_CONFIGS and file.path is None for file in self.files)
 
-    def unsure(self, field: str, reasons: tuple[str, ...] | str) -> None:
+    def unsure(self, field: str, *reasons: Reason) -> None:
         """Record why a field is unknown."""
-        for reason in (reasons,) if isinstance(reasons, str) else reasons:
+        for reason in reasons:
             if (field, reason) not in self.unknown:
                 self.unknown.append((field, reason))
 
@@ -197,4 +198,4 @@ class LaunchLine:
         self.gpus_per_node, self.nodes = per_node, nodes
         self.processes = None if per_node is None or nodes is None else per_node * nodes
         if self.processes is None:
-            self.unsure("processes", derived("gpus_per_node / nodes"))
+            self.unsure("processes", SIZES)

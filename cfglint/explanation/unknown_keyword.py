@@ -1,0 +1,66 @@
+"""A keyword that a constructor does not have, in the releases that have it: what was renamed, removed or came later."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.frameworks import framework, schema
+from cfglint.frameworks.history import NAME, SINCE, UNTIL
+from cfglint.frameworks.versions import dotted, parse_version
+from cfglint.source.annotations import ConfigTable, Iterable, Iterator
+
+REFUSED = re.compile(
+    r"^(?:TypeError: )?(?:(?:[\w.]*\b(?!__init__)(\w+)(?:\.__init__)?|__init__)\(\) )?got an unexpected keyword argument '(\w+)'"
+)
+PACKAGES = (("huggingface", "KEY202"), ("trl", "TRL011"))  # with the rule about the fields of their classes
+OF_TRAINERS = "KEY206"
+REMOVED = "was removed from"
+PASSED_ON = "renamed"  # the kind of a row whose keyword a decorator passes on under another name
+CLASS_OF = {"huggingface": "TrainingArguments", "trl": "TRL's configuration class"}
+
+
+def about(text: str) -> tuple[list[str], str]:
+    """The rules about a keyword that a constructor refuses, and what became of it; empty for other exceptions and unknown keywords."""
+    found = REFUSED.match(text)
+    if found is None:
+        return [], ""
+    owner, name = found.group(1) or "", found.group(2)
+    trainers = [each for kind, _ in PACKAGES for each in constructors(kind)]
+    named = max((each for each in trainers if owner.endswith(each)), key=len, default="")  # a subclass is named after its base
+    answers = [each for kind, code in PACKAGES for each in of_package(kind, code, named or owner, name) if each[1]]
+    gone = [each for each in answers if REMOVED in each[1]]
+    first = dict(reversed(gone if gone and not owner else answers))
+    return sorted(first), "; ".join(dict.fromkeys(first[code] for code in sorted(first)))
+
+
+def constructors(kind: str) -> Iterable[str]:
+    """The trainers of a package."""
+    found: ConfigTable = framework(kind).part("constructors", {})
+    return found
+
+
+def of_package(kind: str, code: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
+    """(rule, what became of it) of a keyword of the classes of a package; of any of its classes where the exception does not name one."""
+    own = framework(kind)
+    for trainer in [owner] if owner else constructors(kind):
+        rows = [row for row in own.constructor(trainer) if row[NAME] == name]
+        if rows:
+            new = next((row[2] for row in rows if row[1] == PASSED_ON), "")
+            new = new or own.field_in_place(trainer, name, parse_version(own.newest)) or ""
+            until = () if any(not row[UNTIL] for row in rows) else max(row[UNTIL] for row in rows)
+            yield OF_TRAINERS, became(name, trainer, own.package, dotted(min(row[SINCE] for row in rows)), dotted(until), new)
+    for history in own.histories():
+        for section in [each for each in history.sections_with(name) if " " not in each]:  # those are classes, not scripts
+            if owner.lower() in (section.lower(), f"{section.replace('_', '')}config", ""):
+                entry = schema.load(kind).lookup((name,))
+                new = ".".join(entry.renamed_to or ()) if entry is not None else ""
+                new = new or own.field_in_place(owner.replace("Config", "Trainer"), name, parse_version(own.newest)) or ""
+                since, until = history.since(section, name) or (), history.until(section, name) or ()
+                yield code, became(name, owner or CLASS_OF[kind], own.package, dotted(since), dotted(until), new)
+
+
+def became(name: str, owner: str, package: str, since: str, until: str, new: str) -> str:
+    """What became of a keyword; empty if all releases have it."""
+    if until:
+        return f"`{name}` {REMOVED} {owner} in {package} {until}" + (f": write `{new}`" if new else "")
+    return f"{owner} has `{name}` from {package} {since} on: the installed release is older" if since else ""

@@ -1,0 +1,69 @@
+"""What a launch has to know of the kinds of config: the classes of their arguments, and the lines that they take.
+
+`cfglint.frameworks` registers the kinds; nothing below it names their folders.
+"""
+
+from __future__ import annotations
+
+from cfglint.launch.registered import REGISTERED
+from cfglint.source.annotations import Iterator, Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.registered import FieldSpan, LaunchedKind
+
+TRAINER = "huggingface"  # the kind whose class the arguments of all trainers extend
+
+
+def kind_named(name: str) -> LaunchedKind:
+    """The kind of a name."""
+    found: LaunchedKind = REGISTERED.load(name)
+    return found
+
+
+def every_kind() -> Iterator[tuple[str, LaunchedKind]]:
+    """All kinds by their names."""
+    return ((name, kind_named(name)) for name in REGISTERED.names())
+
+
+def is_trainer(kind: str) -> bool:
+    """Whether the arguments of a kind are TrainingArguments, or extend them."""
+    return bool(kind) and TRAINER in (kind, kind_named(kind).base)
+
+
+def argument_classes() -> set[str]:
+    """The classes of the arguments of a trainer."""
+    return {name for _, kind in every_kind() for name in kind.argument_classes()}
+
+
+def kind_of_class(name: str) -> str:
+    """The kind of the files and arguments from which a parser fills a class; empty for a class of no framework."""
+    return next((found for found, kind in every_kind() if name in kind.argument_classes()), "")
+
+
+def trainer_of_class(name: str) -> str | None:
+    """The trainer that a class of arguments belongs to; None if the class does not determine it."""
+    kind = kind_of_class(name)
+    return kind_named(kind).argument_classes()[name] or None if kind else None
+
+
+def is_script_class(name: str) -> bool:
+    """Whether a class is one of a framework's classes for the script, used together with the class of the training arguments."""
+    return any(name in kind.script_classes() for _, kind in every_kind())
+
+
+def fields_of_class(name: str) -> set[str]:
+    """The fields that a framework's class has in any modelled release, beyond those of its base."""
+    return set().union(*(kind.fields_of_class(name) for _, kind in every_kind()))
+
+
+def base_fields() -> Mapping[str, FieldSpan]:
+    """The fields that the arguments of every trainer have."""
+    return kind_named(TRAINER).base_fields()
+
+
+def parsed_type(name: str) -> str:
+    """The type by which a parser converts the words of such a field; empty for another name."""
+    trainer = kind_named(TRAINER)
+    fields = trainer.base_fields()
+    return trainer.parsed_types().get(name) or fields[name][0] if name in fields else ""

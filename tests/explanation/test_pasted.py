@@ -1,0 +1,145 @@
+"""What people paste: a part of a banner, a message without its exception, lines of Slurm, the state of a checkpoint."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.explanation.failures import failures_in, in_fragment
+from cfglint.explanation.log_analysis import explain
+from cfglint.explanation.log_parser import read
+from cfglint.explanation.predicted import rules_of
+from cfglint.frameworks import framework
+from tests.cases import each_case
+
+
+def test_a_part_of_a_banner_tells_the_global_batch():
+    [banner] = read(["  Num examples = 1,000\n", "  Num Epochs = 2\n", "  Total optimization steps = 126\n"])
+    assert explain(banner).note.endswith("1,000 samples in 63 steps per epoch are a global batch of 16")
+
+
+@each_case(
+    ("line", "said", "remedy"),
+    [
+        ("slurmstepd: error: Detected 2 oom_kill events in StepId=1.0. Some of the step tasks have been OOM Killed.", "killed", "memory"),
+        ("srun: error: n1: task 3: Out Of Memory", "killed", "memory"),
+        ("srun: error: n1: tasks 0-3: Exited with exit code 7", "exit status 7", "exception"),
+        ("sbatch: error: Batch job submission failed: Requested node configuration is not available", "Requested node", "sinfo"),
+        ("srun: error: Unable to create step for job 9: More processors requested than permitted", "More processors", "sinfo"),
+        ("sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified", "Invalid", "sacctmgr"),
+        ("sbatch: error: This does not look like a batch script.", "batch script", "#!/bin/bash"),
+    ],
+)
+def test_lines_of_slurm(line, said, remedy):
+    [found] = failures_in([line])
+    assert said in found.summary
+    assert remedy in found.remedy
+
+
+@each_case(
+    ("line", "rule", "remedy"),
+    [
+        ("got an unexpected keyword argument 'evaluation_strategy'", "KEY202", "eval_strategy"),
+        ("__init__() got an unexpected keyword argument 'tokenizer'", "KEY206", "processing_class"),
+        ("Value error, Require cfg.load_in_4bit to be True for qlora [type=value_error, input_value={}]", "AXL016", ""),
+        ("No slot '3' specified on host 'n1'", "", "CUDA_VISIBLE_DEVICES"),
+    ],
+)
+def test_a_message_without_its_exception(line, rule, remedy):
+    [found] = in_fragment([line])
+    assert found.rules == [rule] * bool(rule)
+    assert remedy in found.remedy
+
+
+def test_other_words_are_no_message():
+    assert in_fragment(["the training was slow today"]) == []
+    assert in_fragment(["got an unexpected keyword argument 'of_my_own'"]) == []
+
+
+@each_case(
+    ("exception", "said"),
+    [
+        (
+            "TypeError: __init__() got an unexpected keyword argument 'evaluation_strategy'",
+            "removed from TrainingArguments in transformers",
+        ),
+        ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'eval_strategy'", "from transformers 4.41.0 on"),
+        ("TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'max_seq_length'", "SFTConfig(max_length=...)"),
+        ("TypeError: GRPOConfig.__init__() got an unexpected keyword argument 'vllm_device'", "removed from GRPOConfig in trl"),
+    ],
+)
+def test_what_became_of_an_unknown_keyword(exception, said):
+    [found] = failures_in([exception])
+    assert said in found.remedy
+
+
+@pytest.mark.parametrize("kind", ["axolotl", "llamafactory", "trl"])
+def test_each_exception_of_a_row_names_its_page(kind):
+    for code, text in set(framework(kind).part("exceptions", tuple)()):
+        if not text.startswith(("TypeError", "AttributeError", "ImportError")):
+            assert code in rules_of(text.replace("<>", "0")), text
+
+
+@each_case(
+    ("entries", "said"),
+    [
+        ([{"learning_rate": 0.0, "loss": 1.0}] * 2, "learning rate is 0 in all 2"),
+        ([{"learning_rate": 1e-5, "loss": 1.0}, *[{"learning_rate": 0.0, "loss": 1.0}] * 3], "in the last 3 logged steps"),
+        ([{"learning_rate": 1e-5, "loss": 0.0}] * 2, "loss is 0"),
+        ([{"learning_rate": 1e-5, "loss": 1.0}, {"learning_rate": 0.0, "loss": 1.0}], ""),
+        ([{"learning_rate": 1e-5, "loss": 0.0, "reward": 1.0}] * 2, ""),
+    ],
+)
+def test_rates_and_losses_that_are_0(entries, said):
+    found = failures_in([f"{each}\n" for each in entries])
+    assert [said in each.summary for each in found] == [True] * bool(said)
+
+
+def test_the_state_of_a_checkpoint(tmp_path, capsys):
+    state = {"epoch": 2.0, "global_step": 100, "max_steps": 150, "num_train_epochs": 3, "log_history": [{"loss": 1.0, "step": 100}]}
+    (tmp_path / "trainer_state.json").write_text(json.dumps(state, indent=2))
+    assert main(["log", str(tmp_path)]) == 0
+    assert "step 100 of 150, epoch 2 of 3: 50 steps per epoch; 50 steps are left" in capsys.readouterr().out
+    state["log_history"] = [{"loss": 1.0, "step": 50}, {"loss": float("nan"), "step": 100}]
+    (tmp_path / "trainer_state.json").write_text(json.dumps(state, indent=2))
+    assert main(["log", str(tmp_path / "trainer_state.json")]) == 0
+    assert "trainer_state.json:13 loss or gradient norm is not a number" in " ".join(capsys.readouterr().out.split())
+
+
+@each_case(
+    ("lines", "said"),
+    [
+        (
+            ["run.sh: 4: --bf16: not found", "ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']"],
+            "the shell took `--bf16`",
+        ),
+        (["run.sh: line 9: --lr=1: command not found"], "the shell took `--lr`"),
+        (["**TypeError: __init__() got an unexpected keyword argument 'tokenizer'**"], "the run ended with TypeError"),
+        (["AttributeError: \u2018TrainingArguments\u2019 object has no attribute \u2018x\u2019"], "AttributeError: 'TrainingArguments'"),
+        (["'loss': 0.0, 'grad_norm': tensor(nan, device='cuda:0')"], "is not a number"),
+        (["    assert x", "AssertionError"], "AssertionError"),
+        (["torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "  exitcode  : -6 (pid: 5)"], "SIGABRT"),
+    ],
+)
+def test_forms_in_which_failures_are_copied(lines, said):
+    [found] = failures_in([f"{each}\n" for each in lines])
+    assert said in found.summary
+
+
+@each_case(
+    ("text", "rule", "said"),
+    [
+        ("ValueError: You have set `args.eval_strategy` to steps but you didn't pass an `eval_dataset` to `Trainer`.", "", "eval_dataset"),
+        ("RuntimeError: 'weight' must be 2-D", "", "launcher"),
+        ("ValueError: Must flatten tensors with uniform dtype but got torch.float16 and torch.float32", "", "one precision"),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']", "LCH001", ""),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: ['--lr']", "LCH003", ""),
+        ("TypeError: _OwnDPOTrainer.__init__() got an unexpected keyword argument 'tokenizer'", "KEY206", "DPOTrainer"),
+    ],
+)
+def test_exceptions_that_frameworks_share(text, rule, said):
+    [found] = failures_in([text])
+    assert found.rules == [rule] * bool(rule)
+    assert said in found.remedy
