@@ -385,7 +385,6 @@ def runs_of(
     if arguments.run:
         yield 0, discovery.one(paths)
         return
-    discovery.in_their_runs = True
     held, numbered = held_by_declared_runs(discovery, discovery.numbered(paths), arguments, project, texts)
     for position, runs, counts in held:
         stats.add(counts)

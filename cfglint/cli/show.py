@@ -30,7 +30,6 @@ def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) 
 def walked(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[list[str], dict[str, list[str]], dict[str, str]]:
     """The files of the paths in order, the kinds and runs of the checked ones, and why the others are skipped."""
     discovery, paths = discovery_of(arguments, project, stats)
-    discovery.in_their_runs = True
     excluded, discovery.exclude = discovery.exclude, []
     order: list[str] = []
     found: list[tuple[CheckedRun, str | None]] = []

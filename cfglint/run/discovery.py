@@ -27,7 +27,7 @@ from cfglint.run.paths import (
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Collection, Iterator
 from cfglint.source.document import MAPPING, SCALAR, Document, Part
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
@@ -77,8 +77,7 @@ class Discovery:
         self.named: set[str] = set()  # files named on the command line, not found in a folder
         self.references = References(self.source, facts, self.named)
         self.paths_are_named = True  # whether the paths come from the command line, and were not found by cfglint
-        self.in_their_runs = False  # whether named files are checked in the runs of the project that read them
-        self.readers: set[str] = set()  # the files that were not named and may read a named one
+        self.readers: dict[str, None] = {}  # the files that were not named and may read a named one
         self.positions: dict[str, tuple[int, str]] = {}  # position and path of named files, by identity, if they are checked in their runs
         self._tracked: Tracked | None = None  # what git tracks of the files that can matter, for all walks
 
@@ -106,9 +105,9 @@ class Discovery:
         self.stats.count(run)
         return run
 
-    def each(self, paths: list[str]) -> Iterator[tuple[int, CheckedRun]]:
-        """Yield (position, run) for every training config in the paths; a file that another one names belongs to that one's run."""
-        return self.each_of(self.numbered(paths))
+    def each(self, paths: list[str], readers: Collection[str] | None = None) -> Iterator[tuple[int, CheckedRun]]:
+        """Yield (position, run) for the runs that the paths mean; a file that another one names belongs to that one's run."""
+        return self.each_of(self.numbered(paths, readers))
 
     def each_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
         """`each` for the files of the paths."""
@@ -125,14 +124,18 @@ class Discovery:
                 self.stats.count(run)
                 yield index, run
 
-    def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
-        """(position, file) for the files of the paths, including those in folders."""
+    def numbered(self, paths: list[str], readers: Collection[str] | None = None) -> list[tuple[int, str]]:
+        """(position, file) for the files of the paths, including those in folders, and for the `readers`, which may read a named one: of
+        these, only the runs that do count. Without any given they are looked for in the project.
+        """
         found = list(enumerate(self._expanded(paths)))
-        if self.in_their_runs and self.named and not (self.kind or self.section or self.facts.arguments or self.source.texts):
+        if readers != () and self.named and not (self.kind or self.section or self.facts.arguments or self.source.texts):
             self.positions = {
                 self.source.identity(line_of(path)[0]): (index, path) for index, path in reversed(found) if path in self.named
             }
-            found += [(len(found), path) for path in self._readers([path for _, path in found])]
+            known = [path for _, path in found]
+            self.readers = dict.fromkeys(self._readers(known) if readers is None else [path for path in readers if path not in known])
+            found += [(len(found), path) for path in self.readers]
         self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
 
@@ -146,16 +149,11 @@ class Discovery:
             return []
         from cfglint.run.readers import Readers
 
-        found = [path for path in Readers(self.source).of(named, around) if self.is_looked_at(path)]
-        self.readers.update(found)
-        return found
+        return [path for path in Readers(self.source).of(named, around) if self.is_looked_at(path)]
 
     def meant_by(self, path: str) -> list[CheckedRun]:
         """The runs that a path means: those of the project that read the file, or those of a folder."""
-        from cfglint.run.readers import without_callers
-
-        self.in_their_runs = True
-        return without_callers([run for _, run in self.each([path])])
+        return [run for _, run in self.each([path])]
 
     def root_of(self, path: str) -> str:
         """The top of the project of a file, spelled like its path."""

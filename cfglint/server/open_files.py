@@ -202,8 +202,8 @@ class OpenFiles:
         wanted = [*left.values()]
         if not wanted:
             return runs
-        searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path))]
-        found = sorted(discovery.each([*filter(self._may_have_runs, searched)]), key=lambda pair: pair[0])
+        readers = [path for path in naming if not self.buffers.is_given(path) and self._may_have_runs(path)]
+        found = sorted(discovery.each([*filter(self._may_have_runs, wanted)], readers), key=lambda pair: pair[0])
         self.problems += [f"{path}: {reason}" for path, reason in discovery.stats.unchecked.items()]
         for _, run in found:
             members = self._members(run)
