@@ -140,8 +140,8 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
 def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *, complete: bool, kind: str | None = None) -> Discovery:
     """Set up the discovery of the runs of one side."""
     found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section_of(arguments))
-    found.stats = stats
-    found.exclude, found.kinds = project.exclude, project.kinds
+    found.request.stats = stats
+    found.request.exclude, found.request.kinds = project.exclude, project.kinds
     return found
 
 

@@ -101,7 +101,7 @@ def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
         part = PartialOutcomes()
-        discovery.stats, discovery.taken = part.stats, part.taken
+        discovery.request.stats, discovery.taken = part.stats, part.taken
         for index, run, path in discovery.looked_at(block):
             outcome = outcome_of(run, arguments)
             if path is None:

@@ -187,7 +187,7 @@ class Branch:
         others = self.same if self.dependencies else self._naming(self.altered | self.gone)
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
-        discovery.stats = stats
+        discovery.request.stats = stats
         new = by_file(run for _, run in discovery.each(touched, ()))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
@@ -219,9 +219,9 @@ class Branch:
         """The discovery of runs in the files of a side."""
         discovery = Discovery(facts, kind, source=(self.old, self.new)[side])
         discovery.folders = self._folders[side]
-        discovery.paths_are_named = False
+        discovery.request.are_named = False
         if self.settings is not None:
-            discovery.exclude, discovery.kinds = self.settings[side].exclude, self.settings[side].kinds
+            discovery.request.exclude, discovery.request.kinds = self.settings[side].exclude, self.settings[side].kinds
         return discovery
 
     def _there(self, names: list[str]) -> list[str]:
