@@ -24,7 +24,7 @@ GOOD = "output_dir: out\nper_device_train_batch_size: 4\nnum_train_epochs: 1\n"
 
 STAGES = {
     "load": (FileSource, "document"),
-    "detect": (discovery, "detect"),
+    "detect": (documents, "detect"),
     "references": (documents.References, "followed"),
     "facts": (discovery.Discovery, "_facts"),
     "launcher": (loaded, "launched"),
@@ -168,6 +168,6 @@ def test_the_outcome_of_a_run_never_raises(monkeypatch, folder):
     for owner, name in STAGES.values():
         with monkeypatch.context() as patch:
             run = CheckedRun([FileSource().document("bad.json", "json")], ["deepspeed"], LaunchFacts(gpus=2))
-            if owner not in (discovery, FileSource, discovery.Discovery, documents.References):
+            if owner not in (documents, FileSource, discovery.Discovery, documents.References):
                 break_down(patch, owner, name)
             assert run.outcome().kinds == ["deepspeed"]
