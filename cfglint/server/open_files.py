@@ -203,7 +203,8 @@ class OpenFiles:
         if not wanted:
             return runs
         readers = [path for path in naming if not self.buffers.is_given(path) and self._may_have_runs(path)]
-        found = sorted(discovery.each([*filter(self._may_have_runs, wanted)], readers), key=lambda pair: pair[0])
+        asked_for = [path for path in wanted if readers or self._may_have_runs(path)]
+        found = sorted(discovery.each(asked_for, readers), key=lambda pair: pair[0])
         self.problems += [f"{path}: {reason}" for path, reason in discovery.request.stats.unchecked.items()]
         for _, run in found:
             members = self._members(run)

@@ -23,6 +23,8 @@ PROJECT = {
     "other.sh": LINE.format(4, "$BATCH"),
     "train.py": "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
     "args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]\nTrainer(args=args).train()\n",
+    "main.sh": "torchrun --nproc_per_node 2 main.py --output_dir out --per_device_train_batch_size 3 --learning_rate 1e-5\n",
+    "main.py": "import train\nprint(train.args)\n",  # by its text, it trains nothing
     "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
     "alone.json": '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1}}\n',
     "trainer.yaml": "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n",
