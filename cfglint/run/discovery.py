@@ -109,9 +109,9 @@ class Discovery:
     def _readers(self, known: list[str]) -> list[str]:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
         named = [path for path in known if path in self.request.named and line_of(path)[1] is None and self.source.is_file(path)]
-        roots = dict.fromkeys(map(self.walk.root_of, named))
-        left = {*map(os.path.abspath, known)}
-        around = [path for root in roots for path in self.walk.around(root) if os.path.abspath(path) not in left]
+        left, names = {*map(os.path.abspath, known)}, {*map(os.path.basename, known)}
+        every = (path for root in dict.fromkeys(map(self.walk.root_of, named)) for path in self.walk.around(root))
+        around = [path for path in every if os.path.basename(path) not in names or os.path.abspath(path) not in left]
         if not around:
             return []
         from cfglint.run.readers import Readers
