@@ -19,7 +19,6 @@ from cfglint.report.json import dumps
 from cfglint.rewrite.plan import Pace
 from cfglint.run.paths import MissingSectionError, UnknownKindError
 
-
 OWN_COUNT = "what it takes from a checkpoint is not known; a training loop of its own counts the steps itself"
 
 
