@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Literal, TypeAlias
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Literal, TypeAlias
 
     ReasonKind: TypeAlias = Literal["release", "argument", "branch", "program", "environment", "file", "budget", "machine", "derived"]
 
@@ -82,6 +82,16 @@ class Unknown:
 
     def __hash__(self) -> int:
         return 0
+
+
+class Choice(Unknown):
+    """One of several values: the reasons decide which."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: Sequence[Any], *reasons: Reason) -> None:
+        super().__init__(*reasons)
+        self.options = options
 
 
 def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
