@@ -99,7 +99,8 @@ def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     return tuple(dict.fromkeys(reasons))
 
 
-def because(reasons: Iterable[Reason]) -> str:
+def because(reasons: Sequence[Reason]) -> str:
     """Why a value is not known, in the words of every command."""
-    causes = " and ".join(dict.fromkeys(each.cause for each in reasons))
-    return f"not known, because {causes}" if causes else "not known"
+    causes = [*dict.fromkeys(each.cause for each in sorted(reasons, key=lambda each: not each.line))]
+    link = ", because" if any(each.line for each in reasons) else ":"
+    return f"not known{link} {' and '.join(causes)}" if causes else "not known"

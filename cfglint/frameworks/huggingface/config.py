@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
+from cfglint.evaluate import because
+from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.source.annotations import Collection, ConfigValue
@@ -90,7 +91,8 @@ class TrainerConfig(TrainerFiles):
     def unknown(self, name: str) -> Setting:
         """A field whose value is unknown, with the place of its key if the file has it."""
         key, node = self.documents[0].find((name,))
-        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, NOT_KNOWN)
+        reasons = self.documents[0].unknown.get(name, ())
+        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, because(reasons))
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives."""

@@ -94,7 +94,9 @@ def put(document: CallDocument, key: Node, value: Value, written: ast.expr | Non
     """Add a value at the literal that it is written as, else at the span of the expression that gives it; return its content."""
     content = plain(value)
     if isinstance(content, Unknown):
-        document.leave_open(key, *span, content if content.reasons else Unknown(NO_REASON))
+        line = document.position(span[0])[0]
+        content = Unknown(*(each.at(document.path, line) for each in content.reasons or (NO_REASON,)))
+        document.leave_open(key, *span, content)
     elif written is not None and is_literal(written, content):
         document.add(key, node_of(written, offsets), content)
         document.literal.add(key.raw)

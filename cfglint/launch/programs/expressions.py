@@ -141,6 +141,7 @@ class Expressions:
         found: Value = method(node, frame) if method is not None else unknown()
         if isinstance(found.data, Unknown):
             found.data = placed(found.data, node, frame.module)
+            found.node = found.node or node
         return found
 
     def _name(self, node: ast.Name, frame: Frame) -> Value:
@@ -181,7 +182,7 @@ class Expressions:
             return path_part(data, name)
         if isinstance(data, Choice):
             return one_of([self.attribute(each, name) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
-        return Value(Method(owner, name)) if owner.known else unknown(*owner.reasons)
+        return Value(Method(owner, name)) if owner.known else unknown_from(owner)
 
     def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
         """An attribute of an object of the program's own classes."""
@@ -294,9 +295,9 @@ class Expressions:
         inner = self.evaluate(node.operand, frame)
         if isinstance(node.op, ast.Not):
             holds = self.truth(inner)
-            return unknown(*inner.reasons) if holds is None else Value(not holds)
+            return unknown_from(inner) if holds is None else Value(not holds)
         if not isinstance(inner.data, (bool, int, float)):
-            return unknown(*inner.reasons)
+            return unknown_from(inner)
         if isinstance(node.op, ast.USub):
             written = isinstance(node.operand, ast.Constant)
             return Value(-inner.data, node if written else None, inner.module)
@@ -317,8 +318,8 @@ class Expressions:
                 if unclear is None:
                     return value
                 # Of another value only the truth is known.
-                return Value(stops) if isinstance(value.data, bool) else one_of(found, *unclear.reasons)
-        return value if unclear is None else one_of(found, *unclear.reasons)
+                return Value(stops) if isinstance(value.data, bool) else one_of(found, *unclear.reasons, node=unclear.node)
+        return value if unclear is None else one_of(found, *unclear.reasons, node=unclear.node)
 
     def truth(self, value: Value) -> bool | None:
         """Whether a value is true; None if that is unknown."""
@@ -348,7 +349,7 @@ class Expressions:
                 return Value(False)
             doubts += [left, right] if part is None else ()
             left = right
-        return unknown_from(doubts) if doubts else Value(True)
+        return unknown(*unknown_from(*doubts).reasons) if doubts else Value(True)
 
     def compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | None:
         """Whether a comparison of two values holds; None if that is unknown."""
@@ -468,7 +469,7 @@ class Expressions:
         for each in node.values:
             part = self.evaluate(each, frame)
             if not isinstance(part.data, str):
-                return unknown(*part.reasons)
+                return unknown_from(part)
             parts.append(part.data)
         return short("".join(parts))
 
@@ -477,7 +478,7 @@ class Expressions:
         form = self.evaluate(node.format_spec, frame) if node.format_spec is not None else Value("")
         data = text_of_path(inner)
         if not isinstance(data, PLAIN) or not isinstance(form.data, str) or node.conversion not in (-1, 115):
-            return unknown(*inner.reasons)
+            return unknown_from(inner)
         try:
             return Value(format(data, form.data)) if not MANY_DIGITS.search(form.data) else unknown()
         except (ValueError, TypeError):
@@ -592,7 +593,7 @@ class Expressions:
             if starred is not None and len(items) >= len(targets) - 1:
                 behind = len(targets) - starred - 1
                 return [*items[:starred], unknown(), *items[len(items) - behind :]]
-        return [unknown(*value.reasons) for _ in targets]
+        return [unknown_from(value) for _ in targets]
 
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
         """Set an attribute of an object."""
@@ -672,7 +673,7 @@ def with_unknown(operation: ast.operator, left: Value, right: Value) -> Value:
     """The result of an operation with an unknown number: `epochs * steps / steps` is `epochs`, whatever the steps are."""
     if isinstance(operation, (ast.Div, ast.FloorDiv)) and any(each is right for each in left.sources):
         return next((each for each in left.sources if each is not right), left)
-    found = unknown_from((left, right))
+    found = unknown_from(left, right)
     if isinstance(operation, ast.Mult):
         found.sources = (left, right)
     return found

@@ -205,7 +205,7 @@ def converted(run: Interpreter, name: str, given: Given) -> Value:
     if not all(isinstance(each, PLAIN) for each in contents) or (
         name == "pow" and any(not isinstance(each, (int, float)) or abs(each) > 1000 for each in contents)
     ):
-        return unknown_from(given)
+        return unknown_from(*given)
     try:
         result = NUMBERS[name](*contents)
     except (ValueError, TypeError, OverflowError):
@@ -256,16 +256,16 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         sized = first.data
         if (isinstance(sized, Sequence) and not sized.is_open) or (isinstance(sized, Mapping) and not sized.has_unknown_keys):
             return Value(len(sized.items))
-        return unknown(*given[0].reasons) if given else unknown()
+        return unknown_from(given[0]) if given else unknown()
     items = given if len(given) > 1 else run.iterated(first)
     if items is None or named or not items:
-        return unknown_from(given)
+        return unknown_from(*given)
     if name in ("any", "all"):
         truths = [run.truth(each) for each in items]
         decides = name == "any"
         return Value(decides) if decides in truths else unknown() if None in truths else Value(not decides)
     if not all(isinstance(each.data, (int, float)) for each in items):
-        return unknown_from(items)
+        return unknown_from(*items)
     numbers = [each.data for each in items]
     return computed(Value(sum(numbers) if name == "sum" else max(numbers) if name == "max" else min(numbers)), *items)
 
@@ -278,7 +278,7 @@ def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "enumerate":
         start = named.get("start", given[1] if len(given) > 1 else Value(0)).data
         if type(start) is not int:
-            return unknown_from(given)
+            return unknown_from(*given)
         lists = [[Value(start + place) for place in range(len(lists[0] or ()))], *lists]
     return Value(Sequence([Value(Sequence(each, "tuple")) for each in zip(*(each or () for each in lists), strict=False)]))
 
@@ -363,7 +363,7 @@ def of_path(run: Interpreter, name: str, given: Given) -> Value:
         folders = run.context.folders
         return Value("\0/" + folders[0]) if len(folders) == 1 else unknown()
     if not texts or not all(isinstance(each, str) for each in texts):
-        return unknown_from(given)
+        return unknown_from(*given)
     first: str = texts[0]
     if name == "join":
         return short(posixpath.join(*texts))

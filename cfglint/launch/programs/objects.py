@@ -77,7 +77,8 @@ class FilePlace(Record):
 class Value:
     """A value of the program: its content, the literal that it was written as, and the argument of the program that it comes from.
 
-    `written` is the place in a config file that it was loaded from, `sources` are the values that it is computed from.
+    The `node` of an unknown one is the expression that computes it. `written` is the place in a config file that it was loaded from,
+    `sources` are the values that it is computed from.
     """
 
     __slots__ = ("argument", "data", "module", "node", "sources", "written")
@@ -119,8 +120,7 @@ class Value:
 
 def computed_by(value: Value) -> ast.expr | None:
     """The expression that the program computes an unknown value by."""
-    found = next((each.node for each in value.reasons if isinstance(each, Computed)), None)
-    return found if isinstance(found, ast.expr) else None
+    return value.node if not value.known else None
 
 
 def computed(value: Value, *sources: Value) -> Value:
@@ -135,18 +135,19 @@ def unknown(*reasons: Reason) -> Value:
     return Value(Unknown(*reasons))
 
 
-def one_of(values: Iterable[Value | None], *reasons: Reason) -> Value:
+def one_of(values: Iterable[Value | None], *reasons: Reason, node: ast.expr | None = None) -> Value:
     """A value that is one of several; None among them: there may be none."""
     options: list[Value | None] = []
     for each in values:
         options += each.data.options if each is not None and isinstance(each.data, Choice) else (each,)
-    return Value(Choice(options[:MOST_OPTIONS], *reasons))
+    return Value(Choice(options[:MOST_OPTIONS], *reasons), node)
 
 
-def unknown_from(values: Iterable[Value]) -> Value:
+def unknown_from(*values: Value) -> Value:
     """An unknown value that is computed from others."""
+    first = next((each for each in values if not each.known), None)
     doubt = joined(*(each.data for each in values))
-    return Value(Unknown() if doubt is None else doubt)
+    return Value(Unknown() if doubt is None else doubt, first.node if first is not None else None)
 
 
 def text_of_path(value: Value) -> Any:
@@ -431,6 +432,8 @@ def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
         return Unknown(FOLDER) if isinstance(data, str) and "\0" in data else data
     if isinstance(data, FilePath):
         return Unknown(FOLDER) if "\0" in data.text else data.text
+    if isinstance(data, (Opaque, External)):
+        return Unknown(Reason("program", f"`{data.name}`", "it is outside of the program"))
     if not isinstance(data, (Sequence, Mapping)) or data.is_open or depth > DEEPEST:
         return Unknown()
     if id(data) not in known:
