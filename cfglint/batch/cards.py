@@ -50,6 +50,7 @@ SIZES = {
     "94GB": 93.1, "80GB": 79.2, "64GB": 60.9, "48GB": 44.4, "40GB": 39.4, "32GB": 31.3, "24GB": 23.6, "16GB": 15.7, "12GB": 11.6,
     "8GB": 7.7,
 }  # fmt: skip
+USUAL = ("16GB", "24GB", "40GB", "48GB", "80GB", "141GB")  # the sizes that runs are put on
 LARGEST = 10_000.0  # GiB
 NEARLY = 0.85  # the least memory of a card, as a fraction of the size in its name
 MAKERS = ("nvidia", "amd", "intel", "huawei", "apple", "geforce", "tesla", "instinct", "radeon", "google", "cloud")

@@ -76,11 +76,12 @@ def add_fact_options(parser: Parser) -> None:
     add("--config", "a cfglint.toml or pyproject.toml (default: the nearest one)", metavar="FILE")
 
 
-def add_pace_options(parser: Parser) -> None:
-    """Add the options for the speed of a run, as it was measured, and the price of its GPUs."""
-    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
-    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
-    parser.add_argument("--gpu-price", type=above_zero, metavar="P", help="of a GPU for an hour, in any currency")
+def add_pace_options(parser: Parser, several: bool = False) -> None:
+    """Add the options for the speed of a run, as it was measured, and the price of its GPUs; of `several` cards if these are compared."""
+    number = several_numbers if several else above_zero
+    parser.add_argument("--time-per-step", type=number, metavar="SECONDS", help="measured on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=number, metavar="T", help="measured, of all current GPUs")
+    parser.add_argument("--gpu-price", type=number, metavar="P", help="of a GPU for an hour, in any currency")
 
 
 def add_finding_options(parser: Parser) -> None:
@@ -122,6 +123,11 @@ def positive(text: str) -> int:
     return number
 
 
+def several_numbers(text: str) -> list[float]:
+    """A number above 0, or one for each card."""
+    return [above_zero(each) for each in text.split(",")]
+
+
 def gpu_memory(text: str) -> float:
     """A number of GiB such as 79.2, or a card such as 80GB or H100."""
     from cfglint.batch.cards import offered
@@ -130,11 +136,12 @@ def gpu_memory(text: str) -> float:
 
 
 def card(text: str) -> str:
-    """A card such as T4, A100-80GB, RTX-4090 or MI300X."""
+    """A card such as T4, A100-80GB, RTX-4090 or MI300X; several for `plan`."""
     from cfglint.batch.cards import find
 
-    if find(text) is None:
-        warn(f"--gpu {text}: unknown card, so nothing is checked for it; known are such as T4, A100-80GB, RTX-4090, H100, MI300X, cpu")
+    for each in text.split(","):
+        if find(each) is None:
+            warn(f"--gpu {each}: unknown card, so nothing is checked for it; known are such as T4, A100-80GB, RTX-4090, H100, MI300X, cpu")
     return text
 
 
@@ -288,7 +295,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         installed=INSTALLED in arguments.target or project.installed,
         resume=getattr(arguments, "resume", None),
         count_data=getattr(arguments, "count_data", False),
-        here=bool(getattr(arguments, "command", None)),
+        here=getattr(arguments, "here", False),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():
         if getattr(facts, name) is None:
@@ -300,7 +307,10 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
 
 def on_card(facts: LaunchFacts, arguments: Namespace) -> LaunchFacts:
     """The facts with the card and the memory that flags name."""
-    return facts.on_card(getattr(arguments, "gpu", None), getattr(arguments, "gpu_memory", None))
+    name = getattr(arguments, "gpu", None)
+    if name and "," in name:
+        raise UsageError(f"--gpu {name}: several cards are compared by `cfglint plan`; pass one")
+    return facts.on_card(name, getattr(arguments, "gpu_memory", None))
 
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:

@@ -5,9 +5,20 @@ This module is imported only if a model or a card is known.
 
 from __future__ import annotations
 
-from cfglint.batch.cards import Memory
+from cfglint.batch.cards import SIZES, Memory
 from cfglint.batch.memory import GIB, Estimate, estimate, largest_micro_batch, longest_row, verdict
-from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, PROBABLY_NOT, in_words, largest_in_words, possible
+from cfglint.batch.memory.estimate import (
+    CLASS_C,
+    CLOSE,
+    DOES_NOT_FIT,
+    FITS,
+    PROBABLY_NOT,
+    in_words,
+    largest_in_words,
+    on_cards,
+    possible,
+    smallest_card,
+)
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.named_models import model_of
@@ -50,17 +61,36 @@ class RunMemory(Record):
         """One line for display: peak, card, band, verdict, terms, the largest micro batch, assumptions."""
         shape = f", shape of {self.model.name}" if self.model.name else ""
         assumed = f" (assumed: {', '.join(self.assumed)})" if self.assumed else ""
-        return "; ".join([*self.peak(), *self.bounds(), CERTAINTY[self.estimate.classification] + shape]) + assumed
+        return "; ".join([*self.peak(), *self.seen(), *self.bounds(), CERTAINTY[self.estimate.classification] + shape]) + assumed
 
     @property
     def short_line(self) -> str:
         """The line without terms and shape, and without what is assumed of the run."""
         card = [self.available.assumption] if isinstance(self.available, Memory) and self.available.assumption else []
-        return "; ".join([self.peak()[0], *self.bounds(), CERTAINTY[self.estimate.classification], *card])
+        return "; ".join([self.peak()[0], *self.seen(), *self.bounds(), CERTAINTY[self.estimate.classification], *card])
 
     def peak(self) -> list[str]:
         """The peak, as far as it is known, then what it consists of."""
         return self.at_the_peak() if self.inputs.known else self.at_least()
+
+    def seen(self) -> list[str]:
+        """What `nvidia-smi` shows, and without a card the cards that the run fits on, if the activations are known."""
+        if not self.inputs.known:
+            return []
+        found = self.estimate
+        cards = [on_cards(found)] if self.available is None else []
+        sizes = [rounded(GIB * size) for each in (found.shown, found.shown_low, found.shown_high) if (size := self.shown(each)) is not None]
+        return [*cards, f"nvidia-smi about {sizes[0]} ({sizes[1]} to {sizes[2]})"] if sizes else cards
+
+    def told(self, before: RunMemory | None = None) -> str:
+        """The memory of a run for a line of its own, after that of the run before a change."""
+        found = self.estimate
+        if not self.inputs.known:
+            return f"memory on each GPU {self.at_least()[0].partition(':')[0]}"
+        was = f"{rounded(before.estimate.total)} -> " if before is not None and before.inputs.known else ""
+        was = was if was != f"{rounded(found.total)} -> " else ""
+        band = f"{was}{rounded(found.total)} GiB{self.of_card} on each GPU ({rounded(found.low)} to {rounded(found.high)})"
+        return f"memory {band}: {on_cards(found)}" if self.available is None else f"memory {band}{self.word}"
 
     def bounds(self) -> list[str]:
         """The largest micro batch and the longest rows that fit, as far as they are known."""
@@ -131,6 +161,14 @@ class RunMemory(Record):
         names = " + ".join(found.changes)
         return f"{names} would fit: {rounded(found.estimate.total)} GiB ({rounded(found.estimate.low)} to {rounded(found.estimate.high)})"
 
+    def shown(self, size: float) -> float | None:
+        """What `nvidia-smi` shows in GiB, at most all of the card or of the smallest that surely is enough; None if the run ends before."""
+        if not self.inputs.known or self.verdict == DOES_NOT_FIT:
+            return None
+        card = smallest_card(self.estimate)
+        most = self.available if self.available is not None else SIZES[card] if card is not None else None
+        return gib(size if most is None else min(size, most * GIB))
+
     def drawn(self) -> MemoryDrawing:
         """The entry with its verdict in words, its line for display and the terms of every moment, for diagrams."""
         moments = [(moment.name, {name: gib(size) for name, size in moment.terms().items()}) for moment in self.estimate.moments]
@@ -144,6 +182,10 @@ class RunMemory(Record):
             "peak_gib": gib(found.total) if known else None,
             "low_gib": gib(found.low),
             "high_gib": gib(found.high) if known else None,
+            "shown_gib": self.shown(found.shown),
+            "shown_low_gib": self.shown(found.shown_low),
+            "shown_high_gib": self.shown(found.shown_high),
+            "cards": on_cards(found) if known and self.available is None else None,
             "available_gib": self.available,
             "verdict": self.verdict,
             "class": found.classification,

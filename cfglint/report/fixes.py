@@ -90,6 +90,14 @@ def target_lines(found: Retarget) -> list[str]:
 DETAIL = "    "  # what a line about one setting begins with
 
 
+def memory_of(found: Retarget) -> str:
+    """What each GPU needs then, and needed before; empty if the model is not known."""
+    from cfglint.rewrite.plan import memory_after
+
+    after = memory_after(found.after())
+    return after.told(memory_after(found.run)) if after is not None else ""
+
+
 def with_details_of(lines: list[str], others: list[str]) -> list[str]:
     """The lines about a target with the details of other runs that reach it alike."""
     details = dict.fromkeys(line for line in [*others, *lines] if line.startswith(DETAIL))
@@ -137,7 +145,9 @@ def reached(found: Retarget) -> list[str]:
     else:
         lines = [f"global batch {change} = {terms} {factors}\n"]
     lines += on_nodes(found)
-    if found.unbounded:
+    needed = memory_of(found)
+    lines += [f"  {needed}\n"] if needed else []
+    if found.unbounded and not needed:
         lines.append(f"  micro batch {chosen.micro_batch} follows from these numbers; whether it fits into memory was not checked\n")
     if found.memory_bound is not None:
         lines.append(f"  {found.memory_bound.about(chosen.micro_batch)} into {found.run.facts.gpu_memory:g} GiB\n")

@@ -35,21 +35,16 @@ def tokens(old: Side, new: Side) -> list[Consequence]:
 
 
 def memory(old: Side, new: Side) -> list[Consequence]:
-    """The memory per GPU, if a model or a card is named."""
-    facts = new.run.facts
-    if facts.model is None and facts.gpu_memory is None:
-        return []
-    from cfglint.frameworks.memory import memory_of, rounded
+    """The memory per GPU, if the model is known."""
+    from cfglint.frameworks.memory import memory_of
 
     before, after = (memory_of(side.run.configs[0]) if side.run.configs else None for side in (old, new))
-    if before is None or after is None or not (before.inputs.micro_known and after.inputs.micro_known):
+    if before is None or after is None or not (before.inputs.known and after.inputs.known):
         return []
     sizes = before.estimate.total, after.estimate.total
     if before.verdict == after.verdict and isclose(*sizes, rel_tol=NOTEWORTHY):
         return []
-    fits = f" ({after.judgement})" if after.judgement else ""
-    text = f"memory peak {rounded(sizes[0])} -> {rounded(sizes[1])} GiB{after.of_card} per GPU{fits}"
-    return [Consequence("memory", text, round(sizes[0] / GIB, 3), round(sizes[1] / GIB, 3))]
+    return [Consequence("memory", after.told(before), round(sizes[0] / GIB, 3), round(sizes[1] / GIB, 3))]
 
 
 def global_batch(old: Side, new: Side) -> list[Consequence]:

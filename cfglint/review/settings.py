@@ -241,9 +241,7 @@ class Differ:
         assert document is not None
         assert node is not None
         first = setting.key_node.start if setting.key_node is not None else node.start
-        # the value is an argument of a called script, or computed by a program
-        elsewhere = not document.edges.get(str(path[0]), True) or (document.is_call and str(path[0]) not in document.literal)
-        text = spelled(value) if elsewhere else written(document.text, node, value)
+        text = written(document.text, node, value) if document.is_literal(str(path[0])) else spelled(value)
         text = UNKNOWN if isinstance(value, Unknown) else text
         return SettingState(value, text, setting.place, (document.path, first, node.end))
 

@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks import ADDED, detect, forks_named_in, framework, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
-from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.frameworks.base import MAYBE, NO_MATCH, imported
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import LAUNCH
@@ -28,7 +28,7 @@ from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
 from cfglint.source.annotations import Iterator
-from cfglint.source.document import MAPPING, SCALAR, Document
+from cfglint.source.document import MAPPING, SCALAR, Document, Part
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
 
@@ -629,13 +629,15 @@ class Discovery:
         packages += steps_with(document, read_by)
         packages += nested_in(documents, packages)
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
+        for each, kind in zip(documents, kinds, strict=False) if facts.card is None else ():
+            facts = facts.on_card(imported(framework(kind).parts["card"])(each) if "card" in framework(kind).parts else None)
         packages += ["torch"] if facts.card is not None else []
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
             program = facts.launch.parser or facts.launch.code
-            texts += [each.text for each in program.evaluations.modules.known()] if program is not None else []
+            texts += [each.text for each in program.modules.known()] if program is not None else []
             facts = facts.replace(
                 forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
             )
@@ -660,7 +662,7 @@ class Discovery:
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
     """Whether the same command starts all of these runs, as in a loop."""
-    return len({run.documents[0].extent for run in runs}) == 1
+    return len({first.extent if isinstance(first := run.documents[0], Part) else None for run in runs}) == 1
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:

@@ -38,8 +38,13 @@ def test_explain_has_what_the_contract_says(capsys):
     found = asked(capsys, "explain", "t.yaml", "--gpus", "1", *MODEL, *CARD)[1]["memory"]
     assert set(found) == {
         *("peak_gib", "low_gib", "high_gib", "available_gib", "verdict", "class", "moment", "terms", "largest_micro_batch", "assumed"),
-        *("longest_row", "model", "would_fit"),
+        *("longest_row", "model", "would_fit", "shown_gib", "shown_low_gib", "shown_high_gib", "cards"),
     }
+    assert found["verdict"] == "does-not-fit"
+    assert found["shown_gib"] is None
+    large = asked(capsys, "explain", "t.yaml", "--gpus", "1", *MODEL, "--gpu-memory", "B200")[1]["memory"]
+    assert large["peak_gib"] < large["shown_gib"] <= large["shown_high_gib"] <= large["available_gib"]
+
     assert found["available_gib"] == 79.2
     assert found["verdict"] == "does-not-fit"
     assert found["low_gib"] < found["peak_gib"] < found["high_gib"]
@@ -145,9 +150,10 @@ def test_no_headline_says_that_a_run_starts_that_does_not_fit(capsys):
 def test_diff_has_the_memory_as_a_consequence(capsys, folder):
     (folder / "u.yaml").write_text(TRAIN.replace("size: 8", "size: 2"))
     told = asked(capsys, "diff", "t.yaml", "u.yaml", "--gpus", "1", *MODEL, *CARD)[1]
-    found = [each for change in told["changes"] for each in change["consequences"] if "memory peak" in each["text"]]
+    found = [each for change in told["changes"] for each in change["consequences"] if each["what"] == "memory"]
     assert len(found) == 1
-    assert found[0]["text"].endswith("GiB of 79.2 per GPU (fits)")
+    assert " GiB of 79.2 on each GPU (" in found[0]["text"]
+    assert found[0]["text"].endswith(") fits")
     assert found[0]["before"] > found[0]["after"]
 
 
@@ -307,7 +313,7 @@ def test_the_first_line_counts_memory(card, first, headline, capsys, folder):
 
 
 def test_a_run_that_may_train_adapters_does_not_fit_only_if_all_weights_are_trained(capsys, folder):
-    path = named(folder, per_device_train_batch_size=1, max_length=512, lora_rank=16)
+    path = named(folder, per_device_train_batch_size=1, max_length=512, freeze_backbone="true")
     main(["explain", path, "--gpus", "1", "--gpu-memory", "40GB"])
     said = " ".join(capsys.readouterr().out.split())
     assert said.startswith("No errors found in this file, but it probably does not fit if all weights are trained: about ")
@@ -319,7 +325,7 @@ def test_plan_names_the_largest_micro_batch_with_the_other_splits(capsys, folder
     path = named(folder, per_device_train_batch_size=1, max_length=512)
     main(["plan", path, "--run", "--gpus", "1", "--from-gpus", "1", "--global-batch", "8", "--gpu-memory", "60"])
     text = capsys.readouterr().out
-    assert "64.0 probably does not fit" in text
+    assert "64.0 (58-70) probably does not fit" in text
     assert "  1: 2 x 4, 4 x 2 (no micro batch surely fits, only 1 may)" in text
 
 
@@ -337,7 +343,7 @@ def test_a_comment_does_not_say_that_a_run_starts_that_does_not_fit(capsys, fold
     main(["review", before, "big.yaml", "--gpus", "1", "--gpu-memory", "65", "--format", "markdown"])
     text = capsys.readouterr().out
     assert "| yes -> **no** (memory) | 1 -> 32 |" in text
-    assert "memory peak 59.8 -> 167 GiB of 65 per GPU (does not fit)" in text
+    assert "memory 59.8 -> 167 GiB of 65 on each GPU (150 to 184) does not fit" in text
 
 
 def test_a_page_does_not_count_a_run_that_probably_does_not_fit_as_one_that_starts(capsys, folder):

@@ -8,10 +8,10 @@ from importlib.machinery import PathFinder
 from py_compile import compile as compile_file
 
 import pytest
+from cfglint.cli.own_modules import OwnLoader, OwnModules, compiled
 
 import cfglint
 from cfglint.cli import own_modules
-from cfglint.cli.own_modules import OwnLoader, OwnModules, compiled
 
 FACTS = ("name", "origin", "cached", "has_location", "submodule_search_locations", "parent")
 

@@ -219,7 +219,8 @@ def test_axolotl(memory):
     told = found.inputs.settings
     assert (told.micro_batch, told.sequence, told.loaded, told.autocast, told.checkpointing) == (2, 4096, "bf16", "bf16", True)
     assert (told.quantization, told.lora.rank, told.lora.targets, told.optimizer) == ("nf4_double", 32, (ALL_LINEAR,), "paged")
-    assert found.estimate.classification == "C"
+    assert found.estimate.classification == "B"
+    assert memory({"ax.yml": AXOLOTL.replace("adapter: qlora\nload_in_4bit: true\n", "")}).estimate.classification == "C"
 
 
 NEOX = """\
@@ -311,3 +312,82 @@ def test_a_folder_that_the_file_names_is_read_inside_the_project_only(tmp_path, 
     assert found("..") is None
     assert found(str(inner / "model")) is None
     assert found("org/name") is None
+
+
+PROGRAM = """\
+import torch
+from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+
+bits = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_use_double_quant=True)
+model = AutoModelForCausalLM.from_pretrained("mistralai/Mistral-7B-v0.1", quantization_config=bits)
+model = prepare_model_for_kbit_training(model)
+model = get_peft_model(model, LoraConfig(r=32, target_modules=["q_proj", "o_proj"], lora_dropout=0.1))
+args = TrainingArguments(output_dir="o", per_device_train_batch_size=4, bf16=True, gradient_checkpointing=True, max_steps=10)
+Trainer(model=model, args=args, train_dataset=rows).train()
+"""
+
+
+def explained(tmp_path, capsys, name, text, *options):
+    """The memory that `explain` shows for a file, as plain values."""
+    from cfglint.cli import main
+
+    (tmp_path / name).write_text(text)
+    main(["explain", str(tmp_path / name), "--format", "json", "--gpus", "8", "--seq-length", "2048", *options])
+    return json.loads(capsys.readouterr().out)["memory"]
+
+
+def test_the_adapter_of_a_program_is_read(tmp_path, capsys):
+    found = explained(tmp_path, capsys, "train.py", PROGRAM)
+    assert found["class"] == "B"
+    assert 4 < found["terms"]["weights"] < 5
+    assert found["terms"]["optimizer"] < 1
+    plain = explained(tmp_path, capsys, "train.py", PROGRAM.replace("model = prepare_model_for_kbit_training(model)\n", ""))
+    assert plain["terms"]["weights"] < found["terms"]["weights"], "nothing is cast to fp32"
+
+
+def test_an_adapter_whose_modules_are_not_known_is_a_doubt(tmp_path, capsys):
+    found = explained(tmp_path, capsys, "train.py", PROGRAM.replace('["q_proj", "o_proj"]', "chosen(model)"))
+    assert found["class"] == "C"
+
+
+LINE = (
+    "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o --per_device_train_batch_size 1 --bf16 true"
+)
+
+
+@each_case(
+    ("options", "known_as", "weights"),
+    [
+        ("--use_lora true --lora_r 16", "B", 14.2),
+        ("--lora_rank 16 --lora_target_modules q_proj", "B", 14.2),
+        ("--q_lora true --lora_r 16", "B", 7.5),
+        ("--lora_r 16 --bits 4", "B", 7.5),
+        ("--lora_r 16 --use_lora false", "C", 14.2),
+        ("--lora_r 16 --freeze_vision_tower true", "C", 14.2),
+    ],
+)
+def test_adapters_by_the_names_of_arguments(tmp_path, capsys, options, known_as, weights):
+    found = explained(tmp_path, capsys, "run.sh", f"{LINE} {options}\n")
+    assert found["class"] == known_as
+    assert found["terms"]["weights"] == pytest.approx(weights, abs=0.5)
+    assert (found["terms"]["optimizer"] < 1) == ("use_lora false" not in options)
+
+
+def test_experts_of_transformers_5_are_not_quantized(settings):
+    mixture = {"model": "qwen3-30b-a3b"}
+    text = "use_peft: true\nload_in_4bit: true\n"
+    assert settings(text, **mixture).fused_experts
+    assert not settings(text, target={"transformers": "4.57.1"}, **mixture).fused_experts
+    assert not settings(text).fused_experts
+
+
+def test_attention_may_be_eager_before_sdpa_was_the_default(memory):
+    others = [
+        [
+            each.attention
+            for each in memory({"train.yaml": TRAINER}, target={"transformers": release}, kind="huggingface").inputs.alternatives
+        ]
+        for release in ("4.35.2", "4.36.2")
+    ]
+    assert ["eager" in each for each in others] == [True, False]

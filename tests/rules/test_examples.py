@@ -20,7 +20,9 @@ import pytest
 import cfglint
 from cases import each_case
 from cfglint.explanation.summary import RunSummary, origin
+from cfglint.findings import _example_findings
 from cfglint.findings import rule as rule_module
+from cfglint.findings.example_findings import recorded
 from cfglint.findings.rule import Finding
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks._releases import RENAMED
@@ -207,6 +209,32 @@ def test_safe_fixes_settle_and_make_nothing_worse(rule, checked):
     after = CheckedRun(reread_all(run.documents, texts), run.kinds, run.facts)
     assert apply_fixes(after).texts == {}
     assert {each.code for each in after.diagnostics if each.severity == "error"} <= {each.code for each in run.diagnostics}
+
+
+def takes_exceptions(rule):
+    return rule.severity == "error" and "Run-time " not in rule.written.text
+
+
+def takes_remedies(rule):
+    return "\n\nFix: " not in rule.written.text
+
+
+def test_what_the_pages_take_from_the_examples_is_current(above, checked, updating):
+    """The exceptions of errors, but for those of which `raises` says it all, and the remedies."""
+    exceptions, remedies = [], []
+    for rule in [each for each in RULES if takes_exceptions(each) or takes_remedies(each)]:
+        runs = [checked(rule, number) for number in range(len(rule.bad_examples))]
+        found = [each for run in runs for each in run.diagnostics if each.code == rule.code]
+        raised = list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", each.exception) for each in found if each.exception))
+        if takes_exceptions(rule) and raised and {*raised} != {rule.raises}:
+            exceptions.append((rule.code, raised))
+        if takes_remedies(rule):
+            texts = [each.help or (f"in the example, {each.fix.title}" if each.fix else "") for each in found]
+            remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", text) for text in texts if text))))
+    path, now = Path(_example_findings.__file__), recorded(exceptions, remedies)
+    if updating:
+        path.write_text(now, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == now
 
 
 @every_rule_alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.batch.cards import SIZES, USUAL
 from cfglint.batch.memory.moments import TERMS, Moment, TrainingStep
 from cfglint.batch.memory.settings import FSDP, LOSS_NONE, NONE, ZERO, Settings
 from cfglint.batch.memory.shape import Shape
@@ -29,12 +30,19 @@ CONTEXT = 0.55  # GiB: CUDA context and libraries
 COMMUNICATION = 0.9  # GiB: NCCL, with more than one GPU
 CERTAIN_CONTEXT = 0.6  # the part of both that is certainly used
 FRAGMENTATION = 1.05  # reserved over allocated when memory is short
+# What the allocator keeps in the end, as parts of a step's activations and logits: the least, usual and most, for rows of one length and
+# for rows of many. Fitted to `nvidia-smi` beside allocated peaks of the runs in benchmarks/memory.py (A100, rows packed to 4096), and to
+# the memory that ms-swift's documentation published for LoRA (rows of 91 to 19548 tokens, cut at 512 to 8192).
+CACHED = {False: (0.4, 0.4, 1.0), True: (0.3, 1.7, 3.0)}
 USABLE = 0.99
 LARGEST = 1 << 16  # the largest micro batch that is tried
 
 
 class Estimate(Record):
-    """The estimated bytes of one rank: the moments, the highest of them, the band around it and its class of certainty."""
+    """The estimated bytes of one rank: the moments, the highest of them, the band around it and its class of certainty.
+
+    `shown`, from `shown_low` to `shown_high`, is what `nvidia-smi` shows: context, communication and cached blocks come on top.
+    """
 
     moments: list[Moment]
     peak: Moment
@@ -43,6 +51,9 @@ class Estimate(Record):
     classification: Certainty
     overhead: float
     parameters: int
+    shown: float = 0
+    shown_low: float = 0
+    shown_high: float = 0
 
     @property
     def total(self) -> float:
@@ -59,6 +70,8 @@ def estimate(shape: Shape, run: Settings, *others: Settings) -> Estimate:
             found,
             low=min(found.low, other.low),
             high=max(found.high, other.high),
+            shown_low=min(found.shown_low, other.shown_low),
+            shown_high=max(found.shown_high, other.shown_high),
             overhead=max(found.overhead, other.overhead),
             classification=max(found.classification, other.classification),
         )
@@ -69,16 +82,29 @@ def single(shape: Shape, run: Settings) -> Estimate:
     """The memory of one rank with the given settings."""
     moments = moments_of(shape, run)
     classification, (low, high) = certainty(shape, run)
-    least = most = 0.0
+    narrowest = widest = 0.0
     if stream_undecided(run):
         narrow, wide = (moments_of(shape, changed(run, residual=width)) for width in (2, 4))
-        least, most = peak_of(narrow).total, peak_of(wide).total
+        narrowest, widest = peak_of(narrow).total, peak_of(wide).total
         moments = [middle(*pair) for pair in zip(narrow, wide, strict=True)]
     peak = peak_of(moments)
-    below = least * low if least else peak.total * low
-    above = max(peak.total * high, most * FP32_STREAM_MARGIN)
-    overhead = CONTEXT + (COMMUNICATION if run.ranks * run.tensor_parallel * run.pipeline_parallel > 1 else 0)
-    return Estimate(moments, peak, below, above, classification, overhead * GIB, shape.parameters)
+    below = narrowest * low if narrowest else peak.total * low
+    above = max(peak.total * high, widest * FP32_STREAM_MARGIN)
+    overhead = GIB * (CONTEXT + (COMMUNICATION if run.ranks * run.tensor_parallel * run.pipeline_parallel > 1 else 0))
+    freed = max(moment.activations + moment.logits for moment in moments)
+    least, usual, most = (part * freed for part in CACHED[run.varying])
+    return Estimate(
+        moments,
+        peak,
+        below,
+        above,
+        classification,
+        overhead,
+        shape.parameters,
+        shown=peak.total + overhead + usual,
+        shown_low=below + CERTAIN_CONTEXT * overhead + least,
+        shown_high=above + overhead + most,
+    )
 
 
 def moments_of(shape: Shape, run: Settings) -> list[Moment]:
@@ -119,7 +145,9 @@ def certainty(shape: Shape, run: Settings) -> tuple[Certainty, tuple[float, floa
     """The class of a run's estimate and the factors of its band, as validated on recorded and measured runs."""
     if not shape.known or run.own_code:
         return CLASS_C, BANDS[CLASS_C]
-    if run.strategy in (FSDP, ZERO) or run.quantization != NONE or shape.experts:
+    if run.unmeasured and run.lora is None:
+        return CLASS_C, BANDS[CLASS_C]
+    if run.unmeasured or run.strategy in (FSDP, ZERO) or run.quantization != NONE or shape.experts:
         return CLASS_B, BANDS[CLASS_B]
     return CLASS_A, BANDS[CLASS_A]
 
@@ -174,6 +202,26 @@ def largest(holds: Callable[[int], bool]) -> int:
         middle = (below + above) // 2
         below, above = (middle, above) if holds(middle) else (below, middle)
     return below
+
+
+def with_article(size: str) -> str:
+    """A size behind its article."""
+    return f"{'an' if size.startswith('8') else 'a'} {size}"
+
+
+def smallest_card(found: Estimate) -> str | None:
+    """The smallest usual card that the run surely fits on, as a size like `80GB`."""
+    return next((size for size in USUAL if surely_fits(found, SIZES[size])), None)
+
+
+def on_cards(found: Estimate) -> str:
+    """The smallest usual card that the run surely fits on, and the largest that is too small for it."""
+    fitting = smallest_card(found)
+    too_small = [size.removesuffix("GB") for size in USUAL if not probably_fits(found.total / GIB, SIZES[size])]
+    if fitting is None:
+        return f"more than {with_article(too_small[-1])} GB card" if too_small else "no usual card for sure"
+    named = f"{with_article(fitting.removesuffix('GB'))} GB card"
+    return f"{named}, not {with_article(too_small[-1])}" if too_small else named
 
 
 PROBABLY_FITS = "probably fits"

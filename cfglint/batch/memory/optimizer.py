@@ -1,16 +1,30 @@
 """The memory of an optimizer: its states per trained parameter, and the temporary memory of its step.
 
 Sources: torch 2.13.0 `optim/adam.py` (`_multi_tensor_adam` makes `exp_avg_sq_sqrt`, one more copy of a state; AdamW is Adam with
-decoupled weight decay there, `optim/adamw.py` in older releases), `optim/sgd.py`; transformers `optimization.py` Adafactor;
+decoupled weight decay there), 2.2.2, 2.1.2 and 2.0.1 `optim/adamw.py` (2.0.1 adds `eps` to another copy, `denom`), 1.13.1 (a loop over
+the tensors by default, whose `denom` is the quotient of a root), `optim/sgd.py`; transformers `optimization.py` Adafactor;
 bitsandbytes' `optim/optimizer.py` (block-wise states: one byte each and a fp32 maximum per 256; paged states are unified memory,
 outside of torch's allocator, and move to the CPU when the GPU is full).
 """
 
 from __future__ import annotations
 
-from cfglint.batch.memory.settings import ADAFACTOR, ADAM_4BIT, ADAM_8BIT, ADAM_FOREACH, ADAM_FUSED, LION_8BIT, ONE_STATE, PAGED, SGD
+from cfglint.batch.memory.settings import (
+    ADAFACTOR,
+    ADAM_4BIT,
+    ADAM_8BIT,
+    ADAM_FOREACH,
+    ADAM_FUSED,
+    ADAM_LOOP,
+    ADAM_TWICE,
+    LION_8BIT,
+    ONE_STATE,
+    PAGED,
+    SGD,
+)
 
 FUSED_BY_DEFAULT = (2, 8)  # torch; transformers 5.23.0 training_args.py:806
+FOREACH, ONE_COPY = (2,), (2, 1)  # torch: several tensors at a time, and with one copy
 BLOCK_STATE = 1 + 4 / 256
 BLOCK_STATE_4BIT = 0.5 + 4 / 128
 ADAFACTOR_ROWS = 0.001  # of a matrix: its row and column sums
@@ -46,9 +60,12 @@ NAMES = {
 }
 
 
-def kind_of(name: str) -> str | None:
+def kind_of(name: str, torch: tuple[int, ...] = ONE_COPY) -> str | None:
     """The kind of states of an `optim` value of the Trainer; None for an optimizer that is not modelled."""
-    return NAMES.get(name)
+    found = NAMES.get(name)
+    if found != ADAM_FOREACH or torch >= ONE_COPY:
+        return found
+    return ADAM_TWICE if torch >= FOREACH else ADAM_LOOP
 
 
 def default_name(transformers: tuple[int, ...], torch: tuple[int, ...]) -> str:
@@ -66,9 +83,11 @@ def state_bytes(kind: str, width: int) -> float:
 
 
 def step_bytes(kind: str, width: int, trained: int, largest: int) -> int:
-    """The temporary bytes of the step: a copy of a state with foreach, fp32 work on the largest matrix with Adafactor."""
-    if kind == ADAM_FOREACH:
-        return trained * width
+    """The temporary bytes of the step: copies of a state with foreach, fp32 work on the largest matrix with Adafactor."""
+    if kind in (ADAM_FOREACH, ADAM_TWICE):
+        return trained * width * (1 if kind == ADAM_FOREACH else 2)
+    if kind == ADAM_LOOP:
+        return 2 * largest * width
     if kind == ADAFACTOR:
         return largest * (16 if width == 2 else 12)
     return 0

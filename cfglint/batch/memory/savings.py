@@ -7,7 +7,6 @@ from itertools import combinations
 from cfglint.batch.memory.estimate import FITS, Estimate, estimate, largest_micro_batch, verdict
 from cfglint.batch.memory.settings import (
     ADAM_8BIT,
-    ADAM_FOREACH,
     ADAM_FUSED,
     EAGER,
     FSDP,
@@ -15,6 +14,7 @@ from cfglint.batch.memory.settings import (
     LOSS_FUSED,
     MASKED,
     NONE,
+    UNFUSED,
     ZERO,
     Settings,
     Zero,
@@ -106,7 +106,7 @@ def smallest(run: Settings) -> Settings:
 
 def eight_bit(run: Settings) -> Settings:
     """The settings with 8-bit states of the optimizer."""
-    eligible = run.optimizer in (ADAM_FOREACH, ADAM_FUSED) and run.strategy != ZERO and run.lora is None
+    eligible = run.optimizer in (*UNFUSED, ADAM_FUSED) and run.strategy != ZERO and run.lora is None
     return changed(run, optimizer=ADAM_8BIT) if eligible else run
 
 
@@ -115,7 +115,7 @@ CHANGES: dict[str, Callable[[Settings], Settings]] = {
     CHECKPOINTING: lambda run: run if run.checkpointing else changed(run, checkpointing=True),
     ATTENTION: lambda run: changed(run, attention=FUSED) if run.attention in (EAGER, MASKED) else run,
     LOSS: lambda run: run if run.loss == LOSS_FUSED else changed(run, loss=LOSS_FUSED, fused_kernels=True),
-    FUSED_ADAM: lambda run: changed(run, optimizer=ADAM_FUSED) if run.optimizer == ADAM_FOREACH and run.strategy != ZERO else run,
+    FUSED_ADAM: lambda run: changed(run, optimizer=ADAM_FUSED) if run.optimizer in UNFUSED and run.strategy != ZERO else run,
     MICRO_BATCH: smallest,
     PARTITIONED: partitioned,
     EIGHT_BIT: eight_bit,

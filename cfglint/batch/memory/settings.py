@@ -12,8 +12,10 @@ WIDTH = {FP32: 4, BF16: 2, FP16: 2}  # bytes of an element
 # How attention keeps its intermediate values. FUSED: flash-attention or sdpa; MASKED: sdpa with a mask of padding; EAGER: scores in memory.
 FUSED, MASKED, EAGER = "fused", "masked", "eager"
 
-# Optimizers by their states. FOREACH makes one more copy of a state during the step, the fused kernels do not.
-ADAM_FUSED, ADAM_FOREACH = "adam_fused", "adam_foreach"
+# Optimizers by their states. FOREACH makes one more copy of a state during the step (TWICE: two), LOOP two of one tensor at a time, the
+# fused kernels none.
+ADAM_FUSED, ADAM_FOREACH, ADAM_TWICE, ADAM_LOOP = "adam_fused", "adam_foreach", "adam_twice", "adam_loop"
+UNFUSED = (ADAM_FOREACH, ADAM_TWICE, ADAM_LOOP)
 ADAM_8BIT, LION_8BIT, ADAM_4BIT = "adam_8bit", "lion_8bit", "adam_4bit"
 ADAFACTOR, SGD, ONE_STATE, PAGED = "adafactor", "sgd", "one_state", "paged"
 
@@ -74,9 +76,11 @@ class Settings(Record):
     `rows_per_sample` is 2 for preference pairs. `loaded` is the dtype of the weights, `autocast` that of mixed precision or None.
     `ranks` is the number of data-parallel ranks. `strategy` is NONE, DDP, FSDP or ZERO. `quantization` is NONE, NF4, NF4_DOUBLE or
     INT8, and `kbit_fp32` tells whether norms, embeddings and head were cast to fp32 (`prepare_model_for_kbit_training`).
-    `fused_kernels`: norms and activations are Liger's. `residual` overrides the bytes per element of the residual stream.
-    `reference_model`: a frozen copy of the model is held as well. `own_code`: the code of the trainer or of the model is not among the
-    code that the estimate was derived from.
+    `fused_experts`: experts are parameters and no linear layers, so that nothing quantizes them. `varying`: rows are as long as their
+    samples, so that the allocator keeps blocks of many sizes. `fused_kernels`: norms and activations are Liger's. `residual` overrides
+    the bytes per element of the residual stream. `reference_model`: a frozen copy of the model is held as well. `own_code`: the code of
+    the trainer or of the model is not among the code that the estimate was derived from; `unmeasured`: it is, and full training with it
+    has not been measured.
     """
 
     micro_batch: int = 1
@@ -93,6 +97,8 @@ class Settings(Record):
     lora: Lora | None = None
     quantization: str = NONE
     kbit_fp32: bool = True
+    fused_experts: bool = False
+    varying: bool = False
     fused_kernels: bool = False
     strategy: str = NONE
     ranks: int = 1
@@ -104,6 +110,7 @@ class Settings(Record):
     in_flight: int = 1
     reference_model: bool = False
     own_code: bool = False
+    unmeasured: bool = False
 
     @property
     def tokens(self) -> int:

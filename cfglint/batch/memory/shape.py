@@ -261,6 +261,12 @@ class Shape(Record):
         routed = self.experts * (3 * self.intermediate + 1)
         return self.hidden * (routed + 3 * self.shared) if self.experts else 0
 
+    def linear_weights(self, fused_experts: bool = False) -> int:
+        """Weights of the linear layers in all blocks, which quantization makes smaller; without routed experts that are parameters."""
+        rest = self.layers * (self.layer - self.matrix_weights) + self.head + self.embedding + self.final_norm
+        experts = (self.layers - self.dense_layers) * self.hidden * self.experts * (3 * self.intermediate + 1) if fused_experts else 0
+        return self.parameters - rest - experts
+
     @property
     def largest_matrix(self) -> int:
         """Weights of the largest single parameter."""

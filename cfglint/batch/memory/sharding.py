@@ -61,7 +61,7 @@ class Parameters:
     def frozen_bytes(self) -> float:
         """The base model under adapters, or with quantised linears in its layers."""
         if self.run.quantization != NONE:
-            linear = self.shape.layers * self.shape.matrix_weights
+            linear = self.shape.linear_weights(self.run.fused_experts)
             rest = 4 if self.widths.residual == 4 else self.widths.weights
             return linear * QUANTIZED[self.run.quantization] + (self.shape.parameters - linear) * rest
         return 0 if self.full else self.shape.parameters * self.widths.weights
@@ -141,7 +141,8 @@ class Engine:
     """The figures that all stages of DeepSpeed have in common: the 16-bit weights, the fp32 master partition and its states."""
 
     def __init__(self, parameters: Parameters, zero: Zero) -> None:
-        run, trained = parameters.run, parameters.trained
+        self.run = run = parameters.run
+        trained = parameters.trained
         self.width = parameters.widths.weights
         self.weights = trained * self.width
         self.frozen = parameters.frozen_bytes
@@ -151,9 +152,13 @@ class Engine:
         self.partition = trained * self.width / run.ranks  # the rank's gradients in 16 bit
         self.kept_partition = 0 if zero.offload_optimizer else self.partition
 
-    def flattened(self, weights: float) -> float:
-        """The gradients of some weights in the step: flat in 16 bit, then in fp32."""
-        return weights * (self.width + FP32_GRADIENT)
+    def step(self, weights: float, keeps_gradients: bool = False) -> float:
+        """What the step of some weights allocates: their gradients flat in 16 bit, then in fp32, and with these what the optimizer makes.
+
+        The rank's 16-bit gradients are freed before the optimizer steps, unless their buffer is permanent.
+        """
+        update = weights * FP32_GRADIENT + step_bytes(self.run.optimizer, FP32_GRADIENT, int(weights), int(weights))
+        return max(weights * (self.width + FP32_GRADIENT), update - (0 if keeps_gradients else self.kept_partition))
 
 
 def bucket_bytes(zero: Zero, width: int) -> float:
@@ -196,7 +201,7 @@ def stage_1(parameters: Parameters, zero: Zero) -> Held:
         buffers=bucket_bytes(zero, engine.width),
         from_start=gradients if run.accumulation > 1 else 0,
         step_gradients=engine.kept_partition,
-        step=0 if zero.offload_optimizer else engine.flattened(parameters.trained / run.ranks),
+        step=0 if zero.offload_optimizer else engine.step(parameters.trained / run.ranks),
     )
 
 
@@ -215,7 +220,7 @@ def stage_2(parameters: Parameters, zero: Zero) -> Held:
         buffers=buffers,
         from_start=engine.kept_partition if run.accumulation > 1 else 0,
         step_gradients=engine.kept_partition,
-        step=0 if zero.offload_optimizer else engine.flattened(parameters.trained / run.ranks),
+        step=0 if zero.offload_optimizer else engine.step(parameters.trained / run.ranks),
         fraction=1 / run.ranks,
     )
 
@@ -236,6 +241,6 @@ def stage_3(parameters: Parameters, zero: Zero) -> Held:
         from_start=engine.kept_partition,
         step_gradients=engine.kept_partition,
         step_buffers=bucket,
-        step=0 if zero.offload_optimizer else engine.flattened(per_step),
+        step=0 if zero.offload_optimizer else engine.step(per_step, keeps_gradients=True),
         fraction=1 / run.ranks,
     )

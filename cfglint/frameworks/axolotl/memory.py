@@ -2,7 +2,7 @@
 
 Source: axolotl 0.21.0 utils/config/__init__.py `normalize_config` (the load dtype follows the precision), loaders/model.py (4-bit
 loading; embeddings and norms go back to the 16-bit dtype after `prepare_model_for_kbit_training`), integrations/liger and
-cut_cross_entropy. Its runs have not been measured: class C.
+cut_cross_entropy. Its full training has not been measured: class C.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class AxolotlMemory(TrainerMemory):
         return found
 
     def inputs(self) -> Inputs:
-        """The settings of the Trainer, marked as not validated for axolotl."""
+        """The settings of the Trainer, marked as those of axolotl."""
         found = super().inputs()
         return changed(
             found, settings=self.with_loss(found.settings), alternatives=tuple(self.with_loss(each) for each in found.alternatives)
@@ -62,7 +62,7 @@ class AxolotlMemory(TrainerMemory):
             settings = changed(settings, loss=LOSS_FUSED)
         elif self.value("cut_cross_entropy") is True:
             settings = changed(settings, loss=LOSS_CHUNKED)
-        return changed(settings, own_code=True)
+        return changed(settings, unmeasured=True)
 
     @property
     def packed(self) -> bool:

@@ -91,8 +91,9 @@ class TrainerConfig(TrainerFiles):
     def unknown(self, name: str) -> Setting:
         """A field whose value is unknown, with the place of its key if the file has it."""
         key, node = self.documents[0].find((name,))
-        reasons = self.documents[0].unknown.get(name, ())
-        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, because(reasons))
+        document = self.documents[0]
+        reasons = document.unknown.get(name, ()) if isinstance(document, Part) else ()
+        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, document, node, key, because(reasons))
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives."""

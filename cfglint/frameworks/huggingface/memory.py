@@ -13,6 +13,7 @@ from cfglint.batch.memory.loss import implementation
 from cfglint.batch.memory.optimizer import default_name, kind_of
 from cfglint.batch.memory.settings import (
     ADAM_FUSED,
+    ALL_LINEAR,
     BF16,
     DDP,
     DTYPES,
@@ -34,16 +35,21 @@ from cfglint.batch.memory.settings import (
 )
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
-from cfglint.frameworks.huggingface.trained_part import doubts
+from cfglint.frameworks.huggingface.trained_part import BITS, CASTS, LORA_FIELDS, LORA_NAMES, LORA_SWITCHES, QUANTIZED_BY, doubts, uses
 from cfglint.frameworks.memory import GPUS_FLAG, ROW_KEYS
 from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.peft.adapters import DECISIVE
+from cfglint.frameworks.peft.lora import unknown_in
 from cfglint.frameworks.versions import Version
-from cfglint.launch.program import MISSING
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.launch.program import MISSING, AdapterCall
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 from cfglint.source.record import Record, changed
 
 NEWEST_TORCH = "2.13.0"
 NEWEST_PEFT = "0.21.2"
+FUSED_EXPERTS = (5,)  # from here on the experts of a layer are two parameters, which bitsandbytes leaves alone
+ALWAYS_FUSED = ("gpt_oss", "llama4", "dbrx")
+SDPA_BY_DEFAULT = (4, 36)  # before: eager, unless a program replaces it
 CHECKPOINT_DTYPE = (5,)  # from here on a model is loaded in its checkpoint's dtype; before in fp32
 FP32_ADAPTERS = (0, 12)  # peft
 RANK = 8  # peft's default
@@ -89,7 +95,18 @@ class TrainerMemory(Record):
         """The default of an argument that the run's program defines itself; None without one, and for a required one."""
         program = self.config.facts.launch.program
         field = program.fields.get(name) if program is not None else None
-        return field.default if field is not None and field.default is not MISSING else None
+        if field is not None:
+            return field.default if field.default is not MISSING else None
+        call = self.call
+        calls = (call.model, call.quantization) if call is not None else ()
+        return next((each.values[name] for each in calls if each is not None and name in each.values), None)
+
+    @property
+    def call(self) -> AdapterCall | None:
+        """The one model of the run's program that has an adapter or quantised weights, whatever its arguments are."""
+        code = self.config.facts.launch.code
+        calls = code.adapters if code is not None else ()
+        return calls[0] if len(calls) == 1 and calls[0].is_certain and not calls[0].is_open else None
 
     def first(self, *names: str) -> ConfigValue:
         """The first of some arguments that is not null."""
@@ -121,6 +138,8 @@ class TrainerMemory(Record):
             lora=self.lora(),
             quantization=self.quantization(),
             kbit_fp32=self.prepares_quantized(),
+            fused_experts=self.fuses_experts,
+            varying=not self.packed,
             ranks=self.ranks(),
         )
         settings = self.sharded(settings)
@@ -128,7 +147,8 @@ class TrainerMemory(Record):
             self.unread.append(f"1 GPU ({GPUS_FLAG})")
         self.unread.extend(self.doubts())
         self.unread.extend(about_model(self.model))
-        settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True)
+        unmeasured = self.lora_by_name or self.call is not None
+        settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True, unmeasured=unmeasured)
         others = tuple(self.alternatives(settings))
         return Inputs(
             settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), sequence is not None, known, self.all_trained_assumed
@@ -141,6 +161,12 @@ class TrainerMemory(Record):
         found = []
         if not self.dtype_known:
             found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))
+        if settings.lora is not None and self.lora_by_name:
+            everywhere = changed(settings.lora, targets=(ALL_LINEAR,))
+            found.append(changed(settings, lora=everywhere))
+            found.extend(changed(each, checkpointing=True) for each in (settings, *found) if not settings.checkpointing)
+        if settings.attention == FUSED and self.value("attn_implementation") is None and self.config.version < SDPA_BY_DEFAULT:
+            found.append(changed(settings, attention=EAGER))
         if settings.attention == FUSED and settings.micro_batch > 1 and self.value("attn_implementation") == "sdpa" and not self.packed:
             found.append(changed(settings, attention=MASKED))
         return found
@@ -247,8 +273,9 @@ class TrainerMemory(Record):
         """The kind of the optimizer's states."""
         arguments = self.config.arguments
         written = "optim" in arguments or "adafactor" in arguments
-        name = arguments.optimizer if written else default_name(self.config.version, self.version("torch", NEWEST_TORCH))
-        kind = kind_of(name) if isinstance(name, str) else None
+        torch = self.version("torch", NEWEST_TORCH)
+        name = arguments.optimizer if written else default_name(self.config.version, torch)
+        kind = kind_of(name, torch) if isinstance(name, str) else None
         if kind is None:
             self.unread.append(f"optimizer {name} like AdamW")
         return kind or ADAM_FUSED
@@ -267,21 +294,49 @@ class TrainerMemory(Record):
         images = next((name for name in self.config.values if isinstance(name, str) and IMAGES(name)), None)
         seen = [f"all weights are trained, and images do not count, in spite of `{images}`"] if images is not None else []
         guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.launch.doubts else []
+        if self.lora_by_name:
+            others = {name: value for name, value in self.config.values.items() if name not in LORA_NAMES}
+            return [*seen, *doubts(others, None, self.understood)]
+        if self.lora_fields is not None:
+            return [*seen, *guessed]
         limits = list(doubts(self.config.values, facts.launch.program, self.understood))
         self.all_trained_assumed = bool(limits)
         return [*seen, *guessed, *limits]
 
     def lora(self) -> Lora | None:
         """The adapters; None if the complete model is trained."""
-        if self.value("use_peft") is not True:
+        fields = self.lora_fields
+        if fields is None:
             return None
-        rank, dropout = self.value("lora_r"), self.value("lora_dropout")
+        rank, dropout = fields.get("r"), fields.get("lora_dropout")
+        if self.lora_by_name:
+            self.assumed.append("LoRA as its arguments are named")
         return self.adapters(
             rank if type(rank) is int and rank > 0 else RANK,
-            self.targets(self.value("lora_target_modules")),
+            self.targets(fields.get("target_modules")),
             dropout if isinstance(dropout, (int, float)) else 0.0,
-            self.value("lora_modules_to_save"),
+            fields.get("modules_to_save"),
         )
+
+    @property
+    def lora_fields(self) -> ConfigMapping | None:
+        """The fields of the run's `LoraConfig`: of the trainer's own arguments, of the program's call, or as arguments name them."""
+        call = self.call
+        if self.value("use_peft") is not True and call is not None and call.adapter is not None:
+            return None if set(DECISIVE) & set(unknown_in(call.adapter.values)) else call.adapter.values
+        if self.value("use_peft") is True or self.lora_by_name:
+            return {field: self.first(*names) for field, names in LORA_FIELDS.items()}
+        return None
+
+    @property
+    def lora_by_name(self) -> bool:
+        """Whether only the names of arguments say that the run has adapters: the program that reads them is not known."""
+        if isinstance(self.value("use_peft"), bool) or self.call is not None:
+            return False
+        given = self.config.values
+        switches = [given[name] for name in LORA_SWITCHES if name in given]
+        ranks = [given[name] for name in LORA_FIELDS["r"] if type(given.get(name)) is int]
+        return any(each is True for each in switches) or (not switches and any(each > 0 for each in ranks))
 
     def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:
         """The adapters as peft creates them."""
@@ -304,13 +359,22 @@ class TrainerMemory(Record):
         """How the linear layers of the base model are stored."""
         if self.model.quantised and not self.value("load_in_8bit"):
             return NF4
-        if self.value("load_in_4bit") is True:
-            return NF4_DOUBLE if self.first("use_bnb_nested_quant", "bnb_4bit_use_double_quant") is True else NF4
-        return INT8 if self.value("load_in_8bit") is True else NONE
+        bits = self.first(*BITS) if self.lora_by_name else None
+        names = QUANTIZED_BY if self.lora_by_name else {4: ("load_in_4bit",), 8: ("load_in_8bit",)}
+        if bits == 4 or any(self.value(name) is True for name in names[4]):
+            return NF4_DOUBLE if self.first("use_bnb_nested_quant", "bnb_4bit_use_double_quant", "double_quant") is True else NF4
+        return INT8 if bits == 8 or any(self.value(name) is True for name in names[8]) else NONE
+
+    @property
+    def fuses_experts(self) -> bool:
+        """Whether the model has experts that are parameters and no linear layers."""
+        shape = self.model.shape
+        return bool(shape.experts) and (self.config.version >= FUSED_EXPERTS or shape.model_type in ALWAYS_FUSED)
 
     def prepares_quantized(self) -> bool:
-        """Whether `prepare_model_for_kbit_training` casts norms, embeddings and head to fp32."""
-        return True
+        """Whether `prepare_model_for_kbit_training` casts norms, embeddings and head to fp32; a program decides that itself."""
+        program = self.config.facts.launch.program
+        return self.call is None or program is None or uses(program, (CASTS,))
 
     # ---- sharding
 

@@ -12,9 +12,27 @@ from cfglint.source.annotations import Collection, ConfigMapping, Iterator
 NAMED = re.compile(
     r"lora|peft|tuner|(?:^|_)tune_|tunable|trainable|adapter|quant|freeze|frozen|unfreez|finetuning_type|train_type|sft_type|dora|ia3|(?:^|_)bits?(?:_|$)|[48]_?bit"
 ).search
+# The names that programs have for the fields of their `LoraConfig`, and what switches LoRA and 4- or 8-bit weights on.
+LORA_SWITCHES = ("use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "q_lora", "qlora", "use_qlora")
+LORA_FIELDS = {
+    "r": ("lora_r", "lora_rank", "lora_dim"),
+    "target_modules": ("lora_target_modules", "lora_target", "target_modules", "lora_modules"),
+    "lora_dropout": ("lora_dropout",),
+    "modules_to_save": ("lora_modules_to_save", "modules_to_save"),
+}
+QUANTIZED_BY = {4: ("load_in_4bit", "q_lora", "qlora", "use_qlora", "use_4bit"), 8: ("load_in_8bit", "use_8bit")}
+BITS = ("bits", "quantization_bit", "quant_bits")
+LORA_NAMES = frozenset(
+    (
+        *(*LORA_SWITCHES, *BITS, *(name for names in (*LORA_FIELDS.values(), *QUANTIZED_BY.values()) for name in names)),
+        *("lora_alpha", "lora_bias", "lora_weight_path", "double_quant", "quant_type", "use_nested_quant", "use_rslora"),
+        *("bnb_4bit_quant_type", "bnb_4bit_compute_dtype", "bnb_4bit_use_double_quant", "bnb_4bit_quant_storage"),
+    )
+)
 OFF = (False, None, "", "full", "none", "None", "False", "false")
 WIDE = (16, 32)  # bits of weights that are not quantised
-CALLS = frozenset(("get_peft_model", "LoraConfig", "BitsAndBytesConfig", "prepare_model_for_kbit_training", "requires_grad_"))
+CASTS = "prepare_model_for_kbit_training"
+CALLS = frozenset(("get_peft_model", "LoraConfig", "BitsAndBytesConfig", CASTS, "requires_grad_"))
 
 
 def doubts(values: ConfigMapping, program: ProgramFacts | None, understood: Collection[str]) -> Iterator[str]:
@@ -33,7 +51,7 @@ def doubts(values: ConfigMapping, program: ProgramFacts | None, understood: Coll
     on = next((name for name, value in own.items() if value is True or not (switched_off or is_off(name, value))), None)
     if on is not None:
         yield f"all weights are trained in spite of the default of `{on}`"
-    elif program is not None and not switched_off and limits_weights(program):
+    elif program is not None and not switched_off and uses(program, CALLS):
         yield f"all weights are trained, although {program.path} calls functions for adapters or quantisation"
 
 
@@ -44,9 +62,9 @@ def is_off(name: str, value: object) -> bool:
     return value in OFF or ("bit" in name and value in WIDE)
 
 
-def limits_weights(program: ProgramFacts) -> bool:
-    """Whether the code of a program calls a function that creates adapters, quantises or freezes weights."""
+def uses(program: ProgramFacts, names: Collection[str]) -> bool:
+    """Whether the code of a program has one of some names, as of functions that create adapters, quantise or freeze weights."""
     nodes = (node for scope in program.scopes for node in ast.walk(scope.node))
     return any(
-        (isinstance(node, ast.Name) and node.id in CALLS) or (isinstance(node, ast.Attribute) and node.attr in CALLS) for node in nodes
+        (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names) for node in nodes
     )

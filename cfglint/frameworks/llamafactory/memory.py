@@ -2,8 +2,8 @@
 
 Source: llamafactory 0.9.5 model/adapter.py `init_adapter` (trained parameters are cast to fp32, except with pure_bf16, and under ZeRO-3
 or FSDP where it is fp32 already), model/model_utils/checkpointing.py (on unless `disable_gradient_checkpointing`),
-model/model_utils/attention.py, hparams/parser.py (the compute dtype is that of the precision). Its runs have not been measured: class
-C.
+model/model_utils/attention.py, hparams/parser.py (the compute dtype is that of the precision). Its full training has not been measured:
+class C.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LlamaFactoryMemory(TrainerMemory):
             return super().value(name)
 
     def inputs(self) -> Inputs:
-        """The settings of the Trainer, marked as not validated for LLaMA-Factory."""
+        """The settings of the Trainer, marked as those of LLaMA-Factory."""
         found = super().inputs()
         return changed(
             found, settings=self.of_stage(found.settings), alternatives=tuple(self.of_stage(each) for each in found.alternatives)
@@ -51,7 +51,8 @@ class LlamaFactoryMemory(TrainerMemory):
         stage = self.config.stage
         if stage in PAIRS:
             settings = changed(settings, rows_per_sample=2)
-        return changed(settings, reference_model=stage in {"dpo", "kto"} and settings.lora is None, own_code=True)
+        own = settings.own_code or stage not in STAGES
+        return changed(settings, reference_model=stage in {"dpo", "kto"} and settings.lora is None, own_code=own, unmeasured=True)
 
     @property
     def dtype_known(self) -> bool:

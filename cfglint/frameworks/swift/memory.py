@@ -1,4 +1,4 @@
-"""The memory settings of an ms-swift run: those of the Trainer, under other names. None of its runs was measured: class C."""
+"""The memory settings of an ms-swift run: those of the Trainer, under other names. Its full training was not measured: class C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
 
-MODELLED = ("sft", "pt", "dpo", "kto", "orpo", "cpo", "simpo", "rm")
+SUPERVISED = ("sft", "pt")
+MODELLED = (*SUPERVISED, "dpo", "kto", "orpo", "cpo", "simpo", "rm")
 PAIRS = ("dpo", "orpo", "cpo", "simpo", "rm")  # a micro batch consists of chosen and rejected rows
 REFERENCE = ("dpo", "kto")
 NAMES = {"lora_r": "lora_rank", "lora_target_modules": "target_modules", "attn_implementation": "attn_impl", "dtype": "torch_dtype"}
@@ -40,7 +41,7 @@ class SwiftMemory(TrainerMemory):
         return []
 
     def inputs(self) -> Inputs:
-        """The settings of the Trainer, marked as not validated for ms-swift."""
+        """The settings of the Trainer, marked as those of ms-swift."""
         found = super().inputs()
         return changed(found, settings=self.of_trainer(found.settings), alternatives=tuple(map(self.of_trainer, found.alternatives)))
 
@@ -49,7 +50,8 @@ class SwiftMemory(TrainerMemory):
         trainer = self.config.trainer
         if trainer in PAIRS:
             settings = changed(settings, rows_per_sample=2)
-        return changed(settings, reference_model=trainer in REFERENCE and settings.lora is None, own_code=True)
+        own = settings.own_code or trainer not in SUPERVISED
+        return changed(settings, reference_model=trainer in REFERENCE and settings.lora is None, own_code=own, unmeasured=True)
 
 
 def inputs(config: SwiftConfig, model: Model) -> Inputs | None:

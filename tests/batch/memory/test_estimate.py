@@ -4,10 +4,10 @@ import pytest
 
 from cases import each_case
 from cfglint.batch.cards import cards, offered
-from cfglint.batch.memory import Lora, Settings, UnknownShape, estimate, largest_micro_batch, of_config, verdict
-from cfglint.batch.memory.estimate import largest, possible
+from cfglint.batch.memory import Lora, Settings, UnknownShape, Zero, estimate, largest_micro_batch, of_config, verdict
+from cfglint.batch.memory.estimate import largest, on_cards, possible
 from cfglint.batch.memory.loss import implementation
-from cfglint.batch.memory.optimizer import default_name
+from cfglint.batch.memory.optimizer import default_name, kind_of, step_bytes
 from cfglint.batch.shapes import config_of, shape_of
 from cfglint.source.record import changed
 
@@ -108,3 +108,64 @@ def test_cards() -> None:
     for wrong in ("0", "-3", "card", "nan", "inf", ""):
         with pytest.raises(ValueError):  # noqa: PT011
             offered(wrong)
+
+
+def test_what_nvidia_smi_shows_is_above_what_is_allocated() -> None:
+    packed, varying = (estimate(LLAMA, changed(RUN, lora=Lora(16), varying=each)) for each in (False, True))
+    kept = max(moment.activations + moment.logits for moment in packed.moments)
+    assert packed.shown == pytest.approx(packed.total + packed.overhead + 0.4 * kept)
+    assert packed.shown_low < packed.shown < packed.shown_high
+    assert varying.shown > packed.shown
+    assert varying.shown_high > packed.shown_high
+
+
+def test_several_possible_settings_widen_what_is_shown() -> None:
+    single = estimate(LLAMA, RUN)
+    found = estimate(LLAMA, RUN, changed(RUN, loaded="fp32"))
+    assert (found.shown, found.shown_low) == (single.shown, single.shown_low)
+    assert found.shown_high > single.shown_high
+
+
+def test_experts_that_are_parameters_are_not_quantized() -> None:
+    shape = shape_of("qwen3-30b-a3b")
+    layers, parameters = (
+        estimate(shape, changed(RUN, quantization="nf4", lora=Lora(16), kbit_fp32=False, fused_experts=each)) for each in (False, True)
+    )
+    assert 15 < layers.moments[0].weights / 2**30 < 19
+    assert 54 < parameters.moments[0].weights / 2**30 < 56
+
+
+@each_case(
+    ("torch", "kind", "copies"),
+    [((1, 13), "adam_loop", 0.0), ((2, 0, 1), "adam_twice", 2.0), ((2, 1), "adam_foreach", 1.0), ((2, 13), "adam_foreach", 1.0)],
+)
+def test_releases_of_torch_make_more_or_fewer_copies_in_the_step(torch: tuple[int, ...], kind: str, copies: float) -> None:
+    assert kind_of("adamw_torch", torch) == kind
+    assert step_bytes(kind, 4, 1000, 0) == 4000 * copies
+    assert step_bytes("adam_loop", 4, 1000, 300) == 2400
+
+
+def test_the_step_of_an_engine_counts_the_copies_of_its_optimizer() -> None:
+    run = changed(RUN, strategy="zero", ranks=8, zero=Zero(2))
+    fused, once, twice = (estimate(LLAMA, changed(run, optimizer=each)) for each in ("adam_fused", "adam_foreach", "adam_twice"))
+    partition = LLAMA.parameters / 8
+    step = [found.moments[-1].total for found in (fused, once, twice)]
+    assert step[1] == pytest.approx(step[0])  # the flat gradients were as large
+    assert step[2] - step[1] == pytest.approx(4 * partition, rel=1e-6)
+
+
+@each_case(
+    ("shape", "words"),
+    [
+        ("llama-3-8b", "a 24 GB card, not a 16"),
+        ("llama-3-70b", "more than an 80 GB card"),
+        ("llama-3.2-1b", "a 16 GB card"),
+    ],
+)
+def test_the_cards_that_a_run_fits_on(shape: str, words: str) -> None:
+    assert on_cards(estimate(shape_of(shape), changed(RUN, lora=Lora(16)))) == words
+
+
+def test_adapters_with_a_trainer_that_was_not_measured_are_better_known_than_full_training() -> None:
+    run = changed(RUN, unmeasured=True)
+    assert [estimate(LLAMA, each).classification for each in (run, changed(run, lora=Lora(16)))] == ["C", "B"]
