@@ -7,6 +7,7 @@ from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.source.annotations import Collection, ConfigValue
+from cfglint.source.document import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
