@@ -236,12 +236,10 @@ def find(folder: str) -> str | None:
 
 def peek(path: str) -> bytes:
     """The content of a configuration file; empty if it cannot be read, or is a link out of the project."""
-    from cfglint.source.root import leads_out
+    from cfglint.source.root import root_of
 
-    if leads_out(path, path):
-        return b""
     try:
-        return read_bytes(path)
+        return read_bytes(path, root=root_of(path))
     except FileProblem:
         return b""
 

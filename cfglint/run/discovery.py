@@ -140,8 +140,10 @@ class Discovery:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
         named = [path for path in known if path in self.named and line_of(path)[1] is None and self.source.is_file(path)]
         roots = dict.fromkeys(map(self.root_of, named))
-        left = {*map(os.path.abspath, known)}
-        around = [path for root in roots for path in self.around(root) if os.path.abspath(path) not in left]
+        left, names = {*map(os.path.abspath, known)}, {*map(os.path.basename, known)}
+        around = [
+            path for root in roots for path in self.around(root) if os.path.basename(path) not in names or os.path.abspath(path) not in left
+        ]
         if not around:
             return []
         from cfglint.run.readers import Readers

@@ -21,6 +21,7 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
+from cfglint.server.messages import Messages
 from cfglint.server.notebook_cells import NotebookCells
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines
@@ -456,5 +457,5 @@ def serve(facts: Facts, config: str | None = None) -> int:
     server = created(facts, config)
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as incoming, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as outgoing:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        server.start_io(incoming, outgoing)
+        server.start_io(Messages(incoming), outgoing)  # type: ignore[arg-type]  # pygls calls `readline` and `read`
     return 0 if server.was_shut_down else 1
