@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.evaluate import because
 from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Collection, ConfigValue
+from cfglint.source.annotations import Callable, Collection, ConfigValue
 from cfglint.source.document import Part
 
 TYPE_CHECKING = False
@@ -25,6 +26,7 @@ class TrainerConfig(TrainerFiles):
     seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
     _refusals: list[Refusal] | None = None
+    _argument_refusals: list[Refusal] | None = None
 
     @property
     def refusals(self) -> list[Refusal]:
@@ -32,6 +34,14 @@ class TrainerConfig(TrainerFiles):
         if self._refusals is None:
             self._refusals = self.part("refusals", []) if self.parsed else []
         return self._refusals
+
+    @property
+    def argument_refusals(self) -> list[Refusal]:
+        """What `TrainingArguments` itself refuses."""
+        if self._argument_refusals is None:
+            refusals: Callable[[TrainerConfig], list[Refusal]] = FRAMEWORK.part("argument_refusals", lambda config: [])
+            self._argument_refusals = refusals(self) if self.parsed else []
+        return self._argument_refusals
 
     def sets(self, name: str) -> bool:
         """Whether the files set a field, under any of its names."""
