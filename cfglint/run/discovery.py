@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cfglint.run.launch_runs import LaunchReader
 
 ENGINE = "deepspeed"
+RESUMES = "resume_from_checkpoint"
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
@@ -359,7 +360,8 @@ class Discovery:
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
         for each, kind in zip(documents, kinds, strict=False) if facts.card is None else ():
             facts = facts.on_card(imported(framework(kind).parts["card"])(each) if "card" in framework(kind).parts else None)
-        packages += ["torch"] if facts.card is not None else []
+        resumes = facts.resume is not None or any(RESUMES in each.text for each in documents)
+        packages += ["torch"] if facts.card is not None or resumes else []
         if self.request.kinds and not facts.kind_given and self.request.kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]
