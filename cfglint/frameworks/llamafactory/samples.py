@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.sample_files import held_out, local, rows, unknown
@@ -59,9 +60,9 @@ def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: C
     found = rows(config, path)
     if found.count is None:
         return unknown(found.why, *found.files)
-    if table.get("split", "train") != "train":
+    count, wanted, most = rows_of_split(table.get("split", "train"), found.count), table.get("num_samples"), config.own("max_samples")
+    if count is None:
         return unknown(f"`split` of `{name}` is {table['split']}", *found.files)
-    count, wanted, most = found.count, table.get("num_samples"), config.own("max_samples")
     if isinstance(wanted, int):
         count = wanted
     if isinstance(most, int):

@@ -94,7 +94,7 @@ def is_streamed(made: MadeCall) -> bool:
 def data_of(made: MadeCall) -> DataRecipe | None:
     """The training set of a trainer, if that is loaded from local files."""
     given = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
-    return given.recipe if isinstance(given, DataSet) else None
+    return given.recipe if isinstance(given, DataSet) and not given.is_open else None
 
 
 def resumes(made: MadeCall) -> ConfigValue:
