@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
     from cfglint.project.statements.statement import Statement
+    from cfglint.rewrite.plan import Pace
 
     Folders = dict[str, dict[str, list[Statement]]]
 
@@ -80,7 +81,26 @@ def add_pace_options(parser: Parser) -> None:
     """Add the options for the speed of a run, as it was measured, and the price of its GPUs."""
     parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
     parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
+    parser.add_argument("--log", metavar="LOG", help="log of an earlier run, whose speed is scaled by the samples of each GPU")
     parser.add_argument("--gpu-price", type=above_zero, metavar="P", help="of a GPU for an hour, in any currency")
+
+
+def pace_given(arguments: Namespace) -> Pace:
+    """The speed that the options give, or the log that they name."""
+    from cfglint.rewrite.plan import Pace
+
+    if arguments.log is None:
+        return Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=arguments.gpu_price)
+    from cfglint.explanation.log_file import Log
+    from cfglint.source.files import FileProblem
+
+    try:
+        found = Log(arguments.log).pace(arguments.gpu_price)
+    except FileProblem as error:
+        raise UsageError(f"--log {arguments.log}: {error}") from error
+    if found is None:
+        raise UsageError(f"--log {arguments.log}: shows neither the training's time nor a progress bar; pass --time-per-step")
+    return found
 
 
 def add_finding_options(parser: Parser) -> None:
@@ -120,6 +140,11 @@ def positive(text: str) -> int:
     if not 0 < number <= LARGEST:
         raise ValueError(text)
     return number
+
+
+def tokens(text: str) -> int:
+    """A number of tokens such as 300e9."""
+    return positive(text) if text.isdecimal() else int(above_zero(text))
 
 
 def gpu_memory(text: str) -> float:

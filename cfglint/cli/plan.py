@@ -7,7 +7,7 @@ import os
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
-from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, positive
+from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, pace_given, positive
 from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_reports, write_text
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
@@ -71,11 +71,11 @@ def between(low: int, high: int) -> list[int]:
 def run(arguments: Namespace) -> int:
     """Plan and print; return exit status 1 if no GPU count reaches the target."""
     gpu_counts, arguments.gpus = arguments.gpus, None
-    pace = Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=arguments.gpu_price)
     planned: list[tuple[CheckedRun, list[Plan]]] = []
     problems: list[str] = []
     try:
         project = load_configuration(arguments)
+        pace = pace_given(arguments)
         runs = runs_asked(arguments, project, complete=True)
         for each in runs:
             _ = each.batch
