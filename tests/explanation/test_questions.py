@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 
 SFT = """\
@@ -127,6 +128,51 @@ QUESTIONS = [
 def name_of(text):
     """The name of the file, by which its kind is recognised."""
     return "run.sh" if text.startswith("swift") else "train.yaml"
+
+
+LOOP = """\
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from transformers import AutoModelForCausalLM, get_scheduler
+
+accelerator = Accelerator()
+model = AutoModelForCausalLM.from_pretrained("org/model")
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+loader = DataLoader(rows, batch_size=2)
+schedule = get_scheduler("linear", optimizer, num_warmup_steps=0, num_training_steps=STEPS)
+model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)
+for batch in loader:
+    accelerator.backward(model(**batch).loss)
+    optimizer.step()
+    schedule.step()
+    optimizer.zero_grad()
+"""
+
+
+@each_case(
+    ("old", "new", "total"),
+    [
+        ("", "", 125),
+        ("STEPS", "1000 * accelerator.num_processes", 1000),
+        ("Accelerator()", "Accelerator(step_scheduler_with_optimizer=False)", "missing"),
+        (
+            "loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)",
+            "loader = accelerator.prepare(model, optimizer, loader)",
+            "missing",
+        ),
+        ("Accelerator()", "Accelerator(dataloader_config=DataLoaderConfiguration(split_batches=True))", "missing"),
+    ],
+)
+def test_a_prepared_schedule_goes_on_once_for_each_process(old, new, total, tmp_path, capsys):
+    text = (LOOP.replace(old, new) if old else LOOP).replace("STEPS", "1000")
+    (tmp_path / "train.py").write_text(
+        text.replace("import Accelerator\n", "import Accelerator\nfrom accelerate import DataLoaderConfiguration\n")
+    )
+    (tmp_path / "run.sh").write_text("accelerate launch --num_processes 8 train.py\n")
+    main(["explain", str(tmp_path / "run.sh"), "--format", "json"])
+    found = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert found.get("schedule's total", "missing") == total
 
 
 @pytest.mark.parametrize(("file", "more", "options", "answers"), [each[1:] for each in QUESTIONS], ids=[each[0] for each in QUESTIONS])
