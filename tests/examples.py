@@ -51,7 +51,7 @@ def run_of(rule, texts, folder, changes=()):
 def launch_of(kind, named, folder, example):
     """The run of the files in a folder, with the facts of an example."""
     files = {os.path.join(folder, name): text for name, text in named.items()}
-    saved = {path: files.pop(path) for path in list(files) if "/checkpoint-" in path}  # no files of the run
+    saved = {path: files.pop(path) for path in list(files) if "/checkpoint" in path}  # no files of the run
     write(saved)
     if kind == "launch":  # what a script runs is looked for on the disk
         write(files)

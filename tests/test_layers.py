@@ -8,28 +8,12 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from draw_architecture import PARTS
+
 import cfglint
 
 PACKAGE = Path(cfglint.__file__).parent
-# From the top downwards; a module may import those after its own.
-LAYERS = (
-    *(
-        "__main__",
-        "cli",
-        "server",
-        "api",
-        "report",
-        "review",
-        "generators",
-        "explanation",
-        "rewrite",
-        "run",
-        "project",
-        "rules",
-        "frameworks",
-    ),
-    *("launch", "findings", "data", "batch", "source", "evaluate", "__init__", "version"),
-)
+LAYERS = ("__main__", *PARTS, "__init__", "version")
 MOST_FILES = 4  # next to the folders: __init__, __main__, version and py.typed
 RUNNING, TYPED = range(2)  # the lists of `imports_of`
 

@@ -2,73 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
-import re
-from itertools import count
-from pathlib import Path
-
-import pytest
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.findings import _example_findings
-from cfglint.findings.example_findings import recorded
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
-from examples import run_of
 
 RULES = every_rule()
 
 every_page = each_case("rule", RULES, ids=lambda rule: rule.code)
-
-
-@pytest.fixture(scope="module")
-def findings(tmp_path_factory):
-    """(rule, findings) of the bad examples of the rules whose pages take something from them."""
-    above, found, numbers = str(tmp_path_factory.mktemp("examples")), [], count()
-    for rule in [each for each in RULES if takes_exceptions(each) or takes_remedies(each)]:
-        runs = [run_of(rule, each.text, f"{above}/{next(numbers)}", each.facts) for each in rule.bad_examples]
-        found.append((rule, [each for run in runs for each in run.diagnostics if each.code == rule.code]))
-    return above, found
-
-
-def takes_exceptions(rule):
-    return rule.severity == "error" and "Run-time " not in rule.written.text
-
-
-def takes_remedies(rule):
-    return "\n\nFix: " not in rule.written.text
-
-
-def of_examples(findings):
-    """What the pages take from the examples: exceptions of errors, but for those of which `raises` says it all, and remedies."""
-    above, of_rules = findings
-    exceptions, remedies = [], []
-    for rule, found in of_rules:
-        raised = list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", each.exception) for each in found if each.exception))
-        if takes_exceptions(rule) and raised and {*raised} != {rule.raises}:
-            exceptions.append((rule.code, raised))
-        if takes_remedies(rule):
-            texts = [each.help or (f"in the example, {each.fix.title}" if each.fix else "") for each in found]
-            remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", text) for text in texts if text))))
-    return recorded(exceptions, remedies)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def written_first(updating, request):
-    """The record of the examples, before any page of it is written."""
-    if updating:
-        path = Path(_example_findings.__file__)
-        fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(of_examples(request.getfixturevalue("findings")), encoding="utf-8")
-        fresh.replace(path)
-        importlib.reload(_example_findings)
-
-
-def test_what_the_examples_say_is_current(findings):
-    assert Path(_example_findings.__file__).read_text(encoding="utf-8") == of_examples(findings)
 
 
 def test_the_index_is_current(root, updating):

@@ -42,6 +42,7 @@ from row_sources import Module, Ref, caught, described, dotted, is_enum, type_na
 from cfglint.frameworks.row_evaluation import cannot_fail
 
 MADE = ("list", "dict", "set", "+", "+=", "|", "with", "if", "each", "some", "call")  # what is a new value of a function
+REQUIRED = object()  # in the place of a default
 DEPTH = 4  # levels of helpers that are inlined
 UNROLL = 40  # elements of a literal sequence up to which a loop is unrolled
 LARGE = 60  # nodes above which the value of a local gets a row of its own
@@ -795,7 +796,8 @@ class Extractor:
             if box.name.split(".")[-1] == "Literal":
                 return ["tuple", *(key[1:] if isinstance(key, list) and key and key[0] == "tuple" else [key])]
             return ["?", f"entry of {box.name}"]
-        return ["at", box, key]
+        items = literal_items(box) if isinstance(key, int) and isinstance(box, list) and box[:1] in (["list"], ["tuple"]) else None
+        return items[key] if items is not None and -len(items) <= key < len(items) else ["at", box, key]
 
     def expression_boolop(self, node: Any) -> Any:
         op = "and" if isinstance(node.op, ast.And) else "or"
@@ -1045,12 +1047,40 @@ class Extractor:
                     ["list", *[["tuple", k, v] for k, v in members]],
                     kind,
                 ]
-            return ["?", f"{fn.name}(...)"]
+            return self.new(fn, args, keys) or ["?", f"{fn.name}(...)"]
         name = fn.name
         plain = [self.as_value(a) if isinstance(a, Ref) else a for a in args]
         if fn.kind == "builtin":
             return self.builtin(name, args, plain, node)
         return call_external(name, plain, {k: v for k, v in keys.items() if not isinstance(v, Ref)}, node)
+
+    def new(self, ref: Any, args: Any, keys: Any) -> Any:
+        """An object of a dataclass of the package that gets keywords, or a mapping of them; None for any other call."""
+        chain = self.package.ancestors(ref.node, ref.module)
+        if args or not any(dotted(d).split(".")[-1] == "dataclass" for d in ref.node.decorator_list) or len(chain) > 1:
+            return None
+        if None in keys and len(keys) > 1:
+            return None
+        defaults, required = [], []
+        for n in ref.node.body:
+            if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name):
+                found = self.default(n.value, ref.module)
+                if found is REQUIRED:
+                    required.append(n.target.id)
+                else:
+                    defaults.append([n.target.id, found])
+        given = keys[None] if None in keys else ["dict", *[[k, self.as_value(v) if isinstance(v, Ref) else v] for k, v in keys.items()]]
+        return ["new", ref.name, defaults, required, given]
+
+    def default(self, node: Any, module: Any) -> Any:
+        """The default of a field of a dataclass."""
+        if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "field":
+            options = {k.arg: k.value for k in node.keywords}
+            factory = options.get("default_factory")
+            if factory is not None:
+                return [factory.id] if isinstance(factory, ast.Name) and factory.id in ("list", "dict") else ["?", "default_factory"]
+            node = options.get("default")
+        return REQUIRED if node is None else self.constant(node, module, "default")
 
     def super_call(self, name: Any, node: Any, args: Any = (), keys: Any = None) -> Any:
         """Inline the method of the next class inside the package; else a row that names the class outside."""

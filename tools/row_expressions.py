@@ -220,6 +220,8 @@ def external(name: Any) -> Any:
         return ["fact", name]
     if re.fullmatch(r"torch\.(bfloat16|float16|float32|float8_e4m3fn|int8|int4|uint8|float64)", name):
         return name
+    if last.startswith("is_torch_greater_or_equal_than_"):
+        return ["fact", last]
     if re.fullmatch(r"ALL_\w+_FUNCTIONS", last):
         return ["fact", "constant", last]
     if name in ("math.pi", "math.inf", "sys.platform", "sys.argv", "sys.version_info"):
@@ -248,8 +250,10 @@ def call_external(name: Any, args: Any, keys: Any, node: Any) -> Any:
         last,
     ):
         return ["fact", last, *args]
-    if last in ("strtobool", "str_to_bool", "parse_flag_from_env", "get_int_from_env", "get_full_repo_name"):
+    if last in ("strtobool", "str_to_bool", "parse_flag_from_env", "get_int_from_env"):
         return ["fact", last, *args]
+    if last == "get_full_repo_name":
+        return ["fact", last, *args[:1], keys.get("organization")]
     if name.startswith(("os.path.", "pathlib.")) and last in (
         "isfile",
         "isdir",

@@ -22,7 +22,7 @@ from cfglint.source.annotations import Any, ConfigTable
 ARGUMENTS = "arguments.json"  # the names under which the objects are reported
 ENGINE = "ds_config.json"
 KINDS = {"transformers": "huggingface", "trl": "trl"}
-RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 DERIVED = {"generation_batch_size": "steps_per_generation"}  # TRL computes the first, and refuses both
 
 

@@ -60,7 +60,7 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
         if arguments.paths[0] == error.path and progress_in(error.path)[0]:
             return report_progress(arguments)
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
-    pace = pace_given(arguments)
+    pace = pace_given(arguments, arguments.gpu_price)
     accounts = [RunSummary(each, arguments.gpus, pace, arguments.num_tokens) for each in runs]
     differing = distinct(accounts)
     for each in differing:

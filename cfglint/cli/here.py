@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from cfglint.source.record import Record
+from cfglint.source.shell.state import SECRET
 
 DEVICES = "CUDA_VISIBLE_DEVICES"
 NODES = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
 OF_NODE = "SLURM_GPUS_ON_NODE"
 ASKED = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 SECONDS = 5  # that `nvidia-smi` may take; a GPU that has fallen off the bus blocks it
-SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")  # in the name of a variable
 
 
 class Gpus(Record):

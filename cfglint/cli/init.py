@@ -66,7 +66,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the files, and print the hooks if they cannot be written; return 2 if a file exists already or cannot be written."""
+    """Write the files that are not there yet, and print the hooks if they cannot be written; return 2 if one cannot be written."""
     arguments.format, arguments.jobs = [], None
     if arguments.declare:
         from cfglint.cli.runs import declared, print_runs
@@ -75,19 +75,25 @@ def run(arguments: Namespace) -> int:
     stats = ScanStats()
     try:
         project = load_configuration(arguments)
-        for path in (project.path, SETTINGS, BASELINE):
-            if path and os.path.lexists(path):
-                raise UsageError(f"{path} exists already; init overwrites nothing")
+        kept = next((path for path in (project.path, SETTINGS) if path and os.path.lexists(path)), "")
+        if os.path.lexists(BASELINE) and not project.baseline:
+            raise UsageError(f"{BASELINE} exists already; init overwrites nothing")
         working_directory()
         found = outcomes(arguments, project, stats)
         suppress(found, Selection(project))
-        accepted = write_baseline(found)
-        writing.write_report(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
+        accepted = {} if project.baseline else write_baseline(found)
+        if not kept:
+            writing.write_report(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
     note = f"{BASELINE} accepts {by_code(accepted)}" if accepted else "no findings, so no baseline was written"
-    warn(f"{counted(stats.checked, 'file')} in {counted(len(found), 'run')} checked; wrote {SETTINGS}; {note}; {hooked}")
+    if project.baseline:
+        note = "its baseline stays as it is"
+    elif accepted and kept:
+        note += f', once the configuration has `baseline = "{BASELINE}"`'
+    done = f"{kept} stays as it is" if kept else f"wrote {SETTINGS}"
+    warn(f"{counted(stats.checked, 'file')} in {counted(len(found), 'run')} checked; {done}; {note}; {hooked}")
     return 0
 
 

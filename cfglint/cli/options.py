@@ -77,25 +77,26 @@ def add_fact_options(parser: Parser) -> None:
     add("--config", "a cfglint.toml or pyproject.toml (default: the nearest one)", metavar="FILE")
 
 
-def add_pace_options(parser: Parser) -> None:
-    """Add the options for the speed of a run, as it was measured, and the price of its GPUs."""
-    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured on the current GPUs")
-    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured, of all current GPUs")
+def add_pace_options(parser: Parser, several: bool = False) -> None:
+    """Add the options for the speed of a run, as it was measured, and the price of its GPUs; of `several` cards if these are compared."""
+    number = several_numbers if several else above_zero
+    parser.add_argument("--time-per-step", type=number, metavar="SECONDS", help="measured on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=number, metavar="T", help="measured, of all current GPUs")
     parser.add_argument("--log", metavar="LOG", help="log of an earlier run, whose speed is scaled by the samples of each GPU")
-    parser.add_argument("--gpu-price", type=above_zero, metavar="P", help="of a GPU for an hour, in any currency")
+    parser.add_argument("--gpu-price", type=number, metavar="P", help="of a GPU for an hour, in any currency")
 
 
-def pace_given(arguments: Namespace) -> Pace:
-    """The speed that the options give, or the log that they name."""
+def pace_given(arguments: Namespace, price: float | None) -> Pace:
+    """The speed that the options give, or the log that they name, with the price of a GPU."""
     from cfglint.rewrite.plan import Pace
 
     if arguments.log is None:
-        return Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=arguments.gpu_price)
+        return Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=price)
     from cfglint.explanation.log_file import Log
     from cfglint.source.files import FileProblem
 
     try:
-        found = Log(arguments.log).pace(arguments.gpu_price)
+        found = Log(arguments.log).pace(price)
     except FileProblem as error:
         raise UsageError(f"--log {arguments.log}: {error}") from error
     if found is None:
@@ -147,6 +148,11 @@ def tokens(text: str) -> int:
     return positive(text) if text.isdecimal() else int(above_zero(text))
 
 
+def several_numbers(text: str) -> list[float]:
+    """A number above 0, or one for each card."""
+    return [above_zero(each) for each in text.split(",")]
+
+
 def gpu_memory(text: str) -> float:
     """A number of GiB such as 79.2, or a card such as 80GB or H100."""
     from cfglint.batch.cards import offered
@@ -155,11 +161,12 @@ def gpu_memory(text: str) -> float:
 
 
 def card(text: str) -> str:
-    """A card such as T4, A100-80GB, RTX-4090 or MI300X."""
+    """A card such as T4, A100-80GB, RTX-4090 or MI300X; several for `plan`."""
     from cfglint.batch.cards import find
 
-    if find(text) is None:
-        warn(f"--gpu {text}: unknown card, so nothing is checked for it; known are such as T4, A100-80GB, RTX-4090, H100, MI300X, cpu")
+    for each in text.split(","):
+        if find(each) is None:
+            warn(f"--gpu {each}: unknown card, so nothing is checked for it; known are such as T4, A100-80GB, RTX-4090, H100, MI300X, cpu")
     return text
 
 
@@ -313,7 +320,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         installed=INSTALLED in arguments.target or project.installed,
         resume=getattr(arguments, "resume", None),
         count_data=getattr(arguments, "count_data", False),
-        here=bool(getattr(arguments, "command", None)),
+        here=getattr(arguments, "here", False),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():
         if getattr(facts, name) is None:
@@ -325,7 +332,10 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
 
 def on_card(facts: LaunchFacts, arguments: Namespace) -> LaunchFacts:
     """The facts with the card and the memory that flags name."""
-    return facts.on_card(getattr(arguments, "gpu", None), getattr(arguments, "gpu_memory", None))
+    name = getattr(arguments, "gpu", None)
+    if name and "," in name:
+        raise UsageError(f"--gpu {name}: several cards are compared by `cfglint plan`; pass one")
+    return facts.on_card(name, getattr(arguments, "gpu_memory", None))
 
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:

@@ -51,7 +51,7 @@ def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) 
     done = True
     for form, output in reports(arguments):
         if output is None:
-            sys.stdout.write(render(form, form == "text" and uses_colour(arguments.color), columns()))
+            sys.stdout.write(render(form, form in ("text", "full") and uses_colour(arguments.color), columns()))
             continue
         done = to_file(render(form, False, None), output) and done
     return done

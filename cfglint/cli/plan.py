@@ -14,6 +14,7 @@ from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import UnknownKindError
+from cfglint.source.annotations import Sequence
 from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False
@@ -36,11 +37,14 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--global-batch", type=positive, metavar="G", help="global batch size to reach (default: the current one)")
     parser.add_argument("--from-gpus", type=positive, metavar="N", help="current GPU count, if the files leave it open")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
-    add_pace_options(parser)
+    add_pace_options(parser, several=True)
     add_report_options(parser, FORMATS)
     parser.add_argument("--plot", metavar="FILE.svg")
     parser.hide("--plot", "--strict-keys", "--stdin-filename")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "the batch sizes that reach 256")
+    parser.add_example(
+        "cfglint plan train.yaml --gpus 1,2 --gpu T4,L4,A100-80GB --gpu-price 0.35,0.7,3.7", "where it fits, on several cards"
+    )
     parser.add_example(
         "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1",
         "with steps and hours",
@@ -68,6 +72,36 @@ def between(low: int, high: int) -> list[int]:
     return list(range(low, high + 1))
 
 
+def cards_with_pace(arguments: Namespace) -> list[tuple[str | None, Pace]]:
+    """The cards that are asked about, each with its speed and price; raises UsageError unless every card has its own."""
+    named: list[str | None] = [*(arguments.gpu.split(",") if arguments.gpu else ())] or [None]
+    columns: list[Sequence[float | None]] = []
+    for option in ("time_per_step", "tokens_per_second", "gpu_price"):
+        values = getattr(arguments, option) or [None]
+        if len(values) != len(named) and values != [None]:
+            raise UsageError(f"--{option.replace('_', '-')} needs a value for each card of --gpu {arguments.gpu or 'CARD'}")
+        columns.append(values * len(named) if values == [None] else values)
+    if arguments.log is not None:
+        if len(named) > 1:
+            raise UsageError("--log: the speed of a log is that of one card; pass --time-per-step with a value for each")
+        return [(named[0], pace_given(arguments, columns[-1][0]))]
+    return [
+        (name.strip() if name else None, Pace(step, tokens, gpu_price=price))
+        for name, step, tokens, price in zip(named, *columns, strict=True)
+    ]
+
+
+def add_to(planned: list[tuple[CheckedRun, list[Plan]]], index: int, run: CheckedRun, found: list[Plan], card: str | None) -> None:
+    """Add the plans of a run, on one of several cards, to those of the same run on the others."""
+    for each in found:
+        each.card = card
+        each.refusals = [finding.message for finding in run.diagnostics if finding.severity == "error"] if card else []
+    if card is not None and index < len(planned) and planned[index][0].written_at == run.written_at:
+        planned[index][1].extend(found)
+    else:
+        planned.append((run, found))
+
+
 def run(arguments: Namespace) -> int:
     """Plan and print; return exit status 1 if no GPU count reaches the target."""
     gpu_counts, arguments.gpus = arguments.gpus, None
@@ -75,19 +109,24 @@ def run(arguments: Namespace) -> int:
     problems: list[str] = []
     try:
         project = load_configuration(arguments)
-        pace = pace_given(arguments)
-        runs = runs_asked(arguments, project, complete=True)
-        for each in runs:
-            _ = each.batch
-            if each.bug_reports:
-                return fail("\n".join(each.bug_reports))
-            place = f"{each.written_at}: " if len(runs) > 1 else ""
-            try:
-                planned.append((each, plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)))
-            except MissingFactError as error:
-                problems.append(f"{place}{error.for_command_line}")
-            except EditRefused as error:
-                problems.append(f"{place}{error}")
+        asked = cards_with_pace(arguments)
+        pace = asked[0][1]
+        for arguments.gpu, pace_of_card in asked:
+            runs = runs_asked(arguments, project, complete=True)
+            for index, each in enumerate(runs):
+                _ = each.batch
+                if each.bug_reports:
+                    return fail("\n".join(each.bug_reports))
+                place = f"{each.written_at}: " if len(runs) > 1 else ""
+                try:
+                    found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace_of_card)
+                except MissingFactError as error:
+                    problems.append(f"{place}{error.for_command_line}")
+                except EditRefused as error:
+                    problems.append(f"{place}{error}")
+                else:
+                    add_to(planned, index, each, found, arguments.gpu if len(asked) > 1 else None)
+        problems = list(dict.fromkeys(problems))
         requested = the_reports(arguments, FORMATS)
         pictures = [output for _, output in requested if output and not arguments.format and output.lower().endswith(PICTURES)]
         written = [(form, output) for form, output in requested if output not in pictures]

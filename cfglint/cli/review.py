@@ -20,7 +20,7 @@ from cfglint.cli.output import check_outputs
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import first_few
 from cfglint.review.base import NoBaseError, base_of
-from cfglint.review.branch import COMMITTED, STATES, WORKING, Branch
+from cfglint.review.branch import COMMITTED, STAGED, STATES, WORKING, Branch
 from cfglint.review.left_out import first_names, left_out
 from cfglint.review.of_branch import DeclaredPair, compare, configuration_of, declared_runs, earlier, unused_releases
 from cfglint.run.paths import UnknownKindError
@@ -30,6 +30,7 @@ from cfglint.source.git import GitProblem, GitRepository
 
 OF_PATHS = ("to", "run", "kind", "section")  # options for OLD NEW
 OF_BRANCH = ("base", "state")
+BY_HOOK = "PRE_COMMIT"  # the environment variable that pre-commit sets
 
 
 def add_arguments(parser: Parser) -> None:
@@ -86,6 +87,8 @@ def review_branch(arguments: Namespace) -> int:
             ]
             undeclared = facts_of(arguments, before, complete=False), facts_of(arguments, project, complete=False)
             comparisons = [*counted_on_terminal(compare(branch, declared, undeclared, stats), "runs compared")]
+            for each in comparisons if branch.state == STAGED and BY_HOOK in os.environ else ():
+                each.is_checked = not each.only_releases  # by the hook `cfglint`, which gets the changed files
             uncommitted = branch.uncommitted()
             unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
     except (UsageError, NoBaseError, UnknownKindError, GitProblem, FileProblem) as error:

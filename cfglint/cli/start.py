@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from cfglint.api.in_program import is_first
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.check import summary
 from cfglint.cli.console import fail, uses_colour, warn, warn_of, width_of
@@ -16,7 +17,6 @@ from cfglint.report import render
 from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 
-RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 NOT_FOUND = 127  # the exit status of a shell for a command that does not exist
 NOT_EXECUTABLE = 126
 
@@ -42,11 +42,11 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     suppress(found, selection)
-    is_first = all(os.environ.get(name, "0") == "0" for name in RANKS)
-    if is_first:
+    first = is_first()
+    if first:
         report(found, stats)
     if any(each.verdict == "reject" for each in found) and not arguments.anyway:
-        if is_first:
+        if first:
             warn("not started; `cfglint start --anyway` starts it")
         return 1
     return become(arguments.command)

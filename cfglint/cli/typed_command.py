@@ -35,7 +35,8 @@ def of_command(arguments: Namespace) -> None:
         arguments.target = [*arguments.target, INSTALLED]
     allocated = here.nodes()
     arguments.nodes = arguments.nodes or allocated
-    if arguments.gpus or (os.path.basename(words[0]) in ELSEWHERE and allocated is None):
+    arguments.here = os.path.basename(words[0]) not in ELSEWHERE or allocated is not None
+    if arguments.gpus or not arguments.here:
         return
     gpus = here.visible_gpus()
     if gpus.number:

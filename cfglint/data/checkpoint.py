@@ -14,6 +14,7 @@ from cfglint.source.root import is_inside, places_of, root_of
 
 STATE_FILE = "trainer_state.json"
 LARGEST_STATE = 20_000_000  # bytes of JSON: its `log_history` grows with the run
+LARGEST_CONFIG = 100_000
 NUMBERED = "checkpoint-"
 LARGEST = 10**15  # of a step
 
@@ -63,13 +64,26 @@ class Checkpoint(Record):
         folder = os.path.join(self.folder, name)
         return names_in(folder) if os.path.basename(name) == name and may_read(folder, self.root) else frozenset()
 
+    def inside(self, folder: str) -> frozenset[str]:
+        """The names in a folder below the checkpoint; empty if there is none."""
+        path = os.path.join(self.folder, folder)
+        return names_in(path) if may_read(path, self.root) else frozenset()
+
+    def content(self, name: str) -> str | None:
+        """The content of a config file below the checkpoint; None if it cannot be read."""
+        path = os.path.join(self.folder, name)
+        try:
+            return read_bytes(path, LARGEST_CONFIG).decode("utf-8", "replace") if may_read(path, self.root) else None
+        except FileProblem:
+            return None
+
     def text(self, name: str) -> str:
         """The content of a short file of the checkpoint; empty if there is none."""
         path = os.path.join(self.folder, name)
-        if name not in self.names or not may_read(path, self.root):
+        if name not in self.names:
             return ""
         try:
-            return read_bytes(path, 1000).decode("utf-8", "replace").strip()
+            return read_bytes(path, 1000, self.root or None).decode("utf-8", "replace").strip()
         except FileProblem:
             return ""
 
@@ -98,11 +112,11 @@ def checkpoint_in(folder: str, name: str, root: str) -> Checkpoint | None:
         return None
     path, state = os.path.join(folder, STATE_FILE), None
     names = names_in(folder)
-    if STATE_FILE in names and may_read(path, root):
+    if STATE_FILE in names:
         import json
 
         try:
-            state = json.loads(read_bytes(path, LARGEST_STATE))
+            state = json.loads(read_bytes(path, LARGEST_STATE, root or None))
         except (FileProblem, ValueError, RecursionError):
             state = None
     return Checkpoint(name, folder, names, state if isinstance(state, dict) else None, root)

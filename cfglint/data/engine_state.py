@@ -30,9 +30,9 @@ def engine_tags(checkpoint: Checkpoint) -> list[str]:
     return sorted(name for name in checkpoint.names if name.startswith(STEP))
 
 
-def engine_state(checkpoint: Checkpoint) -> EngineState | None:
-    """The state that `latest` names; None where its files do not tell."""
-    tag = checkpoint.text("latest")
+def engine_state(checkpoint: Checkpoint, tag: str = "") -> EngineState | None:
+    """The state of a tag, else that which `latest` names; None where its files do not tell."""
+    tag = tag or checkpoint.text("latest")
     names = checkpoint.listed(tag) if tag else frozenset()
     optimizers = [name for name in names if name.endswith(OPTIMIZER) and "zero_pp_rank_" in name]
     models = [name for name in names if name.endswith(MODEL)]

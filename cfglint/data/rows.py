@@ -15,6 +15,7 @@ from cfglint.source.root import is_inside, places_of, root_of
 
 LARGEST = 256_000_000  # bytes of a file that is counted unasked
 LARGEST_JSON = 64_000_000  # bytes of JSON that is parsed as a whole
+MOST_FILES = 1000  # that a pattern stands for
 BLOCK = 1 << 20
 LFS = b"version https://git-lfs"
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
@@ -45,6 +46,25 @@ def found(name: str, origin: str) -> str | None:
     return next((path for path in places_of(name, origin) if "\0" not in path and os.path.exists(path) and is_inside(path, root)), None)
 
 
+def found_all(name: str, origin: str) -> list[str]:
+    """The files that a name or a pattern of a run means, in the project; empty if there are none, or too many."""
+    if not any(mark in name for mark in "*?["):
+        path = found(name, origin)
+        return [] if path is None else [path]
+    if "**" in name or "\0" in name:
+        return []
+    from glob import iglob
+    from itertools import islice
+
+    root = root_of(origin)
+    for pattern in places_of(name, origin):
+        paths = [*islice(iglob(pattern), MOST_FILES + 1)]
+        inside = sorted(path for path in paths if is_inside(path, root) and os.path.isfile(path))
+        if inside:
+            return inside if len(paths) <= MOST_FILES else []
+    return []
+
+
 def rows_of(paths: list[str], limits: Limits, field: str = "", kind: str = "") -> Rows:
     """The rows of files together; `field` is the key of a JSON object that has the list, `kind` the type if the name does not tell it."""
     if not paths:
@@ -59,8 +79,6 @@ def counted(path: str, limits: Limits, field: str = "", kind: str = "") -> int:
     """The rows of one file, which are remembered while it does not change; raises Uncountable, with the file."""
     from cfglint.data.remembered import known, remember
 
-    if not is_inside(path, limits.root):
-        raise Uncountable(f"{path} is outside of the project")
     try:
         state = os.stat(path)
     except OSError:
@@ -86,7 +104,7 @@ def count(path: str, size: int, limits: Limits, field: str, kind: str) -> int:
     if size > limits.largest and counter not in (parquet, arrow):
         raise Uncountable(f"has {size / 1e6:,.0f} MB: --count-data counts it")
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
+        with os.fdopen(open_regular(path, limits.root), "rb") as file:
             if file.read(len(LFS)) == LFS:
                 raise Uncountable("is a Git LFS pointer: its data is not here")
             file.seek(0)

@@ -42,6 +42,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "**": operator.pow,
     "|": operator.or_,
     "&": operator.and_,
+    "+=": operator.iadd,
     "-=": operator.isub,
 }
 

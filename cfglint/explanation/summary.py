@@ -19,8 +19,8 @@ from cfglint.source.document import pointer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
+    from cfglint.findings.setting import Batch
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.rewrite.plan import Pace
 
 LAYOUT = (

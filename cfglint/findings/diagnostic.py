@@ -142,6 +142,7 @@ class Diagnostic(Record):
     since: dict[str, str] = {}
     depends_on: tuple[Reason, ...] = ()
     suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
+    page: str = ""  # the address of its rule's page, where a configuration or the installation has one
 
     def rest_on(self, reasons: Iterable[Reason]) -> None:
         """Name what the finding rests on and is not known: an error is a warning then. Nothing else lowers a severity."""

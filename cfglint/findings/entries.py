@@ -202,6 +202,8 @@ if TYPE_CHECKING:
         reasons: list[str]
         run: str
         cost: NotRequired[float]
+        gpu: NotRequired[str]
+        refused: NotRequired[list[str]]
 
     class AdviceEntry(TypedDict):
         """A setting that was tuned for another global batch size, and the value that a published rule suggests."""
@@ -337,6 +339,7 @@ if TYPE_CHECKING:
 
         since: dict[str, str]
         depends_on: list[ReasonEntry]
+        page: str
 
     class ConsequenceEntry(TypedDict):
         """A consequence of a change for the run; `known` is false if the files do not determine it."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
 from cfglint.source.record import Record
-from cfglint.source.sections import in_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Origin
+    from cfglint.findings.vocabulary import BatchReason, Origin, Stage
 
 WRITTEN: Origin = "written"
 DEFAULT: Origin = "default"
@@ -66,11 +65,7 @@ class Setting(Record):
         """The key as a JSON pointer into its file."""
         if self.document is None:
             return pointer(self.path)
-        if self.document.is_command:
-            flags = self.document.flags
-            name = next((str(step) for step in self.path if str(step) in flags), str(self.path[-1]) if self.path else "")
-            return flags.get(name, f"--{name}" if name and not self.document.assignments else name)
-        return pointer(in_file(self.document, self.path))
+        return self.document.key_text(self.path)
 
     @property
     def written(self) -> bool:
@@ -80,7 +75,7 @@ class Setting(Record):
     @property
     def is_set_later(self) -> bool:
         """Whether a program sets it on the object, after the class has checked what it was constructed with."""
-        return self.document is not None and bool(self.path) and str(self.path[0]) in self.document.set_later
+        return self.document is not None and bool(self.path) and self.document.is_set_later(str(self.path[0]))
 
     @property
     def spelled(self) -> str:
@@ -92,10 +87,8 @@ class Setting(Record):
         node = self.node
         if not self.written or self.document is None or node is None or node.kind != SCALAR:
             return spelled(self.value)
-        if not self.document.edges.get(str(self.path[0]), True):
-            return spelled(self.value)  # another file has it
-        if self.document.is_call and str(self.path[0]) not in self.document.literal:
-            return spelled(self.value)  # the program computes it
+        if not self.document.is_literal(str(self.path[0])):
+            return spelled(self.value)
         source = self.document.text[node.start : node.end]
         fits = source and "\n" not in source and len(source) <= LONGEST_VALUE
         return source if fits else spelled(self.value)
@@ -111,3 +104,42 @@ class Setting(Record):
 
     def __str__(self) -> str:
         return f"{self.name} {self.value} ({self.place})"
+
+
+class Layout(Record):
+    """GPUs and the parallel sizes that divide them; a size is 1 if a framework has no such axis."""
+
+    gpus: int | None
+    tensor_parallel: int = 1
+    pipeline_parallel: int = 1
+    context_parallel: int = 1
+    sequence_parallel: int = 1
+
+
+class BatchProblem(Record):
+    """The reason why a framework would refuse the batch: `reason` is `mismatch`, `missing`, `type`, `not-positive`, or `layout`."""
+
+    reason: BatchReason
+    setting: Setting
+    message: str
+    exception: str
+    fails_at: Stage = "config"
+    help: str | None = None
+
+
+class Batch(Record):
+    """The batch as its framework computes it; an unknown number is None.
+
+    `global_batch` is the size that the framework prints and compares with the file; `consumed_batch` is the number of samples
+    that one optimizer step really takes. `data_parallel` is the framework's own divisor, and `gpus_per_replica`
+    is what the framework divides the GPUs by to compute it.
+    """
+
+    layout: Layout
+    micro_batch: Setting
+    accumulation: Setting
+    data_parallel: Setting
+    global_batch: Setting
+    consumed_batch: int | None = None
+    problem: BatchProblem | None = None
+    gpus_per_replica: int = 1

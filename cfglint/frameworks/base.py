@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from cfglint.batch.nodes import Size
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.releases import Releases
+    from cfglint.findings.setting import Batch
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
-    from cfglint.launch import FieldSpan, Launch
+    from cfglint.launch import Launch
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override
+    from cfglint.launch.registered import FieldSpan
     from cfglint.source.document import Syntax
     from cfglint.source.loaders import Loader
 
@@ -351,7 +352,7 @@ class Config:
         if self.has(*path):
             key_node, node = document.find(path)
             found = Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
-            found.elsewhere = document.elsewhere.get(str(path[0])) if len(path) == 1 else None
+            found.elsewhere = document.source_of(str(path[0])) if len(path) == 1 else None
             return found
         parent = path
         while parent:

@@ -7,7 +7,7 @@ import os
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory_inputs import Model
 from cfglint.source.annotations import ConfigTable, ConfigValue
-from cfglint.source.root import leads_out
+from cfglint.source.root import root_of
 
 CONFIG_FILE = "config.json"
 # The arguments and keys with which programs and frameworks receive their checkpoint.
@@ -33,7 +33,7 @@ def named_model(text: str) -> Model:
     """
     path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
     if os.path.isfile(path):
-        return read_model(path)
+        return read_model(path, None)
     from cfglint.batch.shapes import published, shape_of, table_names
 
     found = published(text)
@@ -46,14 +46,14 @@ def named_model(text: str) -> Model:
     return Model(shape_of(found.name), None, found.name, found.name, quantised=found.quantised)
 
 
-def read_model(path: str) -> Model:
-    """The model of a config.json. Raises UnknownModel if the file describes none."""
+def read_model(path: str, root: str | None) -> Model:
+    """The model of a config.json, inside a root if there is one. Raises UnknownModel if the file describes none."""
     import json
 
     from cfglint.source import files
 
     try:
-        config = json.loads(files.read(path)[0])
+        config = json.loads(files.read(path, root)[0])
     except (files.FileProblem, ValueError, RecursionError) as error:
         raise UnknownModel(f"{path}: {error}") from error
     if not isinstance(config, dict):
@@ -80,9 +80,9 @@ def model_in_project(name: object, origin: str) -> Model | None:
         return None
     for base in (os.path.dirname(origin), ""):
         path = os.path.normpath(os.path.join(base, name, CONFIG_FILE))
-        if os.path.isfile(path) and not leads_out(path, origin):
+        if os.path.isfile(path):
             try:
-                return read_model(path)
+                return read_model(path, root_of(origin))
             except UnknownModel:
                 return None
     return None

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from cfglint.data.checkpoint import Checkpoint
-from cfglint.findings.setting import Setting
+from cfglint.data.checkpoint import Checkpoint, checkpoint_in
+from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.summary import BATCH, LENGTH, Summary
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import ResumeEntry
+
+
+KEY = "resume_from_checkpoint"
+FLAG = "--resume"
 
 
 class Resumption(Record):
@@ -64,3 +69,11 @@ class Resumption(Record):
         if self.checkpoint is None:
             return f"{place}; not found here, so nothing is known of it"
         return f"step {self.begin:,} ({place})" if self.begin is not None else place
+
+
+def given_checkpoint(facts: LaunchFacts, key: str = KEY) -> Resumption | None:
+    """The checkpoint that the user names on the command line."""
+    given = facts.resume
+    if given is None:
+        return None
+    return Resumption(Setting((key,), given, OVERRIDE, because=FLAG), given, checkpoint_in(given, given, ""), is_certain=True)

@@ -69,7 +69,7 @@ class Condition:
         self.division: tuple[Any, Any] | None = None  # that should leave no rest
         self.is_compared = False  # two keys with each other
         self.kept = {each.get("let") or each["each"]: each for each in every(rows) if "let" in each or "each" in each}
-        parts = row["when"] if "raise" in row else [*row["when"], row.get("be"), row.get("try"), row.get("in")]
+        parts = row["when"] if "raise" in row else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
         found: dict[tuple[Path, str], Reason] = {}
         for part in parts:
             for reason in self._of(part, True):
@@ -90,7 +90,7 @@ class Condition:
 
     def _of(self, part: Any, wanted: bool, depth: int = 0) -> Iterator[Reason]:
         """The reasons why a part of the condition is true, or false if that is wanted."""
-        if not isinstance(part, list) or depth > DEEPEST:
+        if not isinstance(part, list) or not part or depth > DEEPEST:
             return
         operator = part[0]
         made = self.run.changed.get(part[1], {}) if operator in FIELDS and isinstance(part[1], str) else {}
@@ -154,7 +154,7 @@ class Condition:
 
     def path(self, expression: Any) -> Path | None:
         """The path of the key that an expression is the value of, also where it is converted or has a default."""
-        if not isinstance(expression, list):
+        if not isinstance(expression, list) or not expression:
             return None
         operator = expression[0]
         if operator in FIELDS and isinstance(expression[1], str):
@@ -192,6 +192,8 @@ class Condition:
         """The path of the item that a loop over a list, or over the keys of a mapping, is at."""
         section = next(self.paths(loop["in"]), None)
         found = value_at(self.run.values, section) if section else None
+        if section and not isinstance(found, dict | list) and isinstance(value_at(self.written, section), str):
+            return section  # one of its words
         if isinstance(found, dict) and isinstance(item, str):
             return (*(section or ()), item)
         items = found if isinstance(found, list) else []

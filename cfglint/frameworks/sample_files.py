@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.data.rows import LARGEST, Limits, Rows, found, rows_of
+from cfglint.data.rows import LARGEST, Limits, Rows, found, found_all, rows_of
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.samples import Samples
 from cfglint.source.annotations import ConfigValue, Iterable
@@ -44,15 +44,20 @@ def rows_of_all(config: Config, names: Iterable[ConfigValue]) -> Samples | None:
     """The rows of several files or folders together, without a number where one cannot be counted; None if one is not in the project."""
     total, files = 0, list[str]()
     for name in names:
-        path = local(config, name)
-        if path is None:
+        paths = found_all(name, config.documents[0].path) if isinstance(name, str) and name else []
+        if not paths:
             return None
-        read = rows(config, path)
-        files += read.files
-        if read.count is None:
-            return unknown(read.why, *files)
-        total += read.count
-    return Samples(total, tuple(files))
+        for read in (rows(config, path) for path in paths):
+            files += read.files
+            if read.count is None:
+                return unknown(read.why, *files)
+            total += read.count
+    return Samples(total, tuple(files)) if files else None
+
+
+def listed(names: ConfigValue) -> list[ConfigValue]:
+    """A name, or the names of a list."""
+    return list(names) if isinstance(names, (list, tuple)) else [names]
 
 
 def held_out(total: int, size: ConfigValue) -> int | None:

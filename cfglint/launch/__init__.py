@@ -1,76 +1,19 @@
-"""A launch: a line of a script that starts a training, or its program alone, as far as they were read. Nothing is executed.
-
-No framework is known here; `kinds` has what they register.
-"""
+"""A launch: a line of a script that starts a training, or its program alone, as far as they were read. Nothing is executed."""
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Callable, Collection, ConfigValue, Mapping, Sequence
+from cfglint.source.annotations import Mapping
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from cfglint.evaluate import Reason
     from cfglint.findings.entries import AlternativeEntry, LaunchEntry
-    from cfglint.findings.releases import Release, Releases
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override
     from cfglint.launch.program import OwnLoop, ProgramFacts
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
-
-    FieldSpan = tuple[str, ConfigValue, Release, Release]
-
-    class LaunchedKind(Protocol):
-        """A kind of config, as a launch sees it."""
-
-        base: str
-        takes_overrides: bool
-        parses_command: bool
-
-        def argument_classes(self) -> Mapping[str, str]:
-            """The classes that a program creates from arguments of this kind, each with its trainer; an empty trainer means any."""
-            ...
-
-        def script_classes(self) -> Collection[str]:
-            """Further classes of the framework that such a parser may be given."""
-            ...
-
-        def fields_of_class(self, name: str) -> set[str]:
-            """The fields that one of these classes has in any modelled release, beyond those of its base."""
-            ...
-
-        def base_fields(self) -> Mapping[str, FieldSpan]:
-            """The fields of the class that others extend: (type, default, first release, first release without it)."""
-            ...
-
-        def parsed_types(self) -> Mapping[str, str]:
-            """The types that a parser derives from the annotations of these fields, where they differ."""
-            ...
-
-        def refused_words(self, name: str, text: str) -> Sequence[tuple[str, Releases]]:
-            """The types of one of these fields that the parser cannot convert a word to, each with the releases that have it."""
-            ...
-
-        def has_own_key(self, name: str) -> bool:
-            """Whether files of this kind have a key in any modelled release, beyond those of its base."""
-            ...
-
-        def runs(self, line: LaunchLine) -> bool:
-            """Whether a line runs one of the modules of this framework that are fed by arguments alone."""
-            ...
-
-
-class Registered:
-    """The kinds of config: their names, and what loads one when it is asked for."""
-
-    names: Callable[[], list[str]]
-    load: Callable[[str], LaunchedKind]
-
-
-REGISTERED = Registered()
 
 
 class Launch(Record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
 from cfglint.launch.command import readable
@@ -217,7 +217,7 @@ def is_page(line: LaunchLine) -> bool:
 
 
 def severity_of(line: LaunchLine) -> Severity:
-    """The severity of a problem with which the line does not start; a line of a page may be shortened, or mean another folder."""
+    """The severity of a problem with which the line does not start; a line of a page may be shortened."""
     return WARNING if is_page(line) else ERROR
 
 
@@ -238,7 +238,7 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
     return LineProblem(
         "LCH002",
-        severity_of(line),
+        INFO if is_page(line) else severity_of(line),  # a page may be about to make it
         file.word,
         key,
         f"{names} (seen from {folder_name(line)})",

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from cfglint.launch import REGISTERED
+from cfglint.launch.registered import REGISTERED
 from cfglint.source.annotations import Iterator, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch import FieldSpan, LaunchedKind
-    from cfglint.launch.program import ProgramFacts
+    from cfglint.launch.registered import FieldSpan, LaunchedKind
 
 TRAINER = "huggingface"  # the kind whose class the arguments of all trainers extend
 
@@ -68,10 +67,3 @@ def parsed_type(name: str) -> str:
     trainer = kind_named(TRAINER)
     fields = trainer.base_fields()
     return trainer.parsed_types().get(name) or fields[name][0] if name in fields else ""
-
-
-def parses_all(program: ProgramFacts | None) -> bool:
-    """Whether a program is known to parse the fields of TrainingArguments with `HfArgumentParser`."""
-    from cfglint.launch.program import HF_PARSER
-
-    return program is not None and program.parser == HF_PARSER and program.arguments in kind_named(TRAINER).argument_classes()

@@ -13,10 +13,11 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Machine(Record):
-    """The facts about the machine that a script runs on: GPUs per node and nodes; None if unknown."""
+    """The facts about the machine that a script runs on: GPUs per node and nodes; None if unknown. `here`: it is this one, now."""
 
     gpus: int | None = None
     nodes: int | None = None
+    here: bool = False
 
     @property
     def gpus_per_node(self) -> int | None:
@@ -28,7 +29,7 @@ class Machine(Record):
     def with_nodes(self, each: int | None) -> Machine:
         """The machine with as few nodes as hold its GPUs, `each` on a node, if their number is unknown."""
         size = fewest_nodes(self.gpus, each) if self.gpus and each and each > 0 and self.nodes is None else None
-        return self if size is None else Machine(self.gpus, size.nodes)
+        return self if size is None else Machine(self.gpus, size.nodes, self.here)
 
 
 def number(text: Text | None, default: int | None, machine: Machine, line: LaunchLine, field: str) -> int | None:

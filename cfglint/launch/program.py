@@ -3,8 +3,29 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.source.annotations import Any, ConfigTable, ConfigValue
+from cfglint.launch.kinds import TRAINER, kind_of_class
+from cfglint.source.annotations import Any, ConfigValue, Mapping
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from cfglint.launch.programs.built_call import BuiltCall
+    from cfglint.launch.programs.context import Context
+    from cfglint.launch.programs.modules import Modules
+    from cfglint.launch.programs.scopes import Scope
+
+    class Evaluations(Protocol):
+        """What the code of a program does with each launch line."""
+
+        modules: Modules
+
+        def under(self, context: Context) -> object:
+            """The program, evaluated in its circumstances."""
+            ...
+
 
 HF_PARSER = "HfArgumentParser"
 TRL_PARSER = "TrlParser"
@@ -74,7 +95,7 @@ class DataRecipe(Record):
 class TrainerCall(Record):
     """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
 
-    `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises. `fields` are those
+    `is_certain`: the program makes the call, and nothing catches what it raises. `fields` are those
     that the class of its arguments, derived from `TrainingArguments`, adds. `callbacks` are the classes of transformers that it is given,
     if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
     `resumes` is the checkpoint that `train` is given: a path, true for the last one, None for none, `Unknown` if that is not known.
@@ -83,7 +104,7 @@ class TrainerCall(Record):
 
     name: str
     package: str
-    document: Any
+    document: CallDocument
     is_certain: bool
     fields: tuple[str, ...] = ()
     callbacks: tuple[str, ...] = ()
@@ -94,16 +115,16 @@ class TrainerCall(Record):
 
 
 class AdapterCall(Record):
-    """A model that a program trains, with the adapter that it puts on it; documents are `CallDocument`s, None where they are not known.
+    """A model that a program trains, with the adapter that it puts on it; calls are None where they are not known.
 
     `adapter` is the `LoraConfig`, `model` the `from_pretrained`, `quantization` the `BitsAndBytesConfig`. `checkpoint` is the name or
     folder of the model, `loader` the class that loads it. `is_certain`: all of this happens, and nothing catches what it raises.
     `is_trained`: a trainer is given the model without an adapter. `is_open`: it is quantised in a way that is not known.
     """
 
-    adapter: Any
-    model: Any
-    quantization: Any
+    adapter: CallDocument | None
+    model: CallDocument | None
+    quantization: CallDocument | None
     checkpoint: str
     loader: str
     is_certain: bool
@@ -114,12 +135,12 @@ class AdapterCall(Record):
 class ImportedNames(Record):
     """An import of a framework's package: the module and the names that it imports, none for `import module`.
 
-    `document` is a `CallDocument` with the module or the names as its keys. `is_certain` as for a `TrainerCall`.
+    `document` has the module or the names as its keys. `is_certain` as for a `TrainerCall`.
     """
 
     module: str
     names: tuple[str, ...]
-    document: Any
+    document: CallDocument
     is_certain: bool
 
     @property
@@ -129,7 +150,7 @@ class ImportedNames(Record):
 
 
 class OwnLoop(Record):
-    """The training loop of a program's own, with an `Accelerator` or an engine of DeepSpeed. Calls in it are `CallDocument`s.
+    """The training loop of a program's own, with an `Accelerator` or an engine of DeepSpeed.
 
     `loader` is the call that makes the data loader of each step, `optimizer` and `schedule` those of its optimizer and its learning rate.
     `plugins` are those of the `Accelerator`, by name. `numbers` has what the loop itself says: `turns` between two steps of the optimizer,
@@ -140,17 +161,17 @@ class OwnLoop(Record):
     `prepares_schedule`: the `Accelerator` wraps the schedule.
     """
 
-    loader: ConfigValue
-    plugins: ConfigTable
+    loader: CallDocument | None
+    plugins: Mapping[str, CallDocument]
     accumulates: bool | None
-    optimizer: ConfigValue = None
-    schedule: ConfigValue = None
-    numbers: ConfigValue = None
+    optimizer: CallDocument | None = None
+    schedule: CallDocument | None = None
+    numbers: CallDocument | None = None
     why: str = ""
     lacks_loader: str = ""
     counts_batches: bool = False
     stages: ConfigValue = None
-    trains: tuple[Any, ...] = ()
+    trains: tuple[CallDocument, ...] = ()
     is_found: bool = False
     is_whole: bool = True
     is_twice: bool = False
@@ -194,22 +215,34 @@ class ProgramFacts(Record):
     changed: tuple[str, ...] = ()
     exact: bool = False
     config_files: tuple[str, ...] = ()
-    built: tuple[Any, ...] = ()
+    built: tuple[BuiltCall, ...] = ()
     further: int = 0
-    engines: tuple[Any, ...] = ()
-    scopes: tuple[Any, ...] = ()
-    evaluations: ConfigValue = None
+    engines: tuple[BuiltCall, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    evaluations: Evaluations | None = None
     trainer_calls: tuple[TrainerCall, ...] = ()
     adapters: tuple[AdapterCall, ...] = ()
     imports: tuple[ImportedNames, ...] = ()
     not_read: tuple[Reason, ...] = ()
 
     @property
+    def modules(self) -> Modules:
+        """The modules of the program."""
+        assert self.evaluations is not None
+        return self.evaluations.modules
+
+    @property
     def checked_packages(self) -> tuple[str, ...]:
         """The packages whose release decides whether the code of the program itself is accepted."""
-        every = (*self.trainer_calls, *self.imports, *self.built)
+        made: tuple[TrainerCall | ImportedNames | BuiltCall, ...] = (*self.trainer_calls, *self.imports, *self.built)
+        packages = [each.package for each in made]
         added = ("peft", "bitsandbytes") if self.adapters else ()
-        return tuple(dict.fromkeys([*(each.package for each in every if each.package), *added]))
+        return tuple(dict.fromkeys([*filter(None, packages), *added]))
+
+    @property
+    def parses_all(self) -> bool:
+        """Whether it is known to parse the fields of TrainingArguments with `HfArgumentParser`."""
+        return self.parser == HF_PARSER and kind_of_class(self.arguments) == TRAINER
 
     @property
     def opens_config(self) -> bool:
@@ -229,3 +262,19 @@ class ProgramFacts(Record):
             return True
         positive = self.fields.get(name.removeprefix("no_"))
         return positive is not None and positive.kind == "bool" and positive.default is True
+
+
+class ProgramCall(CallDocument):
+    """A call of a program that builds what a run is configured with: with the facts about this version of the `program`, and the training
+    `loop` around an `Accelerator` or an engine.
+    """
+
+    def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
+        super().__init__(path, text, name, start, end)
+        self.program: ProgramFacts | None = None
+        self.loop: OwnLoop | None = None
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether the training loop around it was found."""
+        return self.loop is not None and self.loop.is_found

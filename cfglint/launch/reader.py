@@ -191,6 +191,7 @@ class Reader:
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
         interpreter.state.variables.update(variables)
         interpreter.state.exported.update(variables)
+        interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
         interpreter.follow(script)
         return interpreter
 

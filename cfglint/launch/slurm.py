@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import re
 
+from cfglint.batch.cards import CUDA, ROCM, find
+from cfglint.source.annotations import Mapping, Sequence
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text, TextPart
 
-SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
+SHORT = {
+    "N": "nodes",
+    "n": "ntasks",
+    "G": "gpus",
+    "c": "cpus-per-task",
+    "p": "partition",
+    "t": "time",
+    "J": "job-name",
+    "a": "array",
+    "C": "constraint",
+}
 OPTIONS_OF = {  # a variable of the job -> the options of the header that may set it
     "SLURM_NNODES": ("nodes",),
     "SLURM_JOB_NUM_NODES": ("nodes",),
@@ -20,6 +32,8 @@ OPTIONS_OF = {  # a variable of the job -> the options of the header that may se
 }
 OTHER_NAMES = {"tasks-per-node": "ntasks-per-node"}  # slurm_opt.c: both names have one value
 MARK = "#SBATCH"
+OF_GPUS = ("gpus-per-node", "gres", "gpus", "gpus-per-task")
+BETWEEN_FEATURES = re.compile(r"[&|,*()\[\]]").split
 WORDS = re.compile(r"[^ \t\r]+").finditer
 
 
@@ -74,7 +88,7 @@ class Header(Record):
     @property
     def gpus_option(self) -> str:
         """The option that requests GPUs; empty if none does."""
-        return next((name for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task") if name in self.options), "")
+        return next((name for name in OF_GPUS if name in self.options), "")
 
     def environment(self) -> dict[str, Text]:
         """The variables that the job starts with."""
@@ -107,6 +121,30 @@ class Header(Record):
             if text is not None and last == value and "," not in text.string:
                 return text[len(text) - len(last) :]
         return Text((TextPart(value),))
+
+
+def requested_card(of_header: Mapping[str, Text], srun: Sequence[Text]) -> str:
+    """The card that a job requests in its header, or a step with the words of `srun`: by its type `gpu:a100:4`, a constraint
+    `a100&nvlink` or a partition `gpu-v100`; empty if none is named, or several.
+    """
+    options = dict(of_header)
+    read_line("", " ".join((MARK, *(word.string for word in srun[1:]))), 0, options)
+    written = {name: text.string for name, text in options.items()}
+    types = [word for name in OF_GPUS for part in written.get(name, "").split(",") for word in part.partition("(")[0].split(":")]
+    for words in (types, BETWEEN_FEATURES(written.get("constraint", "")), written.get("partition", "").split(",")):
+        names = {found for word in words if (found := card_in(word))}
+        if names:
+            return names.pop() if len(names) == 1 else ""
+    return ""
+
+
+def card_in(word: str) -> str:
+    """The GPU that a word names, as a whole or between its dashes; empty for other words."""
+    for each in (word, *re.split(r"[-_]", word)):
+        found = find(each) if len(each) > 1 else None
+        if found is not None and found.device in (CUDA, ROCM):
+            return found.name
+    return ""
 
 
 def header(path: str, text: str) -> Header:

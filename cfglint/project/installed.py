@@ -10,7 +10,7 @@ from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator, Mapping
-from cfglint.source.root import leads_out, repository
+from cfglint.source.root import leads_out, repository, root_of
 
 NOTHING: Mapping[str, str] = {}
 VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
@@ -92,10 +92,8 @@ def origin(folder: str) -> str:
     import json
 
     path = os.path.join(folder, "direct_url.json")
-    if leads_out(path, path):
-        return ""
     try:
-        content = json.loads(files.read_bytes(path, 10_000))
+        content = json.loads(files.read_bytes(path, 10_000, root_of(path)))
     except (files.FileProblem, ValueError):
         return ""
     if not isinstance(content, dict):

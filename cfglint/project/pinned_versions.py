@@ -79,12 +79,10 @@ class Disk(DiskFolders):
 
     def text(self, path: str) -> str:
         """The content of a file; empty if it cannot be read, or is a link out of the project."""
-        from cfglint.source.root import leads_out
+        from cfglint.source.root import root_of
 
-        if leads_out(path, path):
-            return ""
         try:
-            content = files.read_bytes(path, limit(path))
+            content = files.read_bytes(path, limit(path), root_of(path))
         except files.FileProblem:
             return ""
         return files.decoded(content)

@@ -6,7 +6,7 @@ import os
 
 from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, UNUSED_IGNORE, WARNING, Diagnostic, Outcome, rank
 from cfglint.findings.rule import EXPECTATION
-from cfglint.project.settings_file import Configuration
+from cfglint.project.settings_file import CODE, Configuration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +29,13 @@ class Selection:
         self.of_flags = [*(with_codes(select or [])), *with_codes(ignore or [])]
         self.fail_on: Severity = fail_on or project.fail_on or "error"
         self.per_file = [(os.path.join(project.folder, glob), with_codes(chosen)) for glob, chosen in project.per_file_ignores.items()]
+        self.pages = project.pages
         self._in_file: dict[str, list[str]] = {}
 
     def suppress(self, diagnostics: list[Diagnostic]) -> None:
-        """Mark the findings that are suppressed here."""
+        """Mark the findings that are suppressed here, and give each the address of its page."""
         for each in diagnostics:
+            each.page = self.pages.replace(CODE, each.code) if self.pages else ""
             if not each.suppressed and each.code != INTERNAL and self._suppressed(each):
                 each.suppressed = CONFIGURATION
 

@@ -30,9 +30,10 @@ RUN_KEYS = frozenset((
     "args", "set", "name",
 ))  # fmt: skip
 OLD_POLICY_KEY = "house-schema"  # of 0.1.0
+CODE = "{code}"  # what stands for the code of a rule in the address of the pages
 KEYS = frozenset((
     "gpus", "gpu", "gpu-memory", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "policy-schema",
-    OLD_POLICY_KEY, "exclude", "kinds",
+    OLD_POLICY_KEY, "exclude", "kinds", "pages",
 ))  # fmt: skip
 
 
@@ -108,6 +109,9 @@ class Configuration:
             each: one_of(file_kinds(), of_kinds, glob, f"{where}, `kinds`") or ""
             for glob, each in zip(of_kinds, globs([*of_kinds], self.folder, where, "kinds"), strict=True)
         }
+        self.pages: str = expect(table, "pages", str, where) or ""
+        if self.pages and not (self.pages.startswith(("https://", "http://")) and CODE in self.pages):
+            raise ConfigurationError(f"{where}: `pages` must be an address with {CODE} for the code of a rule: https://example.org/{CODE}")
         self.policy_files = policy_files(table, where)
         self.policies: PolicySchemas | None = None  # its schemas, loaded by `in_effect`
         runs = table.get("run", [])
@@ -232,12 +236,10 @@ def find(folder: str) -> str | None:
 
 def peek(path: str) -> bytes:
     """The content of a configuration file; empty if it cannot be read, or is a link out of the project."""
-    from cfglint.source.root import leads_out
+    from cfglint.source.root import root_of
 
-    if leads_out(path, path):
-        return b""
     try:
-        return read_bytes(path)
+        return read_bytes(path, root=root_of(path))
     except FileProblem:
         return b""
 

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from cfglint.review.compare import Comparison
     from cfglint.review.left_out import NotCompared
 
-FORMATS = ("text", "concise", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
+FORMATS = ("text", "full", "concise", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
 
 
 def render(form: str, outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
     """The report of runs in a format; `colour` and `width`, in columns, are for text on a terminal."""
-    if form == "text":
+    if form in ("text", "full"):
         if not any(outcome.open_findings for outcome in outcomes):
             return ""
         from cfglint.report import text
 
-        return text.render(outcomes, colour, width)
+        return text.render(outcomes, colour, width, with_pages=form == "full")
     module = __import__(f"cfglint.report.{form}", fromlist=["render"])
     return str(module.render(outcomes))
 
@@ -73,7 +73,7 @@ def render_changes(
 
     if form == "json":
         return changes.as_json(comparisons, unused)
-    if form == "text":
+    if form in ("text", "full"):
         return changes.as_text(comparisons, colour, width, unused)
     if form == "markdown":
         from cfglint.report import comment

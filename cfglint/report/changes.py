@@ -198,9 +198,12 @@ def place(change: SettingChange, comparison: Comparison) -> str:
 
 
 def findings(comparison: Comparison, width: int | None) -> Segments:
-    """The new findings as `check` prints them, indented."""
+    """The new findings as `check` prints them, indented; a line for each where it does so in the same commit."""
     side = comparison.after
     assert side is not None
+    if comparison.is_checked:
+        places = [f"{each.place.file}:{each.place.line}: {each.severity} {each.code} {each.name}" for each in comparison.new]
+        return [("", line("    ", each, width)) for each in places]
     return [segment for each in comparison.new for segment in finding_block(each, side, width)]
 
 

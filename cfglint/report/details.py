@@ -120,18 +120,21 @@ def key_and_value(text: str) -> tuple[str, str]:
 
 def remedies(diagnostic: Diagnostic) -> list[Line]:
     """The value to write, and the action of `cfglint fix`."""
-    is_named = diagnostic.fix is not None and diagnostic.fix.title == diagnostic.help
-    found = [(HELP, diagnostic.help)] if diagnostic.help and not is_named else []
-    return [*found, (HELP, fixing(diagnostic, diagnostic.fix))] if diagnostic.fix else found
+    if diagnostic.fix is None:
+        return [(HELP, diagnostic.help)] if diagnostic.help else []
+    title = diagnostic.fix.title
+    if diagnostic.help is None or diagnostic.help.startswith(title):  # the help may have a reason, too
+        return [(HELP, fixing(diagnostic, diagnostic.fix, diagnostic.help or title))]
+    return [(HELP, diagnostic.help), (HELP, fixing(diagnostic, diagnostic.fix, title))]
 
 
-def fixing(diagnostic: Diagnostic, fix: Fix) -> str:
+def fixing(diagnostic: Diagnostic, fix: Fix, action: str) -> str:
     """The action of a fix and the command for it, with the reason if it is not safe."""
     if fix.safe:
-        return f"{fix.title} (cfglint fix)"
+        return f"{action} (cfglint fix)"
     guessed = GUESS if diagnostic.severity == ERROR else CHANGES
     reason = BY_RELEASE if fix.by_release else guessed
-    return f"{fix.title} (cfglint fix --unsafe-fixes; {reason})"
+    return f"{action} (cfglint fix --unsafe-fixes; {reason})"
 
 
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:

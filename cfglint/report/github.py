@@ -11,7 +11,7 @@ import os
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome, rank
 from cfglint.report.details import details
 from cfglint.report.escapes import shown
-from cfglint.report.links import rule_uri
+from cfglint.report.links import page_of
 
 COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
 
@@ -40,7 +40,7 @@ def command(diagnostic: Diagnostic, outcome: Outcome) -> str:
 def body(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """The content of an annotation: the message, what the text report has below it, and the address of the rule's page, if any."""
     lines = [shown(diagnostic.message), *(f"{label}: {shown(text)}" for label, text in details(diagnostic, outcome))]
-    return "\n".join([*lines, *filter(None, [rule_uri(diagnostic.code)])])
+    return "\n".join([*lines, *filter(None, [page_of(diagnostic)])])
 
 
 def escape(text: str) -> str:

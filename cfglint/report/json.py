@@ -6,6 +6,7 @@ import json
 from math import isfinite
 
 from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
+from cfglint.report.links import page_of
 from cfglint.source.annotations import ConfigValue, Iterable, Iterator, Mapping
 from cfglint.version import __version__
 
@@ -81,6 +82,8 @@ def entry(diagnostic: Diagnostic) -> FindingEntry:
     }
     if diagnostic.since:
         found["since"] = diagnostic.since
+    if address := page_of(diagnostic):
+        found["page"] = address
     if diagnostic.depends_on:
         found["depends_on"] = [{"kind": each.kind, "what": each.text} for each in diagnostic.depends_on]
     return found

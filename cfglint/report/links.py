@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.findings.diagnostic import Diagnostic
 from cfglint.version import __version__
 
 PAGES = "pages"  # the folder of the pages, below the root of the repository
@@ -13,6 +14,11 @@ def rule_uri(code: str) -> str:
     """The manual page of a rule, at the installed release; empty if that has no address."""
     repository, revision = home()
     return f"{repository}/blob/{revision}/{PAGES}/{code}.md" if repository else ""
+
+
+def page_of(diagnostic: Diagnostic) -> str:
+    """The address of the page about a finding: as the configuration says, else that of the installed release; empty if it has none."""
+    return diagnostic.page or rule_uri(diagnostic.code)
 
 
 def anchor(code: str) -> str:

@@ -56,7 +56,7 @@ def row(plan: PlanEntry) -> list[str]:
     chosen = plan["chosen"]
     split = (chosen["micro_batch"], chosen["accumulation"], chosen["data_parallel"]) if chosen else (None, None, None)
     cells = [
-        plan["gpus"],
+        label(plan),
         plan["nodes"],
         *split,
         plan["global_batch"],
@@ -66,6 +66,12 @@ def row(plan: PlanEntry) -> list[str]:
         memory(plan.get("memory")),
     ]
     return [*("" if cell is None else str(cell) for cell in cells), duration(plan), remark(plan)]
+
+
+def label(plan: PlanEntry) -> str:
+    """The GPUs, with the card if several are compared."""
+    count = "" if plan["gpus"] is None else str(plan["gpus"])
+    return f"{count} x {plan['gpu']}".removeprefix(" x ") if "gpu" in plan else count
 
 
 def duration(plan: PlanEntry) -> str:
@@ -92,6 +98,8 @@ def remark(plan: PlanEntry) -> str:
     if plan["feasible"]:
         idle = f"; pipeline idle {100 * plan['bubble']:.0f} %" if plan["bubble"] else ""
         cost = f"; costs {plan['cost']:,.2f}" if "cost" in plan else ""
+        if "refused" in plan:
+            return f"does not start: {plan['refused'][0]}"
         used = plan.get("memory")
         card = f"; {used['cards']}" if used is not None and used["cards"] else ""
         return ((plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle + card + cost).removeprefix("; ")
@@ -144,7 +152,7 @@ def other_splits(plans: list[PlanEntry]) -> list[str]:
         if others:
             listed = [f"{split['micro_batch']} x {split['accumulation']}" for split in others[:MOST_SPLITS]]
             more = ", ..." if len(others) > MOST_SPLITS else ""
-            lines.append(f"  {plan['gpus']}: {', '.join(listed)}{more}{largest(plan.get('memory'))}")
+            lines.append(f"  {label(plan)}: {', '.join(listed)}{more}{largest(plan.get('memory'))}")
     return ["", "Other splits that work (GPUs: micro batch x accumulation):", *lines] if lines else []
 
 
@@ -155,7 +163,7 @@ def remedies(plans: list[PlanEntry]) -> list[str]:
         found = plan.get("memory")
         if found is not None and found["would_fit"] is not None:
             changes = found["would_fit"]
-            lines.append(f"  {plan['gpus']}: {' + '.join(changes['changes'])} ({changes['peak_gib']:.1f} GiB)")
+            lines.append(f"  {label(plan)}: {' + '.join(changes['changes'])} ({changes['peak_gib']:.1f} GiB)")
     return ["", "Changes that make it fit (GPUs: changes):", *lines] if lines else []
 
 

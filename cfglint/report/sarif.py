@@ -14,7 +14,7 @@ from cfglint.report import manual
 from cfglint.report.details import HELP, consequences
 from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
-from cfglint.report.links import home, rule_uri
+from cfglint.report.links import home, page_of
 from cfglint.source.annotations import ConfigTable
 from cfglint.version import __version__
 
@@ -33,7 +33,7 @@ def render(outcomes: list[Outcome]) -> str:
     rules = fired({each.code for each, _ in found})
     index = {rule.code: position for position, rule in enumerate(rules)}
     run = {
-        "tool": {"driver": driver(rules)},
+        "tool": {"driver": driver(rules, {each.code: page_of(each) for each, _ in found})},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which cfglint was started."}}},
         "invocations": [{"executionSuccessful": not bugs, "toolExecutionNotifications": [notification(each) for each in bugs]}],
@@ -51,14 +51,14 @@ def fired(codes: set[str]) -> list[Rule]:
     return [rule for rule in every_rule() if rule.code in codes]
 
 
-def driver(rules: list[Rule]) -> ConfigTable:
+def driver(rules: list[Rule], addresses: dict[str, str]) -> ConfigTable:
     """The tool with the rules of its findings."""
     return {
         "name": "cfglint",
         "version": __version__,
         "semanticVersion": __version__,
         **given("informationUri", home()[0]),
-        "rules": [descriptor(each) for each in rules],
+        "rules": [descriptor(each, addresses[each.code]) for each in rules],
     }
 
 
@@ -67,14 +67,14 @@ def given(name: str, address: str) -> dict[str, str]:
     return {name: address} if address else {}
 
 
-def descriptor(rule: Rule) -> ConfigTable:
+def descriptor(rule: Rule, address: str) -> ConfigTable:
     """A rule with its manual page."""
     return {
         "id": rule.code,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": manual.summary(rule)},
         "fullDescription": {"text": rule.page},
-        **given("helpUri", rule_uri(rule.code)),
+        **given("helpUri", address),
         "help": {"text": manual.page(rule), "markdown": manual.markdown(rule)},
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": [*rule.kinds, "configuration"]},

@@ -18,6 +18,7 @@ from cfglint.report.escapes import shown, without_runner_command
 from cfglint.rewrite.layout import layout_on
 from cfglint.run.checked import CheckedRun
 from cfglint.run.sizes import size_of
+from cfglint.source.document import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def is_unknown(setting: Setting) -> bool:
 def reason(setting: Setting) -> str:
     """The reason why a value is unknown."""
     document = setting.document if setting.path and is_unknown(setting) else None
-    reasons = document.unknown.get(str(setting.path[0]), ()) if document is not None else ()
+    reasons = document.unknown.get(str(setting.path[0]), ()) if isinstance(document, Part) else ()
     return f", {because(reasons)}" if reasons else ""
 
 

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcom
 from cfglint.report.details import Line, details
 from cfglint.report.escapes import shown, without_runner_command
 from cfglint.report.grouping import Group, grouped
+from cfglint.report.links import page_of
 from cfglint.source.annotations import Iterable
 
 Segments = list[tuple[str, str]]  # (style, text)
@@ -18,15 +19,16 @@ CUT = "..."  # the mark where a line is shortened
 SHORTEST = 20  # minimum columns of folded lines
 
 
-def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
-    """All findings that are not suppressed, equal ones grouped, folded to a width if one is given."""
-    blocks = [group_block(each, width) for each in grouped(outcomes)]
+def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None, *, with_pages: bool = False) -> str:
+    """All findings that are not suppressed, equal ones grouped, folded to a width if one is given; `with_pages`: each with its page."""
+    blocks = [group_block(each, width, with_pages) for each in grouped(outcomes)]
     return paint(blocks) if colour else plain(blocks)
 
 
-def group_block(group: Group, width: int | None = None) -> Segments:
+def group_block(group: Group, width: int | None = None, with_page: bool = False) -> Segments:
     """A group of equal findings."""
-    return block(group.first, group.outcomes[0], width, group.elsewhere())
+    pages = [("page", page_of(group.first) or f"cfglint rule {group.first.code}")] if with_page else []
+    return block(group.first, group.outcomes[0], width, [*group.elsewhere(), *pages])
 
 
 def block(diagnostic: Diagnostic, outcome: Outcome, width: int | None = None, more: Iterable[Line] = ()) -> Segments:

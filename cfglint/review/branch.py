@@ -26,7 +26,7 @@ from cfglint.source.file_source import FileSource
 from cfglint.source.git import GitRepository, Snapshot, TreeEntry
 from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.root import leads_out
+from cfglint.source.root import root_of
 
 Pair = tuple[CheckedRun | None, CheckedRun | None]
 Folders = dict[str, dict[str, list[Statement]]]
@@ -62,6 +62,7 @@ class Branch:
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.compared: set[str] = set()  # the files of the runs that were compared
+        self.listed: set[str] = set()  # the names of the settings that the comparisons list
         self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
         self.has_trainers = False  # whether a run of the new side is one of the Trainer
         self.dependencies: list[str] = []  # the changed files that may specify versions
@@ -147,8 +148,9 @@ class Branch:
         names = names_of(before) | names_of(after)
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
+        self.listed |= {each.key.rpartition(".")[2] for each in comparison.settings}
         comparison.code_changed = any(is_program(name) for name in names & self.altered)
-        if before is not None and after is not None and not comparison.settings and unread_arguments(before) != unread_arguments(after):
+        if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
             framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
@@ -265,9 +267,9 @@ def content(path: str) -> bytes | None:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             return os.fsencode(os.readlink(path))
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE or leads_out(path, path):
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE:
             return None
-        return files.read_bytes(path)
+        return files.read_bytes(path, root=root_of(path))
     except (OSError, files.FileProblem):
         return None
 

@@ -22,10 +22,11 @@ class Comparison:
 
     `settings` and `consequences` do not depend on what comments, flags or a configuration suppress; the findings
     do, because they are computed later. `only_releases`: no file of the run changed, only the release of a package.
-    `code_changed`: so did code of its program that is not compared.
+    `code_changed`: so did code of its program that is not compared. `is_checked`: another hook prints the new findings, too.
     """
 
     code_changed = False
+    is_checked = False
 
     def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False) -> None:
         self.only_releases = only_releases

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.review.branch import Branch
+from cfglint.review.literals import changed_values, unmodelled_class
 from cfglint.review.releases import ReleaseChange
 from cfglint.run.paths import is_program, is_script
 from cfglint.source.annotations import Collection, Iterator, Sequence
@@ -20,6 +21,7 @@ MOST_FOLDERS, MOST_PROGRAMS = 4, 200  # that are looked at for a program that na
 CODE = "only the arguments in its code are compared"
 ABSENT = "its content is not in this clone"
 MOST_FILES = 5  # of one reason that a report for people names
+MOST_DESCRIBED = 20  # files whose changed values are named
 
 
 def unrecognized(name: str, branch: Branch) -> str:
@@ -28,12 +30,18 @@ def unrecognized(name: str, branch: Branch) -> str:
     for _ in range(MOST_FOLDERS):
         programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py")]
         for path in (os.path.join(folder, each) for each in programs[:MOST_PROGRAMS]):
-            if os.path.basename(name) in (branch.new.content(path) or ""):
+            if names_file(branch.new.content(path) or "", os.path.basename(name)):
                 return NAMED.format(path)
         if not folder:
             break
         folder = os.path.dirname(folder)
     return UNRECOGNIZED
+
+
+def names_file(program: str, name: str) -> bool:
+    """Whether a program has the name of a file, or that of a config of Hydra."""
+    stem = os.path.splitext(name)[0]
+    return name in program or ("hydra" in program and any(f"{mark}{stem}{mark}" in program for mark in "\"'"))
 
 
 class NotCompared(Record):
@@ -48,7 +56,23 @@ def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Colle
     """The changed files that no compared run reads but cfglint's own, and the `releases` that change and that no run depends on."""
     reasons = {REQUIRED: REQUIRED_BY} if branch.has_trainers else {}
     found = [NotCompared(each.file, f"{each.text}; {reasons.get(each.package, NO_RUN)}", each) for each in releases]
-    return [*found, *(NotCompared(name, reason) for name, reason in files_left_out(branch) if os.path.abspath(name) not in own_files)]
+    files = [each for each in files_left_out(branch) if os.path.abspath(each[0]) not in own_files]
+    texts = [*(with_values(*each, branch) for each in files[:MOST_DESCRIBED]), *(reason for _, reason in files[MOST_DESCRIBED:])]
+    return [*found, *(NotCompared(name, reason) for (name, _), reason in zip(files, texts, strict=True))]
+
+
+def with_values(name: str, reason: str, branch: Branch) -> str:
+    """The reason why a file that a run may depend on is not compared, with the values in it that changed and that no comparison lists."""
+    if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED) or name in branch.gone:
+        return reason
+    before, after = branch.old.content(branch.old_name(name)) or "", branch.new.content(name) or ""
+    if reason == NO_RUN:
+        unmodelled = unmodelled_class(name, after)
+        if not unmodelled:
+            return reason
+        reason = f"{unmodelled} is not modelled"
+    values = changed_values(name, before, after, branch.listed if reason == CODE else ())
+    return f"{reason}; {', '.join(values)}" if values else reason
 
 
 def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:

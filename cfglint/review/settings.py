@@ -10,6 +10,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.schema import Property
 from cfglint.launch import Launch
+from cfglint.launch.arguments import override_arguments
 from cfglint.launch.resizing import srun_options
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
@@ -17,6 +18,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.document import Node
 from cfglint.source.record import Record
+from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.placed_text import Text
 
 TYPE_CHECKING = False
@@ -105,8 +107,10 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
 
 
 def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:
-    """The options, headers and variables of a launch that set or limit its processes, where they differ."""
-    before, after = (size_texts(side.run.launch) for side in (old, new))
+    """The options, headers and variables of a launch that set or limit its processes, and the arguments that are not read, where they
+    differ.
+    """
+    before, after = ({**size_texts(side.run.launch), **unread_texts(side.run)} for side in (old, new))
     for name in dict.fromkeys((*after, *before)):
         states = [size_state(side.run.launch, texts.get(name)) for side, texts in ((old, before), (new, after))]
         if states[0].text != states[1].text:
@@ -124,6 +128,14 @@ def size_texts(launch: Launch) -> dict[str, Text]:
     found.update((name, each.value) for name, each in given if name in SIZES and each.value is not None and not each.in_file)
     found.update((name, line.call.environment[name]) for name in SIZE_VARIABLES if name in line.call.environment)
     return found
+
+
+def unread_texts(run: CheckedRun) -> dict[str, Text]:
+    """The `key=value` arguments of a program that is not modelled, or whose arguments were not read."""
+    line = run.launch.line
+    if line is None or not (run.unmodelled or run.launch.not_read):
+        return {}
+    return {each.name: each.texts[0] for each in override_arguments(line.arguments) if each.texts and not each.word.string.startswith("-")}
 
 
 def size_state(launch: Launch, text: Text | None) -> SettingState:
@@ -234,17 +246,19 @@ class Differ:
             value = given.value
         if config is None or value is NOWHERE:
             default = self._default(side, path)
-            text = "(unset)" if default is NOWHERE or default is None else f"{shortened(spelled(default))} (default)"
+            word = default if self.kind == LAUNCH and isinstance(default, str) else spelled(default)
+            text = "(unset)" if default is NOWHERE or default is None else f"{shortened(word)} (default)"
             return SettingState(default, text)
         setting = config.setting(*path).at_value
         document, node = setting.document, setting.node
         assert document is not None
         assert node is not None
         first = setting.key_node.start if setting.key_node is not None else node.start
-        # the value is an argument of a called script, or computed by a program
-        elsewhere = not document.edges.get(str(path[0]), True) or (document.is_call and str(path[0]) not in document.literal)
-        text = spelled(value) if elsewhere else written(document.text, node, value)
-        text = UNKNOWN if isinstance(value, Unknown) else text
+        text = written(document.text, node, value) if document.is_literal(str(path[0])) else spelled(value)
+        if self.kind == LAUNCH and (value is None or isinstance(value, str)):  # a word, or an option without one
+            text = "(given)" if value is None else value
+        is_unknown = isinstance(value, Unknown) or (isinstance(document, CommandDocument) and str(path[0]) in document.unknown)
+        text = UNKNOWN if is_unknown else text
         return SettingState(value, text, setting.place, (document.path, first, node.end))
 
 

@@ -19,8 +19,8 @@ from cfglint.source.spelling import spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.setting import Batch
     from cfglint.frameworks.chosen_sizes import ChosenSizes
-    from cfglint.frameworks.resolved_batch import Batch
 
 
 def reach_target(

@@ -71,11 +71,15 @@ class Pace(Record):
 class Plan:
     """A target global batch on one GPU count, with the resulting numbers.
 
-    `scaled`: the hours are not of the run that was measured, but follow from it. `bugs` are internal errors on the way.
+    `scaled`: the hours are not of the run that was measured, but follow from it. `bugs` are internal errors on the way. `card` is one of
+    several that are compared, `refusals` what is refused on it.
     """
 
+    card: str | None = None
+    refusals: Sequence[str] = ()
+
     def __init__(self, found: Retarget, pace: Pace, alone: bool = False) -> None:
-        self.gpus = found.gpus
+        self.gpus, self.pace = found.gpus, pace
         self.retarget = found
         after = found.after() if found.feasible else None
         self.numbers = after.resolved if after is not None else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
@@ -151,13 +155,23 @@ def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
         "gpus_before": line.facts.gpus if line is not None and not line.launch.machine else None,
         "before": before,
         "after": after,
-        "pace": basis(plans, pace) if pace is not None else "",
-        "plans": [entry(each) for each in plans],
+        "pace": bases(plans, pace) if pace is not None else "",
+        "plans": with_refusals(plans),
         "advice": [
             {"key": each.setting.name, "place": each.setting.place, "value": each.setting.value, "advised": each.value, "rule": each.rule}
             for each in notes
         ],
     }
+
+
+def with_refusals(plans: list[Plan]) -> list[PlanEntry]:
+    """The entries of the plans; what is refused on some of the cards, and not on all, is said of these."""
+    everywhere = set.intersection(*(set(each.refusals) for each in plans)) if plans else set()
+    found = [(entry(each), [text for text in each.refusals if text not in everywhere]) for each in plans]
+    for each, refusals in found:
+        if refusals:
+            each["refused"] = refusals
+    return [each for each, _ in found]
 
 
 def joined(tables: list[PlanTable]) -> PlanTable:
@@ -170,6 +184,16 @@ def joined(tables: list[PlanTable]) -> PlanTable:
         "plans": [each for one in tables for each in one["plans"]],
         "advice": [],
     }
+
+
+def bases(plans: list[Plan], pace: Pace) -> str:
+    """The basis of the hours, for each of several cards."""
+    of_card: dict[str | None, list[Plan]] = {}
+    for each in plans:
+        of_card.setdefault(each.card, []).append(each)
+    if len(of_card) < 2:
+        return basis(plans, pace)
+    return "; ".join(f"{card}: {found}" for card, group in of_card.items() if (found := basis(group, group[0].pace)))
 
 
 def basis(plans: list[Plan], pace: Pace) -> str:
@@ -224,6 +248,8 @@ def entry(each: Plan) -> PlanEntry:
         "reasons": reasons_of(each.retarget),
         "run": each.retarget.run.written_at,
     }
+    if each.card is not None:
+        found["gpu"] = each.card
     if each.cost is not None:
         found["cost"] = round(each.cost, 2)
     return found

@@ -45,9 +45,9 @@ def resize(run: CheckedRun, wanted: Size) -> Resized:
     edit_places(resized, command, places)
     after = with_variables(resized, command, wanted, relaunched(resized.texts, wanted), relaunched)
     refuse_inconsistent(line, after, wanted, lambda spelled: tried({**resized.texts, command.path: spelled}, wanted, relaunched))
-    take_arguments(resized, run, now.documents[0], after.documents[0])
     keep_targeted(run.launch, after.launch)
-    if after.launch.command is not None:
+    if now.launch.command is not None and after.launch.command is not None:
+        take_arguments(resized, run, now.launch.command, after.launch.command)
         protect_siblings(command, after.launch.command)
     facts = run.facts.started_by(after).replace(gpus=gpus, gpus_source=after.facts.gpus_source)
     others = reread_all(run.documents[1:], resized.texts)
@@ -191,7 +191,7 @@ def with_literal(launched: Launched, count: SizePlace) -> str:
     return after_option(command.text, place[2], count.after)
 
 
-def take_arguments(resized: Resized, run: CheckedRun, before: Document, after: Document) -> None:
+def take_arguments(resized: Resized, run: CheckedRun, before: CommandDocument, after: CommandDocument) -> None:
     """Report the arguments that the script computes from the edited values; raises EditRefused for one that is not of the batch."""
     of_batch = {key for config in run.configs for key in config.batch_keys.values()} | WITHOUT_EFFECT
     names = [name for name in {**before.words, **after.words} if before.words.get(name) != after.words.get(name)]

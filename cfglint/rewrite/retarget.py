@@ -8,6 +8,7 @@ from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.program import ProgramCall
 from cfglint.rewrite.layout import Layout, layout_on, spread_model
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
 from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_of
@@ -17,7 +18,7 @@ from cfglint.run.loaded import integer
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
-from cfglint.source.document import Document, Path
+from cfglint.source.document import Document, Part, Path
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
@@ -26,8 +27,8 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.setting import Batch
     from cfglint.frameworks.memory import MicroBatchBound
-    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.launch.line import LaunchLine
 
 AUTO = "auto"
@@ -180,7 +181,8 @@ def retarget(
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
     if gpus != current and spread_model(run):
-        raise EditRefused(spread_model(run), run.documents[0].extent[0] if run.documents[0].extent else 0)
+        first = run.documents[0]
+        raise EditRefused(spread_model(run), first.extent[0] if isinstance(first, Part) else 0)
     layout = layout_on(run, gpus)
     resized = resized_run(now or run, gpus, layout, edits)
     let_batch_follow(resized.run)
@@ -301,11 +303,11 @@ def own_loop_settings(run: CheckedRun) -> dict[str, Setting]:
     return found if batch.micro_batch.written and all(positive(each.value) for each in found.values()) else {}
 
 
-def loop_call(run: CheckedRun) -> CallDocument | None:
+def loop_call(run: CheckedRun) -> ProgramCall | None:
     """The call that sets up a training loop of the program's own, if that is the run."""
     if not run.configs or run.configs[0].kind != "launch":
         return None
-    return next((each for each in run.documents if isinstance(each, CallDocument) and each.loop is not None), None)
+    return next((each for each in run.documents if isinstance(each, ProgramCall) and each.loop is not None), None)
 
 
 def unknown_batch(line: LaunchLine) -> str:
@@ -541,6 +543,7 @@ def with_computed(made: list[ValueChange], found: Retarget, resized: Document, c
     if not isinstance(before, CommandDocument) or not isinstance(resized, CommandDocument) or before.path not in found.texts:
         return made
     after = found.after().documents[0]
+    assert isinstance(after, CommandDocument)
     edited = {str(term.setting.path[0]) for term in chosen if term.is_on_line and not isinstance(term, SourceTerm)}
     for name in resized.following:
         then, now = before.words.get(name), after.words.get(name)
@@ -570,7 +573,7 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
     micro, accumulation = chosen.pair
     for role, setting in own_loop_settings(after).items():
         call = loop_call(after)
-        if setting.written or (call is not None and call.loop.accumulates):
+        if setting.written or (call is not None and call.loop is not None and call.loop.accumulates):
             yield Term(after.configs[0], role, setting, micro if role == "micro_batch" else accumulation)
     places: set[tuple[str, Path]] = set()
     for config in after.configs:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import AUTO, Setting
+from cfglint.findings.setting import AUTO, Batch, BatchProblem, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.remedies import replace
-from cfglint.frameworks.resolved_batch import Batch, BatchProblem
 from cfglint.source.annotations import Iterator
 from cfglint.source.limits import LONGEST_NUMBER
 

@@ -12,7 +12,7 @@ from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source.annotations import Any
-from cfglint.source.document import MAPPING, SEQUENCE, Document, Node
+from cfglint.source.document import MAPPING, SEQUENCE, Document, Node, Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,12 @@ def releases_of(rule: Rule) -> list[tuple[str, Releases]]:
 def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
     program = config.facts.launch.program
-    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed)) or not config.facts.launch.is_closed
+    first = config.documents[0]
+    return (
+        (isinstance(first, Part) and bool(first.unknown))
+        or (program is not None and bool(program.changed))
+        or not config.facts.launch.is_closed
+    )
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:

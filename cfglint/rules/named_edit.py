@@ -30,6 +30,7 @@ def named_edit(remedy: str, title: str, setting: Setting, config: Config) -> Fix
     It is never safe: another edit may be what is meant.
     """
     steps = steps_of(remedy)
+    title = title.removesuffix(remedy[steps[-1].end() :]) if steps else title  # without the reason
     try:
         return several([change(step, setting, config) for step in steps], title, False) if steps else None
     except NoSuchField:

@@ -15,7 +15,6 @@ from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
-from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import listed
 
@@ -134,7 +133,7 @@ def leave_out_flag(command: CommandDocument) -> None:
         command.leave_out("deepspeed")
 
 
-def has_bare_flag(command: Document) -> bool:
+def has_bare_flag(command: CommandDocument) -> bool:
     """Whether a line has `--deepspeed` without a value, and not with an unknown one."""
     return command.words.get("deepspeed") == []
 
@@ -165,7 +164,7 @@ def program_kind(launch: Launch) -> str:
     return kind_of_class(launch.parser.arguments) if launch.parser is not None else ""
 
 
-def has_own_arguments(launch: Launch, command: Document) -> bool:
+def has_own_arguments(launch: Launch, command: CommandDocument) -> bool:
     """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
     program = launch.parser
     if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():

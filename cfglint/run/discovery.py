@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks import ADDED, detect, forks_named_in, framework, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
-from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.frameworks.base import MAYBE, NO_MATCH, imported
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import LAUNCH
@@ -28,7 +28,7 @@ from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
 from cfglint.source.annotations import Iterator
-from cfglint.source.document import MAPPING, SCALAR, Document
+from cfglint.source.document import MAPPING, SCALAR, Document, Part
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
 
@@ -140,8 +140,10 @@ class Discovery:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
         named = [path for path in known if path in self.named and line_of(path)[1] is None and self.source.is_file(path)]
         roots = dict.fromkeys(map(self.root_of, named))
-        left = {*map(os.path.abspath, known)}
-        around = [path for root in roots for path in self.around(root) if os.path.abspath(path) not in left]
+        left, names = {*map(os.path.abspath, known)}, {*map(os.path.basename, known)}
+        around = [
+            path for root in roots for path in self.around(root) if os.path.basename(path) not in names or os.path.abspath(path) not in left
+        ]
         if not around:
             return []
         from cfglint.run.readers import Readers
@@ -629,13 +631,15 @@ class Discovery:
         packages += steps_with(document, read_by)
         packages += nested_in(documents, packages)
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
+        for each, kind in zip(documents, kinds, strict=False) if facts.card is None else ():
+            facts = facts.on_card(imported(framework(kind).parts["card"])(each) if "card" in framework(kind).parts else None)
         packages += ["torch"] if facts.card is not None else []
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
             program = facts.launch.parser or facts.launch.code
-            texts += [each.text for each in program.evaluations.modules.known()] if program is not None else []
+            texts += [each.text for each in program.modules.known()] if program is not None else []
             facts = facts.replace(
                 forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
             )
@@ -660,7 +664,7 @@ class Discovery:
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
     """Whether the same command starts all of these runs, as in a loop."""
-    return len({run.documents[0].extent for run in runs}) == 1
+    return len({first.extent if isinstance(first := run.documents[0], Part) else None for run in runs}) == 1
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:

@@ -21,8 +21,9 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
 from cfglint.launch.overrides import FLAG, Override
-from cfglint.launch.program import ProgramFacts
+from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.reader import Reader, ScriptEvaluations
+from cfglint.launch.slurm import requested_card
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
@@ -108,9 +109,10 @@ class LaunchReader:
             return [first]
         self.note_further(program)
         from cfglint.launch.programs.runs_of_program import groups
+        from cfglint.run.program_runs import evaluation_of
 
         found: list[Launched] = []
-        for group in groups(program.built, program.evaluations.under(self.context(line, first.launch))):
+        for group in groups(program.built, evaluation_of(program, self.context(line, first.launch))):
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
             for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
                 assert run.launch.entry is not None
@@ -123,7 +125,7 @@ class LaunchReader:
         """The launch lines in the content of a script."""
         key = (path, text)
         if key not in self.known_lines:
-            machine = Machine(self.facts.gpus, self.facts.nodes)
+            machine = Machine(self.facts.gpus, self.facts.nodes, self.facts.here)
             reader = Reader(self.project(path), machine, dict(self.facts.environment), self.evaluations)
             self.known_lines[key] = reader.lines(path, text)
             if len(self.known_lines) > MOST_SCRIPTS:
@@ -277,7 +279,7 @@ class LaunchReader:
         choose_consumer(launch, *line_and_command(launch), kinds, is_built=built is not None)
         if built is not None and built.kind == "deepspeed":
             launch.consumer, launch.is_main, launch.doubts = "deepspeed", False, ()
-        if built is not None and built.kind == LAUNCH and built.document.loop.is_found:
+        if built is not None and built.kind == LAUNCH and built.document.has_loop:
             launch.consumer, launch.is_main, launch.doubts = LAUNCH, False, ()
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             launch.doubts = ()
@@ -382,7 +384,11 @@ class LaunchReader:
             for number, each in enumerate(found_here, 1) if len(found_here) > 1 else ():
                 each.alternative = {"number": number, "of": len(found_here), "built_at": place_of(each.document)}
             calls += found_here
-        return [each for each in calls if each.kind != LAUNCH or each.document.loop.loader is not None or path in self.named]
+        return [
+            each
+            for each in calls
+            if each.kind != LAUNCH or (each.document.loop is not None and each.document.loop.loader is not None) or path in self.named
+        ]
 
     def note_further(self, program: ProgramFacts) -> None:
         """Record the calls of a program that become no runs because there are too many."""
@@ -409,7 +415,7 @@ class LaunchReader:
         program = self.program(program_at(path, project))
         if program is None or program.built or program.arguments:
             return None
-        if not any(ENGINE_CALL in module.text for module in program.evaluations.modules.known()):
+        if not any(ENGINE_CALL in module.text for module in program.modules.known()):
             return None
         context = self.context_without_line(path)
         evaluated = evaluation_of(program, context)
@@ -480,23 +486,23 @@ class LaunchReader:
 
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
-        launcher, gpus = launcher_of(line), line.processes
+        launcher, gpus, command = launcher_of(line), line.processes, line_and_command(launch)[1]
         offered_gpus(line, self.facts.gpus, self.facts.gpus_source, self.facts.here)
         launch.sets_rank = launcher.sets_rank
         plain = launcher.is_one_process and line.processes == 1 and not line.srun
-        if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
+        if plain and "deepspeed" not in command.words and not (built is not None and built.document.values.get("deepspeed")):
             from cfglint.launch.machine import visible
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
-            own_loop = any(each.loop is not None and each.loop.is_found for each in documents)  # nothing spreads a batch over GPUs then
+            own_loop = any(isinstance(each, ProgramCall) and each.has_loop for each in documents)  # nothing spreads a batch over GPUs then
             if spreads or own_loop:
                 gpus = 1
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
-        own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
+        own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, command) and optimizer
         if launch.consumer == "deepspeed" and launch.parser is not None and launch.parser.evaluations is not None:
             from cfglint.run.program_runs import evaluation_of, loop_of, passed_to_engine
 
@@ -520,7 +526,7 @@ class LaunchReader:
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
-        )
+        ).on_card(requested_card(line.header, line.srun) if line.header or line.srun else "")
 
 
 def parts_of(word: Text) -> list[tuple[str | None, str]]:

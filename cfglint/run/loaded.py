@@ -10,7 +10,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
 from cfglint.source.annotations import Callable
-from cfglint.source.document import Document
+from cfglint.source.document import Document, Part
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from cfglint.findings.ignore import Ignore
-    from cfglint.frameworks.resolved_batch import Batch, Layout
+    from cfglint.findings.setting import Batch, Layout
     from cfglint.frameworks.samples import Samples
 
     Result = TypeVar("Result")
@@ -112,7 +112,7 @@ class LoadedRun:
         line, program = self.launch.line, self.launch.parser
         scripts = [line.script_path, *line.sourced] if line is not None else []
         modules = [program.path] if program is not None else []
-        return {*self.paths, *scripts, *modules, *(path for document in self.documents for path in document.files)}
+        return {*self.paths, *scripts, *modules, *(path for each in self.documents if isinstance(each, Part) for path in each.read_files)}
 
     @property
     def written_at(self) -> str:
@@ -126,7 +126,7 @@ class LoadedRun:
         first = self.documents[0]
         if line is None and self.launch.parser is not None and not first.is_call:
             return self.launch.parser.path
-        return f"{first.path}:{self.line}" if first.is_call and len(first.others) else first.path
+        return f"{first.path}:{self.line}" if isinstance(first, Part) and first.is_one_of_several else first.path
 
     @property
     def line(self) -> int:
@@ -231,7 +231,11 @@ def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
 
 def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
     """The facts with those about the program of a call; that is another version of it if the call was read again."""
-    program = next((each.program for each in documents if each.program is not None), None)
+    if not any(each.is_call for each in documents):
+        return facts
+    from cfglint.launch.program import ProgramCall
+
+    program = next((each.program for each in documents if isinstance(each, ProgramCall) and each.program is not None), None)
     return facts if program is None else facts.replace(launch=changed(facts.launch, program=program, code=program))
 
 

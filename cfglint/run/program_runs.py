@@ -8,7 +8,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
-from cfglint.launch.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramFacts
+from cfglint.launch.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramCall, ProgramFacts
 from cfglint.launch.programs.built_call import AcceleratorCall, EngineConfig
 from cfglint.launch.programs.classes import known_fields
 from cfglint.launch.programs.constructors import Constructor
@@ -25,7 +25,6 @@ from cfglint.launch.programs.trainer_calls import trainer_calls
 from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.source.annotations import Callable, Mapping
 from cfglint.source.change import EditRefused
-from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -113,17 +112,19 @@ class ParsedArguments(BuiltArguments):
         self.doubts = (Reason("argument", "its launch line", "it is not known"),)
         self.program = with_trainers(program, context)
         self.trainer = trainer_of_class(program.arguments)
-        self.document = CallDocument(module.path, module.text, parser.kind, *module.offsets.span(parser.call))
+        self.document = ProgramCall(module.path, module.text, parser.kind, *module.offsets.span(parser.call))
         for name, field in program.defaults.items():
             add_default(self.document, name, field)
-        self.document.files = frozenset(each.path for each in program.evaluations.modules.known())
+        self.document.files = frozenset(each.path for each in program.modules.known())
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
 
 
 def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
     """The program, evaluated in its circumstances."""
-    found: Evaluated = program.evaluations.under(context)
+    assert program.evaluations is not None
+    found = program.evaluations.under(context)
+    assert isinstance(found, Evaluated)
     return found
 
 
@@ -197,7 +198,7 @@ def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) ->
     return ParsedArguments(program, reread, context) if fills else None
 
 
-def add_default(document: CallDocument, name: str, field: Field) -> None:
+def add_default(document: ProgramCall, name: str, field: Field) -> None:
     """Add the place of the default of a field to the document of its parser, if that is a literal."""
     if field.written is None or isinstance(field.default, Unknown):
         return
@@ -206,7 +207,7 @@ def add_default(document: CallDocument, name: str, field: Field) -> None:
         document.defaults[name] = place_of_literal(document, name, expression, module, field.default)
 
 
-def parsed_again(document: CallDocument, texts: Mapping[str, str], reread: Reread, context: Context) -> CallDocument:
+def parsed_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, context: Context) -> ProgramCall:
     """The same call of a parser in another version of its files."""
     program = reread(texts)
     again = parsed_arguments(program, lambda later: reread({**texts, **later}), context) if program is not None else None
@@ -216,7 +217,7 @@ def parsed_again(document: CallDocument, texts: Mapping[str, str], reread: Rerea
     return again.document
 
 
-def document_of(program: ProgramFacts, which: int, reread: Reread, context: Context) -> CallDocument:
+def document_of(program: ProgramFacts, which: int, reread: Reread, context: Context) -> ProgramCall:
     """The document of one of the calls that build arguments, with the values of the others."""
     evaluated = evaluation_of(program, context)
     documents = [call_document(call, program, evaluated) for call in program.built]
@@ -233,15 +234,15 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     return found
 
 
-def traced(document: CallDocument, key: str, program: ProgramFacts) -> tuple[str, ...]:
+def traced(document: ProgramCall, key: str, program: ProgramFacts) -> tuple[str, ...]:
     """The source of what the unknown value of a key is computed from."""
     if key not in document.traced:
         return ()
     expression, module = document.traced[key]
-    return trace(expression, module, program.evaluations.modules)
+    return trace(expression, module, program.modules)
 
 
-def read_again(document: CallDocument, texts: Mapping[str, str], reread: Reread, which: int, context: Context) -> CallDocument:
+def read_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, which: int, context: Context) -> ProgramCall:
     """The same call in another version of its files."""
     program = reread(texts)
     if program is None or len(program.built) != len(document.others) + 1:
@@ -250,7 +251,7 @@ def read_again(document: CallDocument, texts: Mapping[str, str], reread: Reread,
     return built_again(document, program, lambda later: reread({**texts, **later}), which, context)
 
 
-def built_again(document: CallDocument, program: ProgramFacts, reread: Reread, which: int, context: Context) -> CallDocument:
+def built_again(document: ProgramCall, program: ProgramFacts, reread: Reread, which: int, context: Context) -> ProgramCall:
     """The same call in another version of its program, or under other circumstances."""
     again = BuiltArguments(program, which, reread, context)
     again.document.program, again.document.partners = again.program, document.partners

@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks import framework, kinds
 from cfglint.source import files
-from cfglint.source.root import leads_out
+from cfglint.source.root import root_of
 
 LARGEST = 5_000_000  # bytes of a program or notebook
 PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
@@ -21,10 +21,8 @@ _launchers: list[bytes] = []
 
 def may_build(path: str) -> bool:
     """Whether a file names a package of trainers, and calls something that makes the arguments of one."""
-    if os.path.islink(path) and leads_out(path, path):
-        return False
     try:
-        content = files.read_bytes(path, LARGEST)
+        content = files.read_bytes(path, LARGEST, root_of(path) if os.path.islink(path) else None)
     except files.FileProblem:
         return False
     return has_marks(content)

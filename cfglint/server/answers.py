@@ -7,6 +7,7 @@ import os
 from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.diagnostic import Diagnostic
 from cfglint.findings.setting import AUTO, Setting
+from cfglint.findings.wording import counted
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.schema import Property, Schema
 from cfglint.frameworks.versions import parse_version
@@ -129,6 +130,10 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
     found = entry_at(document, offset)
     findings = findings_at(run, document, offset)
     parts = [finding_page(each) for each in findings]
+    option = launcher_option(run, document, offset)
+    if option is not None:
+        text, start, end = option
+        return "\n\n---\n\n".join([text, *parts]), start, end
     if found is None:
         return ("\n\n---\n\n".join(parts), findings[0].place.start, findings[0].place.end) if findings else None
     path, key, value = found
@@ -137,6 +142,22 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
         return None
     start, end = (key.start, key.end) if key is not None and key.start <= offset <= key.end else (value.start, value.end)
     return "\n\n---\n\n".join(parts), start, end
+
+
+def launcher_option(run: CheckedRun, document: Document, offset: int) -> tuple[str, int, int] | None:
+    """What the launch line starts, for the option of its launcher at an offset."""
+    line = run.launch.line
+    for option in line.options.given.values() if line is not None and document.is_command else ():
+        for word in (option.word, option.value):
+            place = word.place if word is not None else None
+            if place is not None and place[0] == document.path and place[1] <= offset <= place[2] and line is not None:
+                starts = [
+                    counted(number, name) for number, name in ((line.processes, "process"), (line.nodes, "node")) if number is not None
+                ]
+                unknown = "; ".join(f"`{name}` is unknown: {reason.text}" for name, reason in line.unknown)
+                started = f"starts {' on '.join(starts)}" if starts else "starts a number of processes that is unknown"
+                return f"`{option.word.string}` ({line.launcher}): the line {started}" + (f"  \n{unknown}" if unknown else ""), *place[1:3]
+    return None
 
 
 def entry_at(document: Document, offset: int) -> tuple[Path, Node | None, Node] | None:

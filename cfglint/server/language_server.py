@@ -15,16 +15,17 @@ from pygls.lsp.server import LanguageServer
 from cfglint.findings import diagnostic as findings
 from cfglint.findings.diagnostic import Diagnostic, Fix
 from cfglint.report.details import depending
-from cfglint.report.links import PAGES, rule_uri
+from cfglint.report.links import PAGES, page_of
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
+from cfglint.server.messages import Messages
 from cfglint.server.notebook_cells import NotebookCells
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines
-from cfglint.source.document import Document
+from cfglint.source.document import Document, Part
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
 from cfglint.version import __version__
@@ -206,7 +207,7 @@ class ConfigServer(LanguageServer):
             message="\n".join(text for text in (each.message, raised, each.note, depending(each), remedy) if text),
             severity=SEVERITIES[each.severity],
             code=each.code,
-            code_description=page_link(each.code),
+            code_description=page_link(each),
             source="cfglint",
             related_information=[
                 types.DiagnosticRelatedInformation(self.location(place.file, place.start, place.end), text) for place, text in each.related
@@ -317,7 +318,7 @@ class ConfigServer(LanguageServer):
         """The run at an offset of a file, and the kind of the key or value there; empty if it is unknown."""
         runs = self.files.runs_of(path)
         for run, document, kind in runs:
-            if not document.is_command or document.extent is None:
+            if not document.is_command or not isinstance(document, Part):
                 return run, kind
             if document.extent[0] <= offset <= document.extent[1] + 1 and run.launch.is_main:
                 return run, run.launch.consumer
@@ -347,13 +348,13 @@ def replacement(lines: Lines, text: str) -> types.TextEdit:
     return types.TextEdit(types.Range(types.Position(*first), types.Position(*last)), text[start : len(text) - tail])
 
 
-def page_link(code: str) -> types.CodeDescription | None:
-    """The page of a rule: in the repository that cfglint was installed from, else in the clone that it runs in, else None."""
-    address = rule_uri(code)
+def page_link(found: Diagnostic) -> types.CodeDescription | None:
+    """The page of a rule: at its address, else in the clone that cfglint runs in, else None."""
+    address = page_of(found)
     if address:
         return types.CodeDescription(address)
     clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    page = os.path.join(clone, PAGES, f"{code}.md")
+    page = os.path.join(clone, PAGES, f"{found.code}.md")
     return types.CodeDescription(uris.from_fs_path(page) or "") if os.path.isfile(page) else None
 
 
@@ -456,5 +457,5 @@ def serve(facts: Facts, config: str | None = None) -> int:
     server = created(facts, config)
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as incoming, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as outgoing:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        server.start_io(incoming, outgoing)
+        server.start_io(Messages(incoming), outgoing)  # type: ignore[arg-type]  # pygls calls `readline` and `read`
     return 0 if server.was_shut_down else 1

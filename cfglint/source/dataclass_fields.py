@@ -9,7 +9,7 @@ import warnings
 from cfglint.source import files
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.folders import walk
-from cfglint.source.root import leads_out, root_of
+from cfglint.source.root import root_of
 
 MOST_FILES = 3000
 LARGEST = 400_000  # bytes of a Python file
@@ -69,10 +69,8 @@ def project_texts(root: str) -> Iterator[str]:
 
 def text_of(path: str) -> str:
     """The content of a Python file; empty for one that cannot be read, or is a link out of the project."""
-    if leads_out(path, path):
-        return ""
     try:
-        return files.read_bytes(path, LARGEST).decode("utf-8", "replace")
+        return files.read_bytes(path, LARGEST, root_of(path)).decode("utf-8", "replace")
     except files.FileProblem:
         return ""
 

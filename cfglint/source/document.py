@@ -6,8 +6,10 @@ keys stay, aliases are not expanded. `cfglint.source.loaders` converts it to val
 
 from __future__ import annotations
 
+from os.path import normpath
+
 from cfglint.evaluate import Reason
-from cfglint.source.annotations import Any, Callable, Collection, ConfigTable, ConfigValue, Iterator, Mapping, TypeAlias
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -116,27 +118,7 @@ class Document:
     strict JSON (a comment, a trailing comma, ...), or where PyYAML's two parsers read a YAML file
     differently: (start, end, description). `missing` are the files that this one names and that do not exist, `outside`
     those outside its project, which are not read: (path, name).
-
-    The arguments of a command or a call are a document too, a part of a file. `extent` is the span of that part, `again` finds it
-    in another version of the file; the other attributes are explained there (`shell.command`, `python.call`).
     """
-
-    extent: tuple[int, int] | None = None
-    again: Callable[[str], Document] | None = None
-    words: Mapping[str, list[str] | None] = {}
-    flags: Mapping[str, str] = {}
-    assignments: bool = False
-    edges: Mapping[str, bool] = {}
-    unknown: Mapping[str, tuple[Reason, ...]] = {}
-    elsewhere: Mapping[str, Written] = {}
-    literal: Collection[str] = ()
-    set_later: Collection[str] = ()
-    others: Mapping[int, Document] = {}
-    files: frozenset[str] = frozenset()
-    again_with: Callable[[Mapping[str, str]], Document] | None = None
-    program: ConfigValue = None
-    loop: ConfigValue = None
-    parts: Mapping[str, ConfigTable] = {}
 
     def __init__(self, path: str, text: str, syntax: Syntax, bom: bool = False) -> None:
         self.path = path
@@ -231,6 +213,22 @@ class Document:
         """The places in other documents that its values come from."""
         return []
 
+    def source_of(self, key: str) -> Written | None:
+        """The place in another document that the value of a key comes from; None if that is this document."""
+        return None
+
+    def key_text(self, path: Path) -> str:
+        """A key for people: as a JSON pointer into the file, or an option as its line spells it."""
+        return pointer(path)
+
+    def is_literal(self, key: str) -> bool:
+        """Whether the value of a key stands at its place as it is, and neither another file nor a program has made it."""
+        return True
+
+    def is_set_later(self, key: str) -> bool:
+        """Whether a program sets a key on the object, after the class has checked what it was constructed with."""
+        return False
+
     def default_of(self, path: Path) -> Written | None:
         """Where the default of a missing key is written, or where the key could be added; None if that is this document."""
         return None
@@ -260,6 +258,35 @@ class Document:
                 stack.extend(value for _, value in node.children if value.children)
             else:
                 stack.extend(item for item in node.children if item.children)
+
+
+class Part(Document):
+    """A part of a file that is a document of its own: the arguments of a command or of a call.
+
+    `extent` is the span of that part, `again` finds it in another version of the file. `unknown` has the reasons of unknown values by key.
+    """
+
+    def __init__(self, path: str, text: str, syntax: Syntax, start: int, end: int) -> None:
+        super().__init__(path, text, syntax)
+        self.extent = (start, end)
+        self.unknown: dict[str, tuple[Reason, ...]] = {}
+        self.again: Callable[[str], Document] | None = None
+        self.roots = [Node(MAPPING, start, end, style="block")]
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the file has others that are configured beside it."""
+        return False
+
+    @property
+    def read_files(self) -> frozenset[str]:
+        """The paths of all files that its values come from."""
+        return frozenset((self.path,))
+
+    def reread(self, texts: Mapping[str, str]) -> Document:
+        """The part in other versions of its files, by their normal paths."""
+        text = texts.get(normpath(self.path))
+        return self.again(text) if text is not None and self.again is not None else self
 
 
 def child(node: Node, step: str | int) -> tuple[Node | None, Node | None]:

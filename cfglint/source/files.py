@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterable
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.root import never_opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +19,6 @@ WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 TYPED = "<command>"  # the name, in place of that of a file, of a command line that was typed
 READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never waits for a pipe
-KINDS = (
-    (stat.S_ISDIR, "is a folder"),
-    (stat.S_ISFIFO, "is a pipe"),
-    (stat.S_ISSOCK, "is a socket"),
-    (stat.S_ISCHR, "is a device"),
-    (stat.S_ISBLK, "is a device"),
-)
 
 
 class FileProblem(CfglintError):
@@ -67,18 +60,21 @@ class Identity:
         return (BYTE_ORDER_MARK if self.bom else b"") + text.encode("utf-8")
 
 
-def read(path: str) -> tuple[str, bool, Identity]:
+def read(path: str, root: str | None = None) -> tuple[str, bool, Identity]:
     """Return (content without byte order mark, whether it had one, identity); raises FileProblem.
 
-    Line breaks are not converted. Only regular files of at most 5 MB in UTF-8 are read.
+    Line breaks are not converted. Only regular files of at most 5 MB in UTF-8 are read. `root` as in `open_regular`.
     """
-    data = read_bytes(path)
+    data = read_bytes(path, root=root)
     return decode(path, data), data.startswith(BYTE_ORDER_MARK), Identity(data)
 
 
-def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
-    """The bytes of a regular file of at most `limit`, or one more if it grows meanwhile; never waits for a pipe or device."""
-    descriptor = open_regular(path)
+def read_bytes(path: str, limit: int = MAX_SIZE, root: str | None = None) -> bytes:
+    """The bytes of a regular file of at most `limit`, or one more if it grows meanwhile; never waits for a pipe or device.
+
+    `root` as in `open_regular`.
+    """
+    descriptor = open_regular(path, root)
     try:
         size = os.fstat(descriptor).st_size
         if size > limit:
@@ -104,19 +100,25 @@ def state_of(path: str) -> tuple[int, int]:
     return state.st_mtime_ns, state.st_size
 
 
-def open_regular(path: str) -> int:
-    """Open a regular file for reading; raises FileProblem, immediately also for a pipe or device."""
+def open_regular(path: str, root: str | None = None) -> int:
+    """Open a regular file for reading; raises FileProblem for what is never opened, immediately also for a pipe or device.
+
+    `root`: that of the project whose content names the file, or in which it lies beside another one.
+    """
+    refusal = never_opened(path, root)
+    if refusal:
+        raise FileProblem(path, refusal)
     try:
         descriptor = os.open(path, READING)
     except OSError as error:
         raise FileProblem(path, error_message(path, error)) from None
     except ValueError as error:
         raise FileProblem(path, str(error)) from None
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
+    refusal = never_opened(path, mode=os.fstat(descriptor).st_mode)
+    if not refusal:
         return descriptor
     os.close(descriptor)
-    raise FileProblem(path, next((what for is_kind, what in KINDS if is_kind(mode)), "is not a regular file"))
+    raise FileProblem(path, refusal)
 
 
 def read_all(descriptor: int, size: int, limit: int) -> bytes:

@@ -7,7 +7,7 @@ import os
 from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.record import Record
-from cfglint.source.root import top_of
+from cfglint.source.root import root_of, top_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def is_pattern(line: str) -> bool:
 def read_rules(path: str) -> list[str]:
     """The lines of a `.gitignore`; empty if it cannot be read."""
     try:
-        return read_bytes(path, LARGEST_RULES).decode("utf-8", "surrogateescape").splitlines()
+        return read_bytes(path, LARGEST_RULES, root_of(path)).decode("utf-8", "surrogateescape").splitlines()
     except FileProblem:
         return []
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import os
+import stat
 
 CLOSED = ".git"  # a folder (of a work tree or submodule: a file) that belongs to no project, whoever names what is in it
+
+IRREGULAR = (
+    (stat.S_ISDIR, "is a folder"),
+    (stat.S_ISFIFO, "is a pipe"),
+    (stat.S_ISSOCK, "is a socket"),
+    (stat.S_ISCHR, "is a device"),
+    (stat.S_ISBLK, "is a device"),
+)
 
 _roots: dict[str, str] = {}
 
@@ -41,18 +50,33 @@ def resolved(path: str) -> str:
     return os.path.abspath(path) if "\0" in path else os.path.realpath(path)
 
 
+def never_opened(path: str, root: str | None = None, mode: int | None = None) -> str:
+    """Why a file is never opened, after links are resolved; empty for one that may be.
+
+    With the `root` of a project, for a file that its content names or that lies beside one of its files: what is outside of it or in its
+    `.git`. With the `mode` of the file, whoever names it: what is no regular file.
+    """
+    if root is not None:
+        real, inside = resolved(path), root.rstrip(os.sep) + os.sep
+        if not real.startswith(inside):
+            return "is outside of the project"
+        if CLOSED in real[len(inside) :].lower().split(os.sep):
+            return "is in the `.git` of the project"
+    if mode is None or stat.S_ISREG(mode):
+        return ""
+    return next((what for is_kind, what in IRREGULAR if is_kind(mode)), "is not a regular file")
+
+
 def is_inside(path: str, root: str) -> bool:
     """Whether a path is inside a folder, and not in its `.git`, after links are resolved."""
-    real, inside = resolved(path), root.rstrip(os.sep) + os.sep
-    return real.startswith(inside) and CLOSED not in real[len(inside) :].lower().split(os.sep)
+    return not never_opened(path, root)
 
 
 def leads_out(path: str, origin: str) -> bool:
     """Whether a path is outside the project of the file that names it, after links are resolved.
 
-    Every file that is opened because another one names it, or because it lies beside another one, is checked with this function:
-    only what the user names on the command line may be anywhere. What is no regular file, such as a pipe or a device, is refused
-    when it is opened (`files.open_regular`), whoever names it.
+    Every file that is opened because another one names it, or because it lies beside another one, is checked with this function, or
+    opened with the root of its project (`files.open_regular`): only what the user names on the command line may be anywhere.
     """
     return not is_inside(path, root_of(origin))
 

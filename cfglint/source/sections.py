@@ -5,7 +5,7 @@ from __future__ import annotations
 from os.path import normpath
 
 from cfglint.source.annotations import Mapping
-from cfglint.source.document import Document, Path
+from cfglint.source.document import Document, Part, Path, pointer
 from cfglint.source.parse import parse
 
 
@@ -22,6 +22,10 @@ class Section(Document):
         _, node = file_document.find(prefix)
         self.roots = [node] if node is not None else []
 
+    def key_text(self, path: Path) -> str:
+        """A key as a JSON pointer into the file."""
+        return pointer((*self.prefix, *path))
+
 
 def file_document(document: Document) -> Document:
     """The document of the file that contains a section, or the document itself."""
@@ -35,8 +39,8 @@ def in_file(document: Document, path: Path) -> Path:
 
 def reread(document: Document, text: str) -> Document:
     """The document, parsed from a new content of its file."""
-    if document.again is not None:  # a command or a call
-        return document.again(text)
+    if isinstance(document, Part):
+        return document.again(text) if document.again is not None else document
     after = parse(document.path, text, document.syntax, document.bom)
     return found(after, document.prefix) if isinstance(document, Section) else after
 
@@ -55,9 +59,8 @@ def reread_all(documents: list[Document], texts: Mapping[str, str]) -> list[Docu
 
 def reread_with(document: Document, texts: Mapping[str, str]) -> Document:
     """The document with new contents for some files."""
-    if document.again_with is not None:  # a call
-        edited = {normpath(path): text for path, text in texts.items()}
-        return document.again_with(edited) if any(normpath(path) in edited for path in document.files) else document
+    if isinstance(document, Part):
+        return document.reread({normpath(path): text for path, text in texts.items()})
     return reread(document, texts[document.path]) if document.path in texts else document
 
 

@@ -107,13 +107,25 @@ def test_hooks_name_the_repository_of_the_installation(monkeypatch):
     assert [hook["id"] for hook in repository["hooks"]] == ["cfglint-fix", "cfglint", "cfglint-review"]
 
 
-@pytest.mark.parametrize("name", ["cfglint.toml", "cfglint-baseline.json"])
-def test_init_overwrites_nothing(folder, capsys, name):
-    (folder / name).write_text("", encoding="utf-8")
+def test_init_overwrites_no_baseline(folder, capsys):
+    (folder / "cfglint-baseline.json").write_text("", encoding="utf-8")
     before = sorted(path.name for path in folder.iterdir())
     assert main(["init"]) == 2
-    assert f"{name} exists already" in capsys.readouterr().err
-    assert (sorted(path.name for path in folder.iterdir()), (folder / name).read_text(encoding="utf-8")) == (before, "")
+    assert "cfglint-baseline.json exists already" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(("name", "text"), [("cfglint.toml", "gpus = 8\n"), ("pyproject.toml", "[tool.cfglint]\ngpus = 8\n")])
+def test_beside_a_configuration_init_writes_the_rest(folder, capsys, name, text):
+    (folder / name).write_text(text, encoding="utf-8")
+    (folder / "bad.json").write_text('{"train_batch_size": 8, "gradient_cliping": 1.0}', encoding="utf-8")
+    assert main(["init"]) == 0
+    said = capsys.readouterr()
+    assert f"{name} stays as it is" in said.err
+    assert 'once the configuration has `baseline = "cfglint-baseline.json"`' in said.err
+    assert (folder / name).read_text(encoding="utf-8") == text
+    assert (folder / "cfglint-baseline.json").exists()
+    assert "id: cfglint-review" in said.out
 
 
 def test_show_files_names_kind_run_and_reason(folder, capsys):

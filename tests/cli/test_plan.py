@@ -294,3 +294,37 @@ def test_a_given_current_gpu_count_is_not_asked_for_again(tmp_path, monkeypatch,
     (tmp_path / "ds.json").write_text(FILLED)
     assert main(["plan", "ds.json", "--gpus", "4", "--from-gpus", "8"]) == 2
     assert capsys.readouterr().err == "cfglint: current global batch is unknown: pass a target (--global-batch)\n"
+
+
+CARDS = ("--gpus", "1", "--from-gpus", "1", "--num-examples", "6400", "--gpu", "T4,L4", "--target", "transformers==5.24.0")
+
+
+def test_several_cards_with_what_they_refuse_and_cost(folder, capsys):
+    (folder / "train.yaml").write_text(TRAINER + "tf32: true\n")
+    status, found = planned(capsys, *CARDS, "--time-per-step", "10,5", "--gpu-price", "0.36,0.72")
+    of_t4, of_l4 = found["plans"]
+    assert (status, of_t4["gpu"], of_l4["gpu"]) == (0, "T4", "L4")
+    assert (of_t4["hours"], of_l4["hours"]) == (pytest.approx(600 * 10 / 3600), pytest.approx(600 * 5 / 3600))
+    assert (of_t4["cost"], of_l4["cost"]) == (0.6, 0.6)
+    assert (of_t4["refused"], "refused" in of_l4) == (
+        ["`tf32` requires compute capability 8.0, and the card is T4 (compute capability 7.5)"],
+        False,
+    )
+
+
+def test_what_every_card_refuses_is_not_about_the_card(folder, capsys):
+    (folder / "train.yaml").write_text(TRAINER + "lr_scheduler_type: nonsense\n")
+    assert not any("refused" in each for each in planned(capsys, *CARDS)[1]["plans"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plan", "--gpu", "T4,L4", "--gpu-price", "1"), "--gpu-price needs a value for each card of --gpu T4,L4"),
+        (("plan", "--gpu-price", "1,2"), "--gpu-price needs a value for each card of --gpu CARD"),
+        (("check", "--gpu", "T4,L4"), "--gpu T4,L4: several cards are compared by `cfglint plan`; pass one"),
+    ],
+)
+def test_one_value_for_each_card(folder, capsys, arguments, said):
+    assert main([*arguments, "train.yaml"]) == 2
+    assert said in capsys.readouterr().err

@@ -289,6 +289,16 @@ class TestDeclared:
         declared.write(cfglint__toml=DECLARED.format(16))
         assert "GPUs 64 -> 32" in review("--state", "staged")[1]
 
+    def test_a_hook_names_what_the_other_hook_prints(self, declared, review, monkeypatch):
+        declared.write(train__yaml="per_device_train_batch_size: 4\nmax_steps: 10\nlearning_rate: fast\n")
+        declared.git("add", "train.yaml")
+        assert "note: transformers" in review("--state", "staged")[1]
+        monkeypatch.setenv("PRE_COMMIT", "1")
+        status, out, _ = review("--state", "staged")
+        assert status == 1
+        assert "train.yaml:3: error TYP200 string-for-number\n" in out
+        assert "note: " not in out
+
     def test_a_configuration_that_was_broken(self, declared, review):
         declared.git("checkout", "-q", "main")
         declared.write(cfglint__toml="[[run]\n")

@@ -196,3 +196,44 @@ class TestStart:
         status, _, err = self.started(place)
         assert status == 2
         assert "COMMAND is missing" in err
+
+
+class TestUnsetVariables:
+    """What the environment of the moment does not set is empty, as for bash, unless something that was not read may set it."""
+
+    LINE = "torchrun --nproc_per_node ${N:-2} $EXTRA train.py --output_dir out ${LR:+--learning_rate $LR} --max_steps "
+    SAFE = ("LINE", "set -u\nexport OTHER=1\nLINE", "bash -c 'LINE'", "run() { LINE; }\nrun", ". ./vars.sh\nLINE")
+    OPEN = ("module load cuda\nLINE", "source ~/.bashrc\nLINE", 'eval "$(direnv export bash)"\nLINE', "export $(cat .env)\nLINE")
+
+    @pytest.fixture
+    def arguments(self, place, capsys, monkeypatch):
+        """The arguments of the program that a script starts."""
+        for name in ("N", "EXTRA", "STEPS", "LR", "HF_TOKEN", "RANK", "SLURM_JOB_ID"):
+            monkeypatch.delenv(name, raising=False)
+        (place / "vars.sh").write_text("X=1\n")
+
+        def of(script, steps):
+            (place / "run.sh").write_text(script.replace("LINE", self.LINE + steps) + "\n")
+            return checked(capsys, "bash", "run.sh")[0]["launch"]["arguments"]
+
+        return of
+
+    @pytest.mark.parametrize("script", SAFE)
+    def test_is_empty(self, arguments, script):
+        assert arguments(script, "${STEPS:-4}") == {"output_dir": "out", "max_steps": 4}
+
+    @pytest.mark.parametrize("script", OPEN)
+    def test_may_be_set_by_what_is_not_read(self, arguments, script):
+        assert arguments(script, "a$STEPS")["max_steps"] is None
+
+    @pytest.mark.parametrize("name", ["HF_TOKEN", "RANK", "SLURM_JOB_ID"])
+    def test_what_a_launcher_sets_or_nobody_asks_for_is_not_known(self, arguments, name):
+        assert arguments("LINE", f"1 --run_name a${name}")["run_name"] is None
+
+    def test_of_a_job_is_not_known(self, place, capsys, arguments):
+        line = "torchrun --nproc_per_node 2 train.py --output_dir out --max_steps $STEPS"
+        (place / "job.slurm").write_text(f"#!/bin/bash\n#SBATCH --gres=gpu:2\n{line}\n")
+        run, found = checked(capsys, "sbatch", "job.slurm")
+        assert (run["launch"]["arguments"]["max_steps"], found) == (None, [])
+        _, [found] = checked(capsys, "bash", "job.slurm")
+        assert found["code"] == "LCH013"

@@ -83,6 +83,21 @@ def test_the_user_knows_better(counted):
     assert counted("llamafactory", LLAMAFACTORY, "--num-examples", "7") == (None, 7)
 
 
+@each_case(
+    ("changes", "rows"),
+    [
+        ({"split": "train[:25%]"}, 25),
+        ({"split": "train[-10:]"}, 10),
+        ({"path": "json", "data_files": ["data/a.jsonl", "data/b.json"]}, 130),
+        ({"path": "json", "data_files": "data/[ab].json*"}, 130),
+        ({"split": "test"}, None),
+    ],
+)
+def test_a_part_of_the_data_of_axolotl(counted, changes, rows):
+    entry, _ = counted("axolotl", {**AXOLOTL, "datasets": [{**AXOLOTL["datasets"][0], **changes}]})
+    assert entry["rows"] == rows
+
+
 def test_axolotl_has_at_most_its_rows(counted):
     entry, steps = counted("axolotl", {**AXOLOTL, "val_set_size": 0.05})
     assert (entry["rows"], entry["certain"], steps) == (95, False, None)
@@ -133,6 +148,10 @@ A = 'load_dataset("json", data_files="data/a.jsonl", split="train")'
         (f"{A}.train_test_split(30)['test']", 30, True),
         (f"{A}.select(range(40))", 40, True),
         (f"{A}.filter(len)", 100, False),
+        ('load_dataset("json", data_files="data/*.jsonl", split="train")', 100, True),
+        ('load_dataset("json", data_files=["data/?.jsonl", "data/b.json"], split="train[:13]")', 13, True),
+        ('load_dataset("json", data_files="data/a.jsonl", split="train[:10%]")', 10, True),
+        ('load_dataset("json", data_files={"dev": "data/a.jsonl"}, split="dev[90:]").select(range(4))', 4, True),
     ],
 )
 def test_what_a_program_loads(counted, tmp_path, data, rows, certain):
@@ -146,7 +165,10 @@ def test_what_a_program_loads(counted, tmp_path, data, rows, certain):
     [
         f"{A}.map(len, batched=True, remove_columns=['a'])",
         f"{A}[10:20]",
-        'load_dataset("json", data_files="data/*.jsonl", split="train")',
+        'load_dataset("json", data_files="data/**", split="train")',
+        'load_dataset("json", data_files="data/*.gone", split="train")',
+        'load_dataset("json", data_files="../*.jsonl", split="train")',
+        'load_dataset("json", data_files="data/a.jsonl", split="train[:10%](pct1_dropremainder)")',
         'load_dataset("json", data_files="https://host/a.jsonl", split="train")',
         'load_dataset("json", data_files="../a.jsonl", split="train")',
         'load_dataset("json", data_files=input(), split="train")',
@@ -157,6 +179,70 @@ def test_what_a_program_loads(counted, tmp_path, data, rows, certain):
 )
 def test_what_is_not_known_of_a_program(counted, tmp_path, data):
     (tmp_path / "train.py").write_text(LOADS.format(data))
+    entry, steps = counted("", "python train.py\n")
+    assert entry is None or entry["rows"] is None
+    assert steps is None
+
+
+READS = """
+import json, random
+from datasets import Dataset
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+{}
+args = TrainingArguments("out", per_device_train_batch_size=1, num_train_epochs=1)
+Trainer(AutoModelForCausalLM.from_pretrained("m"), args, train_dataset=data).train()
+"""
+LINES = 'rows = [json.loads(line) for line in open("data/a.jsonl")]\n'
+LOOP = """
+def load(path):
+    rows = []
+    with open(path) as file:
+        for line in file:
+            line = line.strip()
+            if not line:
+                continue
+            rows.append(json.loads(line))
+    return rows
+"""
+
+
+@each_case(
+    ("program", "rows", "certain"),
+    [
+        (LINES + "data = rows", 100, True),
+        (LINES + "data = Dataset.from_list(rows)", 100, True),
+        (LINES.replace(")]", ") if line.strip()]") + "data = Dataset.from_list([str(row) for row in rows]).shuffle()", 100, True),
+        (LINES + "data = Dataset.from_list(rows[:40])", 40, True),
+        (LINES + "data = Dataset.from_list(rows[40:-10]).train_test_split(0.1)['train']", 45, True),
+        (LINES + "data = Dataset.from_list([row for row in rows if row['a']])", 100, False),
+        (LOOP + "data = Dataset.from_list(load('data/a.jsonl'))", 100, True),
+    ],
+)
+def test_rows_that_a_program_reads_itself(counted, tmp_path, program, rows, certain):
+    (tmp_path / "train.py").write_text(READS.format(program))
+    entry, steps = counted("", "python train.py\n")
+    assert (entry["rows"], entry["certain"], steps) == (rows, certain, rows if certain else None)
+
+
+@each_case(
+    "program",
+    [
+        LINES + "rows.append({})\ndata = rows",
+        LINES + "rows += rows\ndata = rows",
+        LINES + "data = rows[::2]",
+        LINES + "extend(rows)\ndata = rows",
+        LINES.replace("json.loads(line)", "line") + "data = rows",
+        LINES.replace("data/a", "gone") + "data = rows",
+        "rows = [json.loads(line) for line in open('data/a.jsonl') for _ in range(2)]\ndata = rows",
+        LOOP.replace("continue", "break") + "data = load('data/a.jsonl')",
+        LOOP.replace("rows = []", "rows = [1]") + "data = load('data/a.jsonl')",
+        LOOP + "data = []\nfor name in ('a', 'b'):\n    data += load(f'data/{name}.jsonl')",
+        LOOP.replace("            rows.", "            if random.random() < 0.5:\n                rows.") + "data = load('data/a.jsonl')",
+    ],
+)
+def test_rows_that_are_not_known_of_a_program(counted, tmp_path, program):
+    (tmp_path / "train.py").write_text(READS.replace("{}", "PROGRAM").replace("PROGRAM", program))
     entry, steps = counted("", "python train.py\n")
     assert entry is None or entry["rows"] is None
     assert steps is None

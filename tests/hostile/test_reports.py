@@ -127,6 +127,7 @@ def as_csv(text):
 
 HOLDS = {
     "text": as_text,
+    "full": as_text,
     "concise": as_text,
     "json": as_json,
     "sarif": as_json,

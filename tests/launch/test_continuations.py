@@ -121,3 +121,20 @@ def test_a_carriage_return_in_a_fenced_block_is_not_copied_with_the_command(tmp_
         main(["check", str(tmp_path / name), "--format", "concise"])
         codes[name] = "LCH001" in capsys.readouterr().out
     assert codes == {"README.md": False, "run.sh": True}
+
+
+@pytest.mark.parametrize(
+    ("script", "fixed"),
+    [
+        (f"{LINE} \\  \n    --bf16 True \\\n    --seed 1\n", f"{LINE} \\\n    --bf16 True \\\n    --seed 1\n"),
+        (f"{LINE} \\\r\n    --bf16 True\r\necho done\r\n", f"{LINE} \\\n    --bf16 True\necho done\r\n"),
+        (f"{LINE} --learning_rate 0.1\\\n--seed 1\n", f"{LINE} --learning_rate 0.1 \\\n--seed 1\n"),
+        (f"{LINE} \\ # not here\n    --bf16 True\n", None),
+    ],
+    ids=["blanks", "carriage returns", "joined words", "a comment"],
+)
+def test_blanks_around_a_backslash_are_fixed(checked, tmp_path, capsys, script, fixed):
+    checked(script)
+    main(["fix", "run.sh", "--unsafe-fixes"])
+    capsys.readouterr()
+    assert (tmp_path / "run.sh").read_bytes().decode() == (fixed or script)

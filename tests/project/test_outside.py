@@ -252,8 +252,8 @@ def git(folder, *arguments):
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-@pytest.mark.parametrize("state", ["working", "staged", "committed"])
-def test_review_touches_nothing_outside(boundary, state):
+@pytest.mark.parametrize(("state", "form"), [("working", "text"), ("staged", "json"), ("committed", "markdown")])
+def test_review_touches_nothing_outside(boundary, state, form):
     """Every road at once, on both sides of a branch: first without the links, then with them, then without them again."""
     found = {}
     linked = {f"{number}/{name}": text for number, files in enumerate(ROADS.values()) for name, text in files.items()}
@@ -277,15 +277,12 @@ def test_review_touches_nothing_outside(boundary, state):
                 path.write_text(text + f"# {round_}\n" * name.endswith((".sh", ".yaml")))
         git(boundary.repo, "add", "-A")
         if round_ and state != "committed":
-            for form in ("text", "json", "markdown"):
-                found[round_, form] = boundary.trespasses("review", "--base", "HEAD", "--state", state, "--format", form)
+            found[round_] = boundary.trespasses("review", "--base", "HEAD", "--state", state, "--format", form)
         git(boundary.repo, "commit", "-q", "-m", "x")
         if round_ and state == "committed":
             git(boundary.repo, "branch", "-f", "base", "HEAD~1")
-            for form in ("text", "json", "markdown"):
-                found[round_, form] = boundary.trespasses("review", "--base", "base", "--state", state, "--format", form)
-    assert found
-    assert {key: each for key, each in found.items() if each} == {}
+            found[round_] = boundary.trespasses("review", "--base", "base", "--state", state, "--format", form)
+    assert found == {1: [], 2: []}
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -341,6 +341,7 @@ def test_the_arguments_of_a_program_that_is_not_modelled_are_named_as_not_compar
     checkout.write(run__sh=line.format(2))
     text, report = reviewed()
     assert "not compared: run.sh (arguments of another program of verl, which is not modelled)" in text
+    assert "actor.rate: 1 -> 2 (run.sh:1)" in text
     assert not any(each["no_effect"] for each in report["changes"])
 
 
@@ -405,7 +406,35 @@ def test_a_program_that_names_a_changed_file_is_named(checkout, reviewed):
     checkout.write(train__py="import yaml\nyaml.safe_load(open('own.yaml'))\n", own__yaml="a: 1\n")
     checkout.commit()
     checkout.write(own__yaml="a: 2\n")
-    assert "; train.py names it, and what it makes of it is not compared)" in reviewed()[0]
+    assert "; train.py names it, and what it makes of it is not compared; `a` 1 -> 2)" in reviewed()[0]
+
+
+def test_a_config_that_a_program_of_hydra_names_without_its_extension_is_described(checkout, reviewed):
+    program = "import hydra\n@hydra.main(config_path='conf', config_name='own')\ndef main(cfg):\n    run(cfg)\n"
+    checkout.write(train__py=program, **{"conf/own.yaml": "rate: {lr: 1e-6}\ncap: 3\n"})
+    checkout.commit()
+    checkout.write(**{"conf/own.yaml": "rate: {lr: 1e-5}\n"})
+    assert "; train.py names it, and what it makes of it is not compared; `rate.lr` 1e-6 -> 1e-5, `cap` 3 -> (unset))" in reviewed()[0]
+
+
+def test_the_changed_values_of_a_class_that_is_not_modelled_are_named(checkout, reviewed):
+    program = "from lab import Tuning\nmicro: int = {}\nTuning(learning_rate={}, num_train_epochs=1, per_device_train_batch_size=micro)\n"
+    checkout.write(train__py=program.format(1, "1e-6"))
+    checkout.commit()
+    checkout.write(train__py=program.format(8, "1e-5"))
+    assert "not compared: train.py (`Tuning` of `lab` is not modelled; `micro` 1 -> 8, `learning_rate` 1e-6 -> 1e-5)" in reviewed()[0]
+
+
+def test_changed_values_in_the_code_of_a_run_are_named_once(checkout, reviewed):
+    code = "def cut(text, longest=256):\n    return tokenizer(text, max_length=longest)\n"
+    call = "from transformers import TrainingArguments\nTrainingArguments(output_dir='o', learning_rate={})\n"
+    checkout.write(train__py=code + call.format("1e-5"))
+    checkout.commit()
+    checkout.write(train__py=code.replace("256", "512") + call.format("1e-4"))
+    text = reviewed()[0]
+    assert "not compared: train.py (only the arguments in its code are compared; `longest` 256 -> 512)" in text
+    assert text.count("learning_rate: 1e-5") == 1
+    assert "`learning_rate`" not in text
 
 
 def changed_in(checkout, reviewed, **texts):

@@ -20,12 +20,15 @@ import pytest
 import cfglint
 from cases import each_case
 from cfglint.explanation.summary import RunSummary, origin
+from cfglint.findings import _example_findings
 from cfglint.findings import rule as rule_module
+from cfglint.findings.example_findings import recorded
 from cfglint.findings.rule import Finding
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.rewrite.apply_fixes import apply_fixes
@@ -209,6 +212,32 @@ def test_safe_fixes_settle_and_make_nothing_worse(rule, checked):
     assert {each.code for each in after.diagnostics if each.severity == "error"} <= {each.code for each in run.diagnostics}
 
 
+def takes_exceptions(rule):
+    return rule.severity == "error" and "Run-time " not in rule.written.text
+
+
+def takes_remedies(rule):
+    return "\n\nFix: " not in rule.written.text
+
+
+def test_what_the_pages_take_from_the_examples_is_current(above, checked, updating):
+    """The exceptions of errors, but for those of which `raises` says it all, and the remedies."""
+    exceptions, remedies = [], []
+    for rule in [each for each in RULES if takes_exceptions(each) or takes_remedies(each)]:
+        runs = [checked(rule, number) for number in range(len(rule.bad_examples))]
+        found = [each for run in runs for each in run.diagnostics if each.code == rule.code]
+        raised = list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", each.exception) for each in found if each.exception))
+        if takes_exceptions(rule) and raised and {*raised} != {rule.raises}:
+            exceptions.append((rule.code, raised))
+        if takes_remedies(rule):
+            texts = [each.help or (f"in the example, {each.fix.title}" if each.fix else "") for each in found]
+            remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", text) for text in texts if text))))
+    path, now = Path(_example_findings.__file__), recorded(exceptions, remedies)
+    if updating:
+        path.write_text(now, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == now
+
+
 @every_rule_alone
 def test_page_says_what_a_reader_needs(rule):
     page = rule.page
@@ -248,6 +277,7 @@ def test_every_key_that_is_looked_up_exists(all_seen):
     known = {kind: schema.load(kind).raw["properties"].keys() for kind, _ in looked_up}
     old = {("trl", key) for _, key in looked_up if HISTORY.ever(key)}  # the schemas have the fields of the newest release
     old |= {("swift", key) for _, key in looked_up if exists(key)}
+    old |= {(kind, key) for kind, key in looked_up if key in FIELDS}
     old |= {(kind, key) for kind, key in looked_up for names in RENAMED.values() if key in names}
     assert {(kind, key) for kind, key in looked_up if key not in known[kind]} - old == set()
 

@@ -113,6 +113,31 @@ def by_code(found):
     return {each["code"]: each for each in found}
 
 
+@pytest.mark.parametrize(
+    "junk",
+    [
+        b'Content-Type: x\r\n\r\n{"jsonrpc": "2.0", "id": 7, "method": "shutdown"}',  # without its length, and without a line break
+        b"no header\r\n\r\n",
+        b"Content-Length: 99999999999999\r\n\r\n",
+        b"Content-Length: many\r\n\r\n",
+        b"\0\xff\r\n",
+    ],
+)
+def test_what_is_no_message_is_skipped(editor, junk):
+    editor.process.stdin.write(junk)
+    editor.open("train.yaml", TRAINER)
+    assert editor.findings("train.yaml")
+
+
+def test_a_header_in_other_letters_is_understood(editor):
+    content = b'{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": %s}'
+    document = {"textDocument": {"uri": editor.uri("train.yaml"), "languageId": "yaml", "version": 1, "text": TRAINER}}
+    content %= json.dumps(document).encode()
+    editor.process.stdin.write(b"content-length: %d\n\n" % len(content) + content)
+    editor.process.stdin.flush()
+    assert editor.findings("train.yaml")
+
+
 def test_trainer_file_while_it_is_typed(editor):
     editor.open("train.yaml", TRAINER.replace("deepspeed: ds.json\n", ""))
     found = editor.findings("train.yaml")

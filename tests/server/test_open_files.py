@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.server import answers
 from cfglint.server.open_files import OpenFiles
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n"
@@ -98,3 +100,21 @@ def test_only_the_folders_around_a_file_without_a_project_are_searched(tmp_path,
     (tmp_path / "run.sh").write_text("accelerate launch --num_processes 4 train.py --deepspeed ds.json\n")
     opened.check()
     assert str(tmp_path / "run.sh") in {each.run.documents[0].path for each in opened.runs}
+
+
+@each_case(("cursor", "said"), [("nproc", "8 processes on 2 nodes"), (" 4 ", "8 processes on 2 nodes"), ("seed", "`seed` (transformers)")])
+def test_hover_on_a_launch_line(tmp_path, monkeypatch, cursor, said):
+    monkeypatch.chdir(tmp_path)
+    text = "torchrun --nnodes 2 --nproc_per_node 4 train.py --output_dir out --seed 1\n"
+    path = tmp_path / "run.sh"
+    path.write_text(text)
+    (tmp_path / "train.py").write_text(
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(model=None, args=args).train()\n"
+    )
+    opened = OpenFiles(lambda project, declared: LaunchFacts(gpus=project.gpus))
+    opened.buffers.put(str(path), text)
+    opened.check()
+    [(run, document, kind)] = opened.runs_of(str(path))
+    found = answers.hover(run, document, kind, text.index(cursor) + 1)
+    assert said in found[0]

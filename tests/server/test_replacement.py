@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.findings.diagnostic import Diagnostic, Place
 from cfglint.server.positions import Lines
 
 server = pytest.importorskip("cfglint.server.language_server")
@@ -31,9 +32,10 @@ def test_replacement(before, after, edit):
     assert ((start.line, start.character), (end.line, end.character), found.new_text) == edit
 
 
-def test_the_page_of_a_rule_is_in_the_repository_of_the_installation_else_in_the_clone(monkeypatch, root):
-    monkeypatch.setattr(server, "rule_uri", lambda code: f"https://example.org/{code}.md")
-    assert server.page_link("BAT001").href == "https://example.org/BAT001.md"
-    monkeypatch.setattr(server, "rule_uri", lambda code: "")
-    assert server.page_link("BAT001").href == (root / "pages" / "BAT001.md").as_uri()
-    assert server.page_link("BAT999") is None
+def test_the_page_of_a_rule_is_at_its_address_else_in_the_clone(root):
+    found = Diagnostic("BAT001", "name", "error", Place("a.json", 1, 1, 1, 2, 0, 1, "x"), "/key", "x", page="https://example.org/BAT001.md")
+    assert server.page_link(found).href == "https://example.org/BAT001.md"
+    found.page = ""
+    assert server.page_link(found).href == (root / "pages" / "BAT001.md").as_uri()
+    found.code = "BAT999"
+    assert server.page_link(found) is None

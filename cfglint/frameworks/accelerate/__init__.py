@@ -46,6 +46,7 @@ class Accelerate(Framework):
         "launched_gpus": "accelerate.config.launched_gpus",
         "batch": "accelerate.config.resolve",
         "account": "accelerate.summary.account",
+        "card": "accelerate.instances.card",
         "learn": "accelerate.releases.learn",
     }
 

@@ -6,12 +6,11 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
 from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document
 

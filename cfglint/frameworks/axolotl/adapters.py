@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.config import AxolotlConfig
-from cfglint.frameworks.peft.adapters import Place
+from cfglint.frameworks.peft.adapters import OWN_CODE, Place
 from cfglint.source.annotations import ConfigTable
 
 KEYS = {  # field of LoraConfig -> key of the file
@@ -20,7 +20,8 @@ def adapters(config: AxolotlConfig) -> list[Place]:
     if config.model is None or values.get("adapter") not in ADAPTERS or values.get("lora_model_dir"):
         return []
     given: ConfigTable = {field: values[key] for field, key in KEYS.items() if values.get(key) is not None}
-    place = Place(given, str(values.get("base_model", "")), "", config.documents[0].path, config.version, None, KEYS)
+    own_code = bool(values.get(OWN_CODE))
+    place = Place(given, str(values.get("base_model", "")), "", config.documents[0].path, config.version, own_code, None, KEYS)
     modules = place.modules()
     targets = values.get("lora_target_modules") or []
     if values.get("lora_target_linear") and modules is not None:

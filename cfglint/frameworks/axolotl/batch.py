@@ -7,7 +7,7 @@ from __future__ import annotations
 from math import ceil, isfinite
 
 from cfglint.findings.releases import Releases
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
 from cfglint.frameworks.axolotl.normalization import (
     ACCUMULATION,
     MICRO,
@@ -19,7 +19,6 @@ from cfglint.frameworks.axolotl.normalization import (
 )
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import OWN_STEPS
-from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl.batch import total_steps
 from cfglint.frameworks.axolotl.config import AxolotlConfig
-from cfglint.frameworks.huggingface.resumption import continued, given_checkpoint, last_of_output, named_in_config
-from cfglint.frameworks.resumption import Resumption
+from cfglint.frameworks.huggingface.resumption import continued, last_of_output, named_in_config
+from cfglint.frameworks.resumption import Resumption, given_checkpoint
 
 AUTO = "auto_resume_from_checkpoints"
 
 
 def resumption(config: AxolotlConfig) -> Resumption | None:
     """The checkpoint of a run: the one that it names, else with `auto_resume_from_checkpoints` the last one of the output folder."""
-    chosen = given_checkpoint(config)
+    chosen = given_checkpoint(config.facts)
     if chosen is None and config.values.get("resume_from_checkpoint"):
         chosen = named_in_config(config)
     elif chosen is None and config.values.get(AUTO) is True:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.axolotl.config import AxolotlConfig
-from cfglint.frameworks.sample_files import held_out, local, rows, unknown
+from cfglint.frameworks.sample_files import held_out, listed, rows_of_all, unknown
 from cfglint.frameworks.samples import Samples
 
 DROPPED = "axolotl drops rows longer than `sequence_len` and rows without a trained token"
@@ -16,16 +17,16 @@ def samples(config: AxolotlConfig) -> Samples | None:
         return None
     total, files = 0, list[str]()
     for each in named:
-        path = local(config, each.get("data_files") or each.get("path")) if isinstance(each, dict) else None
-        if path is None:
+        found = rows_of_all(config, listed(each.get("data_files") or each.get("path"))) if isinstance(each, dict) else None
+        if found is None:
             return None
-        found = rows(config, path)
         files += found.files
         if found.count is None:
             return unknown(found.why, *files)
-        if each.get("shards") or "[" in str(each.get("split", "")):
+        count = rows_of_split(each.get("split") or "train", found.count)
+        if each.get("shards") or count is None:
             return unknown("a part of a data set is taken", *files)
-        total += found.count
+        total += count
     left = held_out(total, float(model.val_set_size or 0)) if not config.values.get("test_datasets") else total
     if left is None:
         return unknown(f"`val_set_size` {model.val_set_size} leaves no sample", *files)

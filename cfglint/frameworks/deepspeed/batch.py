@@ -7,10 +7,9 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
@@ -151,7 +150,12 @@ def loader_size(config: DeepSpeedConfig, micro: Setting) -> Setting:
 def loaded(config: DeepSpeedConfig, settings: dict[str, Setting], divisor: object) -> int | None:
     """Samples per optimizer step if the program takes its batches of a data loader of its own: the file's micro batch is not used then."""
     loop = config.loop
-    if loop is None or loop.loader is None or loop.accumulates is not False or "turns" in loop.numbers.values:
+    if (
+        loop is None
+        or loop.loader is None
+        or loop.accumulates is not False
+        or (loop.numbers is not None and "turns" in loop.numbers.values)
+    ):
         return None
     size, accumulation = loop.loader.values.get("batch_size"), settings[ACCUMULATION].value
     if type(size) is not int or not isinstance(accumulation, int) or not isinstance(divisor, int):

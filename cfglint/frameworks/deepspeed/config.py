@@ -38,7 +38,11 @@ class DeepSpeedConfig(DeepSpeedSections):
     def loop(self) -> OwnLoop | None:
         """The training loop of the program that makes the engine, if it was found."""
         document = self.documents[0]
-        found: OwnLoop | None = document.loop or (self.facts.launch.loop if self.trainer is None else None)
+        found = self.facts.launch.loop if self.trainer is None else None
+        if document.is_call:
+            from cfglint.launch.program import ProgramCall
+
+            found = (document.loop if isinstance(document, ProgramCall) else None) or found
         return found if found is not None and found.is_found else None
 
     @property

@@ -63,7 +63,11 @@ def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
     """Add the scheduler of the file with its warmup and total steps."""
     chosen = schedulers.chosen(config)
     if chosen is None:
-        name = config.documents[0].parts.get("scheduler", {}).get("type")
+        from cfglint.source.python.call import CallDocument
+
+        first = config.documents[0]
+        parts = first.parts if isinstance(first, CallDocument) else {}
+        name = parts.get("scheduler", {}).get("type")
         if isinstance(name, str):  # the program computes other parts of the section
             summary.add(RATE, "schedule", config.setting("scheduler", value=name))
             summary.items[-1].setting.value = name

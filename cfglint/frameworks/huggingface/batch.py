@@ -7,11 +7,10 @@ size is the number of processes, divided from 4.53.0 on by the tensor-parallel s
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DEFAULT, DERIVED, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, Batch, BatchProblem, Layout, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
 

@@ -10,7 +10,6 @@ from cfglint.frameworks.huggingface.fields import FIELDS, HISTORY, PARSED, SECTI
 from cfglint.frameworks.versions import Version
 from cfglint.launch import Launch
 from cfglint.launch.argparse_types import NUMERIC, converted
-from cfglint.launch.kinds import parses_all
 from cfglint.launch.program import Field
 from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.document import Document
@@ -63,7 +62,7 @@ class HfWords(Words):
     def __init__(self, launch: Launch, version: Version) -> None:
         self.version = version
         self.fields = launch.parser.fields if launch.parser is not None else {}
-        self.refuses = parses_all(launch.parser)  # what it refuses is reported with the line
+        self.refuses = launch.parser is not None and launch.parser.parses_all  # what it refuses is reported with the line
 
     def construct(self, document: Document) -> ConfigValue:
         """The values by option; `--no_x` of a field that is true by default means false."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Collection, ConfigValue
+from cfglint.source.annotations import Callable, Collection, ConfigValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class TrainerConfig(TrainerFiles):
     seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
     _refusals: list[Refusal] | None = None
+    _argument_refusals: list[Refusal] | None = None
 
     @property
     def refusals(self) -> list[Refusal]:
@@ -30,6 +32,14 @@ class TrainerConfig(TrainerFiles):
         if self._refusals is None:
             self._refusals = self.part("refusals", []) if self.parsed else []
         return self._refusals
+
+    @property
+    def argument_refusals(self) -> list[Refusal]:
+        """What `TrainingArguments` itself refuses."""
+        if self._argument_refusals is None:
+            refusals: Callable[[TrainerConfig], list[Refusal]] = FRAMEWORK.part("argument_refusals", lambda config: [])
+            self._argument_refusals = refusals(self) if self.parsed else []
+        return self._argument_refusals
 
     def sets(self, name: str) -> bool:
         """Whether the files set a field, under any of its names."""

@@ -7,27 +7,25 @@ transformers 4.57.6 trainer.py:2284-2301, 5.1.0 trainer.py:2129-2146, 5.24.0 tra
 
 from __future__ import annotations
 
-from cfglint.data.checkpoint import Checkpoint, checkpoint_in, last_checkpoint, named_checkpoint
+from cfglint.data.checkpoint import Checkpoint, last_checkpoint, named_checkpoint
 from cfglint.evaluate import Unknown
-from cfglint.findings.setting import DERIVED, OVERRIDE, Setting
+from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.resumption import Resumption
+from cfglint.frameworks.resumption import FLAG, KEY, Resumption, given_checkpoint
 from cfglint.launch.overrides import Override
 from cfglint.source.annotations import ConfigValue
 
-KEY = "resume_from_checkpoint"
 INTERVALS = ("logging_steps", "eval_steps", "save_steps")
 INTERVALS_RESTORED = (4, 32)
 MICRO_RESTORED = (4, 36)
 MICRO_OF_ARGUMENTS = (5, 2)  # from here on the file's only with `auto_find_batch_size`
 OF_OPTIMIZER = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
-FLAG = "--resume"
 
 
 def resumption(config: TrainerConfig) -> Resumption | None:
     """The checkpoint that a Trainer continues from; None without one."""
-    return continued(config, given_checkpoint(config) or named_in_config(config))
+    return continued(config, given_checkpoint(config.facts) or named_in_config(config))
 
 
 def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | None:
@@ -43,14 +41,6 @@ def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | N
     found.restored = restored(config, checkpoint)
     found.end = end(config, found)
     return found
-
-
-def given_checkpoint(config: TrainerConfig) -> Resumption | None:
-    """The checkpoint that the user names on the command line."""
-    given = config.facts.resume
-    if given is None:
-        return None
-    return Resumption(Setting((KEY,), given, OVERRIDE, because=FLAG), given, checkpoint_in(given, given, ""), is_certain=True)
 
 
 def named_in_config(config: TrainerConfig) -> Resumption | None:

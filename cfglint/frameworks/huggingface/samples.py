@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
-from cfglint.data.rows import Limits, Rows, found, rows_of
+from cfglint.data.rows import Limits, Rows, found_all, rows_of
+from cfglint.data.slices import rows_in
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.sample_files import held_out, limits, unknown
 from cfglint.frameworks.samples import Samples
 from cfglint.launch.program import DataRecipe
+from cfglint.source.annotations import Any
 from cfglint.source.files import FileProblem, read_bytes
 
 FILTERED = "the program filters the rows"
@@ -30,10 +32,10 @@ def recipe_of(config: TrainerConfig) -> DataRecipe | None:
 def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
     """The rows of the files after the steps of the program."""
     origin = config.documents[0].path
-    paths = [found(name, origin) for name in recipe.files]
-    here = [os.path.relpath(path) if os.path.isabs(path) else path for path in paths if path is not None]
-    if len(here) < len(paths):
+    paths = [found_all(name, origin) for name in recipe.files]
+    if not all(paths):
         return None
+    here = [os.path.relpath(path) if os.path.isabs(path) else path for each in paths for path in each]
     most = limits(config)
     read = saved(here[0], most) if recipe.builder == "saved" else rows_of(here, most, recipe.field, recipe.builder)
     if read.count is None:
@@ -50,12 +52,14 @@ def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
     return Samples(count, read.files, why, read.count)
 
 
-def after(count: int, step: str, argument: int | float) -> int | None:
+def after(count: int, step: str, argument: Any) -> int | None:
     """The rows that a step leaves; None if it refuses its argument."""
     if step == "first":
         return min(count, int(argument))
     if step == "skip":
         return max(count - int(argument), 0)
+    if step == "slice":
+        return rows_in(str(argument), count)
     train = held_out(count, argument)
     return train if step == "train" or train is None else count - train
 
@@ -65,7 +69,7 @@ def saved(folder: str, most: Limits) -> Rows:
     import json
 
     try:
-        state = json.loads(read_bytes(os.path.join(folder, "state.json"))) if os.path.isdir(folder) else None
+        state = json.loads(read_bytes(os.path.join(folder, "state.json"), root=most.root)) if os.path.isdir(folder) else None
     except (FileProblem, ValueError, RecursionError):
         state = None
     if not isinstance(state, dict):

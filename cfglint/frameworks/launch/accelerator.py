@@ -8,12 +8,11 @@ utils/deepspeed.py:264-281 (from 1.8.0 the engine steps when gradients are synch
 from __future__ import annotations
 
 from cfglint.evaluate import Unknown
-from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Batch, Layout, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.config import ACCUMULATION, VARIABLE, LaunchConfig
 from cfglint.frameworks.own_loops import TURNS, add_loop, integer, number_of, setting, total_steps, warmup_steps
-from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
 from cfglint.launch.program import OwnLoop
 from cfglint.source.python.call import CallDocument
@@ -43,7 +42,7 @@ def batch(config: LaunchConfig) -> Batch:
 
 def loop_of(config: LaunchConfig) -> OwnLoop | None:
     """The training loop of the program, if it was found."""
-    found: OwnLoop | None = config.accelerator.loop if config.accelerator is not None else None
+    found = config.accelerator.loop if config.accelerator is not None else None
     return found if found is not None and found.is_found else None
 
 
@@ -112,7 +111,7 @@ def of_accelerator(config: LaunchConfig) -> Setting:
     call, line = config.accelerator, config.facts.launch.line
     assert call is not None
     if call.values.get("gradient_accumulation_plugin") is not None:
-        made = call.loop.plugins.get(ACCUMULATION_PLUGIN)
+        made = call.loop.plugins.get(ACCUMULATION_PLUGIN) if call.loop is not None else None
         return (argument(config, made, "num_steps") if made is not None else None) or open_accumulation("its plugin is not known")
     if line is not None and VARIABLE in line.call.environment:
         text = line.call.environment[VARIABLE].value
@@ -123,7 +122,7 @@ def of_accelerator(config: LaunchConfig) -> Setting:
         found: Setting = launcher.setting("deepspeed_config", ACCUMULATION)
         found.value = integer(found.value)
         return found
-    if ACCUMULATION not in call.values and not call.loop.is_whole:
+    if ACCUMULATION not in call.values and not (call.loop is not None and call.loop.is_whole):
         return open_accumulation("the arguments of `Accelerator` are not all known")
     return argument(config, call, ACCUMULATION) or Setting((ACCUMULATION,), 1, DEFAULT, because="default of Accelerator")
 
@@ -156,7 +155,7 @@ def of_engine(config: LaunchConfig) -> Setting:
     """The accumulation of DeepSpeed's config, as accelerate fills it in."""
     call, engine = config.accelerator, config.engine
     assert call is not None
-    plugin = call.loop.plugins.get(DEEPSPEED_PLUGIN)
+    plugin = call.loop.plugins.get(DEEPSPEED_PLUGIN) if call.loop is not None else None
     if any(call.values.get(each) is not None for each in DEEPSPEED):
         if plugin is None or "hf_ds_config" in plugin.values:
             return open_accumulation("the config of DeepSpeed's plugin is not read")
@@ -231,7 +230,7 @@ def add_engine(config: LaunchConfig, summary: Summary, loop: OwnLoop) -> None:
         return
     summary.add(RATE, "optimizer", engine.setting("optimizer", "type"))
     rate = engine.setting("optimizer", "params", "lr")
-    if rate.value == "auto":
+    if rate.value == "auto" and loop.optimizer is not None:
         rate = setting(loop.optimizer, "lr", config.facts.launch, "learning_rate") or rate
     if type(rate.value) in (int, float):
         summary.add(RATE, "learning rate", Setting(("learning_rate",), rate.value, rate.origin, rate.document, rate.node, rate.key_node))

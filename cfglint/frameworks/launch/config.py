@@ -11,6 +11,7 @@ from cfglint.frameworks.launch import FRAMEWORK, KIND
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.overrides import Override
+from cfglint.launch.program import ProgramCall
 from cfglint.source.annotations import Any, ConfigValue, Sequence
 from cfglint.source.document import Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
@@ -31,7 +32,7 @@ class LaunchConfig(Config):
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         super().__init__(documents, facts, kinds)
         command = documents[0]
-        calls = (each for each in documents if isinstance(each, CallDocument))
+        calls = (each for each in documents if isinstance(each, ProgramCall))
         self.accelerator = next((each for each in calls if each.name == ACCELERATOR), None)  # the call that sets up the program
         self.command = command if isinstance(command, CommandDocument) else None
         if not isinstance(command, CommandDocument):  # a program that no line starts

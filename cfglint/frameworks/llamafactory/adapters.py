@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.peft.adapters import Place
+from cfglint.frameworks.peft.adapters import OWN_CODE, Place
 from cfglint.frameworks.peft.modules import ALL_LINEAR, CONV1D
 from cfglint.source.annotations import ConfigTable, ConfigValue
 
@@ -28,7 +28,8 @@ def adapters(config: LlamaFactoryConfig) -> list[Place]:
         "lora_dropout": values.get("lora_dropout", 0.0),
         "lora_alpha": values.get("lora_alpha") or double(rank),
     }
-    place = Place(given, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, None, KEYS, (), PEFT)
+    own_code = bool(values.get(OWN_CODE))
+    place = Place(given, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, own_code, None, KEYS, (), PEFT)
     asked = values.get("lora_target", ALL)
     names = listed(asked)
     given["target_modules"] = every_linear(place) if names == [ALL] else names

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from cfglint.source.annotations import Iterator
-from cfglint.source.root import leads_out, repository
+from cfglint.source.root import leads_out, repository, root_of
 
 PLACES = (os.path.join("src", "llamafactory"), "llamafactory", os.path.join("src", "llmtuner"))
 ARGUMENTS = "hparams"
@@ -81,9 +81,7 @@ def tree_of(path: str):  # type: ignore[no-untyped-def]  # ast.Module, whose imp
 
     from cfglint.source import files
 
-    if leads_out(path, path):
-        return ast.parse("")
     try:
-        return ast.parse(files.read(path)[0])
+        return ast.parse(files.read(path, root_of(path))[0])
     except (files.FileProblem, SyntaxError, ValueError, RecursionError):
         return ast.parse("")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.resumption import KEY, continued, given_checkpoint, last_of_output, named_in_config
+from cfglint.frameworks.huggingface.resumption import continued, last_of_output, named_in_config
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.resumption import Resumption
+from cfglint.frameworks.resumption import KEY, Resumption, given_checkpoint
 
 
 def resumption(config: LlamaFactoryConfig) -> Resumption | None:
     """The checkpoint of a run: the one that it names, else the last one of an output folder that is not to be overwritten."""
-    given = given_checkpoint(config)
+    given = given_checkpoint(config.facts)
     if given is not None:
         return continued(config, given)
     if not config.trains or (config.stage in ("rm", "ppo") and config.method in ("full", "freeze")):

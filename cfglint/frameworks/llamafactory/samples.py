@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 
+from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.sample_files import held_out, local, rows, unknown
 from cfglint.frameworks.samples import Samples
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.root import root_of
 
 INFO = "dataset_info.json"
 ELSEWHERE = ("hf_hub_url", "ms_hub_url", "om_hub_url", "script_url", "cloud_file_name")
@@ -40,7 +42,7 @@ def read(path: str) -> ConfigMapping | None:
     import json
 
     try:
-        value = json.loads(read_bytes(path))
+        value = json.loads(read_bytes(path, root=root_of(path)))
     except (FileProblem, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -58,9 +60,9 @@ def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: C
     found = rows(config, path)
     if found.count is None:
         return unknown(found.why, *found.files)
-    if table.get("split", "train") != "train":
+    count, wanted, most = rows_of_split(table.get("split", "train"), found.count), table.get("num_samples"), config.own("max_samples")
+    if count is None:
         return unknown(f"`split` of `{name}` is {table['split']}", *found.files)
-    count, wanted, most = found.count, table.get("num_samples"), config.own("max_samples")
     if isinstance(wanted, int):
         count = wanted
     if isinstance(most, int):
@@ -79,7 +81,7 @@ def has_responses(path: str, table: ConfigTable) -> bool:
     if table.get("ranking") or not path.endswith((".json", ".jsonl")):
         return bool(table.get("ranking"))
     try:
-        data = read_bytes(path, LARGEST_READ).decode("utf-8-sig")
+        data = read_bytes(path, LARGEST_READ, root_of(path)).decode("utf-8-sig")
         every = json.loads(data) if data.lstrip()[:1] == "[" else [json.loads(line) for line in data.split("\n") if line.strip()]
     except (FileProblem, ValueError, RecursionError):
         return False

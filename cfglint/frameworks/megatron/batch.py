@@ -6,9 +6,8 @@ _add_learning_rate_args (defaults); the same in the forks of bigcode-project and
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
 from cfglint.frameworks.megatron.config import MegatronConfig
-from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, RATE, Summary, launched
 
 SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size", "ds_sequence_parallel_size")

@@ -7,6 +7,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron import FRAMEWORK
 from cfglint.source.annotations import Sequence
 from cfglint.source.document import Document
+from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import WORDS
 
 
@@ -18,7 +19,9 @@ class MegatronConfig(Config):
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         super().__init__(documents, facts, kinds)
-        self.words = documents[0].words
+        command = documents[0]
+        assert isinstance(command, CommandDocument)
+        self.words = command.words
         self.values = WORDS.construct(documents[0])
         self.values.update({key: self.integer(key) for key in self.batch_keys.values() if key in self.words})
 

@@ -5,9 +5,8 @@ Source: ms-swift 4.6.0 megatron/arguments/megatron_args.py:996-1013 (_init_distr
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
-from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, RATE, Summary, launched
 
 EPOCHS = ("num_train_epochs", "max_epochs")  # the second before 4.0

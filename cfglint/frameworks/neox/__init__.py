@@ -59,6 +59,7 @@ class NeoX(Framework):
     source_paths = ("megatron",)
     rule_families = {"NEO": title}
     rules = "deepspeed_engine fields forks loading model neox_args no_effect schedule training"
+    further_rules = "resuming"
     file_match = ("**/gpt-neox/configs/*.yml", "*.neox.yml", "*.neox.yaml")
     only_syntax = "yaml"  # `.json` files too (arguments.py:242)
     telling_keys = MARKERS
@@ -66,6 +67,7 @@ class NeoX(Framework):
         "config": "neox.config.NeoXConfig",
         "batch": "neox.batch.resolve",
         "numbers": "neox.steps.numbers",
+        "resumption": "neox.resumption.resumption",
         "model": "neox.memory.model",
         "memory": "neox.memory.inputs",
         "account": "neox.summary.account",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from os.path import isdir
+
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import KEY, Rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.neox.derive import Attention, Derived
 from cfglint.frameworks.neox.merge import MergedFiles
+from cfglint.source.root import places_of
 
 
 class NeoXConfig(MergedFiles):
@@ -32,6 +35,13 @@ class NeoXConfig(MergedFiles):
         from cfglint.frameworks.neox.neighbours import unknown_in_folder
 
         return len(unknown | unknown_in_folder(self.documents[0].path)) >= FORK_KEYS
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether the folder of `load` exists, in which the run looks for a checkpoint."""
+        folder = self.argument("load")
+        named = isinstance(folder, str) and bool(folder) and any(map(isdir, places_of(folder, self.documents[0].path)))
+        return super().may_resume or named
 
     @property
     def derived(self) -> Derived:

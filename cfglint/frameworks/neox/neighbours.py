@@ -10,6 +10,7 @@ from cfglint.frameworks.neox.fields import known
 from cfglint.source import files
 from cfglint.source.outline import keys_of_lines
 from cfglint.source.parse import parse
+from cfglint.source.root import root_of
 
 MOST = 40  # files of a folder that are read
 LARGEST = 100_000  # bytes of a file
@@ -36,7 +37,7 @@ def unknown_in_folder(path: str) -> set[str]:
 def keys_of(path: str) -> set[str]:
     """The top-level keys of a GPT-NeoX config, with underscores; empty for another file."""
     try:
-        text = files.read_bytes(path, LARGEST).decode("utf-8")
+        text = files.read_bytes(path, LARGEST, root_of(path)).decode("utf-8")
     except (files.FileProblem, UnicodeDecodeError):
         return set()
     if not may_have_unknown_keys(path, text):

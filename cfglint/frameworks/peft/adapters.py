@@ -7,7 +7,7 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.peft import fields, lora
-from cfglint.frameworks.peft.checkpoints import config_of
+from cfglint.frameworks.peft.checkpoints import config_of, path_in_project
 from cfglint.frameworks.peft.lora import EXCLUDED, LAYERS, PARAMETERS, PATTERN, SAVED, TARGETS, Attached, Refused
 from cfglint.frameworks.peft.modules import Modules, modules_of
 from cfglint.frameworks.versions import Version, parse_version
@@ -17,21 +17,31 @@ from cfglint.source.record import Record
 DECISIVE = (TARGETS, SAVED, EXCLUDED, PARAMETERS, LAYERS, PATTERN)
 RECENT = 6  # of the releases of PEFT that an error has to hold for where the project states none
 PACKAGE = "peft"
+OWN_CODE = "trust_remote_code"
 
 
 class Adapter(Record):
-    """The values of a `LoraConfig`, and the model: its class, or the one of transformers that chooses it, and its checkpoint."""
+    """The values of a `LoraConfig`, and the model: its class, or the one of transformers that chooses it, and its checkpoint.
+
+    `own_code`: the code of the checkpoint may build the model (`trust_remote_code`).
+    """
 
     values: ConfigTable
     checkpoint: str
     loader: str
     origin: str
     transformers: Version
+    own_code: bool = False
 
     def modules(self) -> Modules | None:
         """The modules of the model; None if they are unknown."""
         config = config_of(self.checkpoint, self.origin)
         return modules_of(config, self.transformers, self.loader) if config is not None else None
+
+    @property
+    def is_named_model(self) -> bool:
+        """Whether nothing but the name of a published model tells its modules: a name without an owner may be a folder's."""
+        return not path_in_project(self.checkpoint, self.origin) and (self.own_code or "/" not in self.checkpoint)
 
 
 class Place(Adapter):

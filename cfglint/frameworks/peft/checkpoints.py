@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.source.annotations import ConfigTable
-from cfglint.source.root import leads_out
+from cfglint.source.root import root_of
 
 CONFIG_FILE = "config.json"
 
@@ -16,7 +16,7 @@ def config_of(name: object, origin: str) -> ConfigTable | None:
         return None
     path = path_in_project(name, origin)
     if path:
-        return read(path)
+        return read(path, root_of(origin))
     from cfglint.batch.shapes import config_of as published_config
     from cfglint.batch.shapes import published
 
@@ -29,17 +29,17 @@ def path_in_project(name: str, origin: str) -> str:
     if os.path.isabs(name):
         return ""
     paths = (os.path.normpath(os.path.join(base, name, CONFIG_FILE)) for base in (os.path.dirname(origin), ""))
-    return next((path for path in paths if os.path.isfile(path) and not leads_out(path, origin)), "")
+    return next((path for path in paths if os.path.isfile(path)), "")
 
 
-def read(path: str) -> ConfigTable | None:
-    """The JSON object of a file."""
+def read(path: str, root: str) -> ConfigTable | None:
+    """The JSON object of a file inside a root."""
     import json
 
     from cfglint.source import files
 
     try:
-        found = json.loads(files.read(path)[0])
+        found = json.loads(files.read(path, root)[0])
     except (files.FileProblem, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -23,6 +23,11 @@ def is_quantised(values: ConfigMapping) -> bool:
     return any(values.get(each) is True for each in BITS)
 
 
+def lacks_storage(values: ConfigMapping) -> bool:
+    """Whether 4-bit weights are stored as integers."""
+    return values.get("load_in_4bit") is True and values.get(STORAGE) in (None, "uint8")
+
+
 def checked(values: ConfigMapping) -> None:
     """Construct the `BitsAndBytesConfig`; raises Refused."""
     if all(values.get(each) is True for each in BITS):

@@ -65,6 +65,7 @@ class Swift(SwiftCommands):
         "operations": "huggingface.field_operations.OPERATIONS",
         "batch": "swift.batch.resolve",
         "numbers": "swift.batch.numbers",
+        "adapters": "swift.adapters.adapters",
         "samples": "swift.samples.samples",
         "resumption": "huggingface.resumption.resumption",
         "model": "named_models.model_of_names",

@@ -100,6 +100,11 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         return "/" not in value or (line is not None and line.deepspeed_word is not None and line.deepspeed_word.known)
 
     @property
+    def has_adapter(self) -> bool:
+        """Whether the target modules of an adapter are named."""
+        return super().has_adapter or "target_modules" in self.arguments
+
+    @property
     def swift(self) -> SwiftArguments:
         """The arguments."""
         assert isinstance(self.arguments, SwiftArguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.peft.adapters import Place
+from cfglint.frameworks.peft.adapters import OWN_CODE, Place
 from cfglint.frameworks.peft.lora import Refused
 from cfglint.frameworks.peft.quantization import COMPUTE, STORAGE, checked
 from cfglint.frameworks.trl.config import TrlConfig
@@ -27,7 +27,8 @@ def adapters(config: TrlConfig) -> list[Place]:
     targets = given.get("target_modules")
     if isinstance(targets, list) and len(targets) == 1:
         given["target_modules"] = targets[0]
-    return [Place({**DEFAULTS, **given}, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, None, KEYS)]
+    own_code = bool(values.get(OWN_CODE))
+    return [Place({**DEFAULTS, **given}, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, own_code, None, KEYS)]
 
 
 def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refused]]:

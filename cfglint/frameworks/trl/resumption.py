@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.resumption import continued, given_checkpoint, named_in_config
-from cfglint.frameworks.resumption import Resumption
+from cfglint.frameworks.huggingface.resumption import continued, named_in_config
+from cfglint.frameworks.resumption import Resumption, given_checkpoint
 from cfglint.frameworks.trl.config import TrlConfig
 
 PASSED_ON = (1, 15)
@@ -11,7 +11,7 @@ PASSED_ON = (1, 15)
 
 def resumption(config: TrlConfig) -> Resumption | None:
     """The checkpoint of a run; None where the script of the command ignores the argument."""
-    given = given_checkpoint(config)
+    given = given_checkpoint(config.facts)
     if given is None and config.command is not None and config.trl_version < PASSED_ON:
         return None
     return continued(config, given or named_in_config(config))

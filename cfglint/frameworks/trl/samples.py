@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.huggingface.samples import of_recipe, recipe_of
-from cfglint.frameworks.sample_files import held_out, rows_of_all, unknown
+from cfglint.frameworks.sample_files import held_out, listed, rows_of_all, unknown
 from cfglint.frameworks.samples import Samples
 from cfglint.frameworks.trl.config import TrlConfig
 
@@ -21,18 +22,23 @@ def samples(config: TrlConfig) -> Samples | None:
         return loaded
     if config.facts.launch.program is not None:
         return None
-    parts = config.values.get("datasets")
-    named = [each.get("data_files") or each.get("path") for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
-    named = named or [config.values.get("dataset_name")]
-    if config.streams or config.values.get("dataset_train_split", "train") != "train":
+    split, mixture = config.values.get("dataset_train_split", "train"), config.values.get("datasets")
+    parts = [each for each in mixture if isinstance(each, dict)] if isinstance(mixture, list) else []
+    if config.streams or (parts and split != "train"):
         return None
-    found = rows_of_all(config, named)
-    if found is None or found.count is None:
-        return found
-    left = held_out(found.count, config.values.get("test_split_size"))
+    total, rows, files = 0, 0, list[str]()
+    for each in parts or [{"path": config.values.get("dataset_name"), "split": split}]:
+        found = rows_of_all(config, listed(each.get("data_files") or each.get("path")))
+        if found is None or found.count is None:
+            return found
+        taken = rows_of_split(each.get("split") or "train", found.count)
+        if taken is None:
+            return None
+        total, rows, files = total + taken, rows + found.count, [*files, *found.files]
+    left = held_out(total, config.values.get("test_split_size"))
     if left is None:
-        return unknown("`test_split_size` leaves no sample", *found.files)
-    return Samples(left, found.files, "" if is_exact(config) else DROPPED, found.count)
+        return unknown("`test_split_size` leaves no sample", *files)
+    return Samples(left, tuple(files), "" if is_exact(config) else DROPPED, rows)
 
 
 def is_exact(config: TrlConfig) -> bool:

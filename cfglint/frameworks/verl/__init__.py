@@ -32,6 +32,7 @@ class Verl(Framework):
     telling_keys = frozenset(SECTIONS[:1])
     rule_families = {"VRL": "verl"}
     rules = "composition checks no_effect"
+    further_rules = "resuming"
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
     takes_overrides = True
     history_tables = ("verl.files.HISTORY",)
@@ -39,6 +40,7 @@ class Verl(Framework):
         "config": "verl.sft.config_of",
         "batch": "verl.batch.batch",
         "numbers": "verl.batch.numbers",
+        "resumption": "verl.resumption.resumption",
         "samples": "verl.samples.samples",
         "choose_sizes": "verl.target.choose",
         "account": "verl.summary.account",

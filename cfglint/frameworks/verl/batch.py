@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Setting
-from cfglint.frameworks.resolved_batch import Batch, Layout
+from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.sizes import ACTOR, BATCH, GLOBAL_MICRO, MICRO, Sizes
 

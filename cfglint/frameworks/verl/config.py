@@ -35,6 +35,7 @@ from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, parse_override
 from cfglint.source.hydra.values import Sweep
 from cfglint.source.record import Record
+from cfglint.source.root import places_of
 from cfglint.source.shell import is_markdown
 from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text
@@ -49,6 +50,7 @@ OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the
 CHOICES = "VRL011"  # the checks of a value among those that verl accepts
 PLACEHOLDER = re.compile(r"=.*(\{[A-Za-z]\w*\}|<[A-Za-z][\w .:-]*>)").search  # what a reader of the page writes a value for
 SEARCH_PATH = "hydra.searchpath"
+MODE, OUTPUT = "trainer.resume_mode", "trainer.default_local_dir"
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -223,6 +225,16 @@ class VerlConfig(Config):
     def outside_with(self, reason: str) -> LaunchFacts:
         """The facts with a release that is not modelled."""
         return self.facts.replace(outside={**self.facts.outside, self.package: reason})
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether the line names a checkpoint, or the folder exists in which verl looks for one by itself."""
+        mode, output = self.value(MODE), self.value(OUTPUT)
+        if not self.has_rollout:
+            return False
+        if mode != "auto" or not isinstance(output, str):
+            return super().may_resume or mode == "resume_path"
+        return super().may_resume or any(map(os.path.isdir, places_of(output, self.documents[0].path)))
 
     @property
     def other_defaults(self) -> tuple[Reason, ...]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from math import prod
 
 from cfglint.batch.nodes import Size
-from cfglint.findings.setting import OVERRIDE, WRITTEN
+from cfglint.findings.setting import OVERRIDE, WRITTEN, Batch, Layout
 from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
 from cfglint.frameworks.verl.batch import derived

@@ -19,7 +19,7 @@ CHECKPOINT = "pretrained_model_name_or_path"
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[AdapterCall, ...]:
     """The adapters that a program puts on its models, and the quantised models that it trains without one."""
-    if evaluated is None or unsloth.is_imported(program.evaluations.modules):
+    if evaluated is None or unsloth.is_imported(program.modules):
         return ()
     return (*attached_by_peft(program, evaluated), *given_to_trainers(program, evaluated))
 
@@ -48,7 +48,7 @@ def call_of(program: ProgramFacts, made: MadeCall, model: Value | None, config: 
     loaded = model.data.made if model is not None and isinstance(model.data, MadeObject) else None
     adapter = config.made if isinstance(config, MadeObject) else None
     quantised = quantization_of(loaded) if loaded is not None else None
-    scope = scope_around(made.node, made.module, program.evaluations.modules)
+    scope = scope_around(made.node, made.module, program.modules)
     certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
     certain = certain and all(not each.conditions for each in (loaded, adapter, quantised) if each is not None)
     return AdapterCall(

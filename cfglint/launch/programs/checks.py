@@ -14,7 +14,7 @@ from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, in
 from cfglint.launch.arguments import behind_dashes, may_have_more
 from cfglint.launch.continuations import is_stray, joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE, severity_of
-from cfglint.launch.kinds import TRAINER, kind_named, parses_all
+from cfglint.launch.kinds import TRAINER, kind_named
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import Argument, LaunchLine, LineProblem
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
@@ -58,7 +58,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
             yield from wrong_value(argument, field, program)
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
             yield without_value(argument, takes, program)
-        elif field is None and argument.texts and parses_all(program):
+        elif field is None and argument.texts and program.parses_all:
             yield from wrong_trainer_value(argument, program)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
         rest = [word for word in rest if not (is_to_be_filled_in(word) and is_in_page(word))]  # `...`, `<other-arguments>`

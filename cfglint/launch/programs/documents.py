@@ -6,7 +6,7 @@ import ast
 from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.launch.program import ProgramFacts
+from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.literals import literal
@@ -27,7 +27,7 @@ BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimize
 MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries to edit each
 
 
-def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> CallDocument:
+def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> ProgramCall:
     """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
     made = evaluated.call(call)
     found = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
@@ -39,14 +39,14 @@ def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) 
     return found
 
 
-def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> CallDocument:
+def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> ProgramCall:
     """The document of a call, with the values that the code gives to `fields` of its result afterwards; without them, to any attribute.
 
     Another attribute of the result is the program's own: setting one never fails.
     """
     module = made.module
     offsets = module.offsets
-    document = CallDocument(module.path, module.text, made.name, *offsets.span(made.node))
+    document = ProgramCall(module.path, module.text, made.name, *offsets.span(made.node))
     final = {name: value for name, value in set_later(made).items() if fields is None or name in fields}
     document.set_later = frozenset(final)
     for name, (key, value) in made.arguments.items():
@@ -215,13 +215,13 @@ def is_unknown_config(call: MadeCall) -> bool:
     return bool(values) and given_mapping(call) is None and all(not each.known or isinstance(each.data, Mapping) for each in values)
 
 
-def document_of_engine(call: MadeCall, expression: ast.expr) -> CallDocument:
+def document_of_engine(call: MadeCall, expression: ast.expr) -> ProgramCall:
     """The mapping that is passed to `deepspeed.initialize` as a document; a key whose value has unknown parts is unknown."""
     config = given_mapping(call) or Value(Mapping())
     module = call.module
     offsets = module.offsets
     display = config.node if isinstance(config.node, ast.Dict) and config.module is module else None
-    document = CallDocument(module.path, module.text, "deepspeed.initialize", *offsets.span(display or expression))
+    document = ProgramCall(module.path, module.text, "deepspeed.initialize", *offsets.span(display or expression))
     pairs = zip(display.keys, display.values, strict=True) if display is not None else ()
     written = {key.value: (key, value) for key, value in pairs if isinstance(key, ast.Constant)}
     for name, value in config.data.items.items():

@@ -7,7 +7,8 @@ import operator
 import re
 
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
-from cfglint.launch.programs.data_sets import DataSplits
+from cfglint.launch.programs.data_sets import DataSplits, comprehended, part_of
+from cfglint.launch.programs.data_sets import Rows as DataRows
 from cfglint.launch.programs.data_sets import item as split_of
 from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
@@ -226,6 +227,8 @@ class Expressions:
         part = slice(*(each.data for each in bounds))
         if isinstance(owner.data, Sequence) and not owner.data.is_open:
             return Value(Sequence(owner.data.items[part], owner.data.kind))
+        if isinstance(owner.data, DataRows):
+            return part_of(owner.data, part) or unknown()
         return Value(owner.data[part]) if isinstance(owner.data, str) else unknown()
 
     def item(self, owner: Value, key: Value) -> Value:
@@ -496,10 +499,13 @@ class Expressions:
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
         found: list[Value] = []
         inside = Frame(frame.module, frame)
-        asked = self.evaluate(node.generators[0].iter, frame) if is_name_of(node.elt, node.generators[0].target) else NONE
-        if are_parameters(asked):
-            return asked
-        for turn in self._turns(node.generators, inside):
+        first = self.evaluate(node.generators[0].iter, frame)
+        if are_parameters(first) and is_name_of(node.elt, node.generators[0].target):
+            return first
+        rows = comprehended(first, node) if isinstance(first.data, (OpenFile, DataRows)) else None
+        if rows is not None:
+            return rows
+        for turn in self._turns(node.generators, inside, first):
             if not turn:
                 return unknown()
             found.append(self.evaluate(node.elt, inside))
@@ -524,13 +530,15 @@ class Expressions:
             mapping.slots[key.data] = self.evaluate(node.value, inside)
         return Value(mapping)
 
-    def _turns(self, generators: list[ast.comprehension], frame: Frame) -> Iterator[bool | None]:
-        """The turns of a comprehension; False for what cannot be evaluated, None for a turn whose condition is unknown."""
+    def _turns(self, generators: list[ast.comprehension], frame: Frame, iterated: Value | None = None) -> Iterator[bool | None]:
+        """The turns of a comprehension; False for what cannot be evaluated, None for a turn whose condition is unknown. `iterated` is
+        what the first generator goes through, if it was evaluated.
+        """
         if not generators:
             yield True
             return
         first = generators[0]
-        items = self.iterated(self.evaluate(first.iter, frame))
+        items = self.iterated(iterated or self.evaluate(first.iter, frame))
         if items is None:
             yield False
             return

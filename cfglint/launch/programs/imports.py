@@ -40,7 +40,7 @@ def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
 
 def is_copied(package: str, program: ProgramFacts) -> bool:
     """Whether the program may import a package from a copy in the project, whose names are its own."""
-    modules: Modules = program.evaluations.modules
+    modules: Modules = program.modules
     return modules.named(package) is not None
 
 

@@ -28,6 +28,7 @@ from cfglint.launch.programs.branches import (
     side_of,
 )
 from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.data_sets import filled_by, is_empty_list, rows_of_lines
 from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     NONE,
@@ -39,6 +40,7 @@ from cfglint.launch.programs.objects import (
     Method,
     ModuleObject,
     Opaque,
+    OpenFile,
     Sequence,
     Value,
     same,
@@ -363,7 +365,12 @@ class Interpreter(Branches):
         """Evaluate a loop through a value."""
         items = self.iterated(value)
         if items is None:
+            name = filled_by(node) if isinstance(value.data, OpenFile) else ""
+            begins_empty = bool(name) and is_empty_list(self.evaluate(ast.Name(name, ast.Load()), frame).data)
             self._unknown_loop(node, frame, node.target)
+            rows = rows_of_lines(value.data) if begins_empty and isinstance(value.data, OpenFile) else None
+            if rows is not None:
+                self.bind(name, rows, frame)
             return
         before, first = len(self.conditions), len(self.ways_out)
         signal = self._through(node, items, frame)

@@ -88,6 +88,8 @@ def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given, named: Na
     made = data_sets.method(data, name, given, named)
     if made is not None:
         return made
+    if isinstance(data, data_sets.Rows) and name not in data_sets.KEEP_ROWS:
+        run.write(data.slots, OPEN, True)
     if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
         return Value(data)
     if name == "train":

@@ -27,7 +27,7 @@ EXPERIMENTAL = ".experimental."  # other classes of the same names
 
 def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
     """The calls that build trainers; of a program that builds several arguments, those that are given the ones made at `node`."""
-    if evaluated is None or unsloth.is_imported(program.evaluations.modules):
+    if evaluated is None or unsloth.is_imported(program.modules):
         return ()
     return tuple(
         trainer_call(made, program)
@@ -64,7 +64,7 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     document = CallDocument(module.path, module.text, name, *offsets.span(made.node))
     for each in written(made):
         add(document, str(each.arg), each, made.arguments[str(each.arg)][1], made, offsets, program)
-    scope = scope_around(made.node, module, program.evaluations.modules)
+    scope = scope_around(made.node, module, program.modules)
     certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
     given = made.arguments["args"][1].data if "args" in made.arguments else None
     fields = added_fields(given) if isinstance(given, Built) else ()
@@ -94,7 +94,7 @@ def is_streamed(made: MadeCall) -> bool:
 def data_of(made: MadeCall) -> DataRecipe | None:
     """The training set of a trainer, if that is loaded from local files."""
     given = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
-    return given.recipe if isinstance(given, DataSet) else None
+    return given.recipe if isinstance(given, DataSet) and not given.is_open else None
 
 
 def resumes(made: MadeCall) -> ConfigValue:

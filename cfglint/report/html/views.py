@@ -16,6 +16,7 @@ from cfglint.report.html.excerpt import Changed, Listed, Marked
 from cfglint.report.html.figures import Numbers, numbers
 from cfglint.report.html.memory import Bars
 from cfglint.report.html.pictures import Pictures
+from cfglint.report.links import page_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class FindingView:
     lines: list[tuple[str, str]]
     fix: FixView | None
     diagnostic: Diagnostic
+    page: str = ""  # the address of the page of its rule
     has_page: bool = False  # whether the page of its rule is shown, too
 
 
@@ -252,6 +254,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         [(label, text) for label, text in ((NOTE, diagnostic.note), (NOTE, depending(diagnostic)), (HELP, diagnostic.help)) if text],
         fix,
         diagnostic,
+        page_of(diagnostic),
     )
 
 

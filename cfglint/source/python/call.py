@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from os.path import normpath
+
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable, Collection, ConfigMapping, ConfigTable, ConfigValue, Mapping
-from cfglint.source.document import MAPPING, SCALAR, Document, Node, Path, Problem, Written
+from cfglint.source.document import SCALAR, Document, Node, Part, Path, Problem, Written
 from cfglint.source.loaders import Loader
 from cfglint.source.python import SYNTAX
 
 
-class CallDocument(Document):
+class CallDocument(Part):
     """A call in a program. The root maps each keyword to its value, at their places in the program's source.
 
     `values` are the values as in Python, with `Unknown` for unknown ones; `unknown` has the reasons.
@@ -19,24 +21,20 @@ class CallDocument(Document):
     fields, `ends` the ends of keywords with their values. `name`
     is the called class or function, `set_later` are the fields that the code sets on its result, `number` is its place among the calls
     of the program that build arguments. `others` are the other ones; those of `partners` may change with it. `files` are the paths of
-    all files that the values come from; `again_with` finds the call in other versions of them, with the facts about that version of the
-    `program`. `trace` gives the source of what an unknown value is computed from, which begins with the expression in `traced`. `loop` is
-    the training loop of the program, for its `Accelerator` or its engine. `on_gpus` is the call on another number of GPUs.
+    all files that the values come from; `again_with` finds the call in other versions of them. `trace`
+    gives the source of what an unknown value is computed from, which begins with the expression in `traced`. `on_gpus` is the call
+    on another number of GPUs.
     `parts` has the known values of mappings, of which others may be unknown.
     """
 
     def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
-        super().__init__(path, text, SYNTAX)
+        super().__init__(path, text, SYNTAX, start, end)
         self.name = name
-        self.extent: tuple[int, int] = (start, end)
         self.values: ConfigMapping = {}
-        self.unknown: dict[str, tuple[Reason, ...]] = {}
         self.literal: set[str] = set()
         self.borrowed: dict[str, str] = {}
         self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
-        self.roots = [Node(MAPPING, start, end, style="block")]
         self.number = 0
-        self.loop: ConfigValue = None
         self.parts: dict[str, ConfigTable] = {}
         self.set_later: Collection[str] = ()
         self.traced: ConfigTable = {}
@@ -47,10 +45,37 @@ class CallDocument(Document):
         self.elsewhere: dict[str, Written] = {}
         self.computed: dict[str, list[Written]] = {}
         self.defaults: dict[str, Written] = {}
-        self.program: ConfigValue = None
         self.on_gpus: Callable[[int], CallDocument] | None = None
         self.files: frozenset[str] = frozenset((path,))
         self.again_with: Callable[[Mapping[str, str]], CallDocument] | None = None
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the program builds the arguments of other runs, too."""
+        return bool(self.others)
+
+    @property
+    def read_files(self) -> frozenset[str]:
+        """The paths of all files that its values come from."""
+        return self.files
+
+    def reread(self, texts: Mapping[str, str]) -> Document:
+        """The call in other versions of its files."""
+        if self.again_with is None:
+            return super().reread(texts)
+        return self.again_with(texts) if any(normpath(path) in texts for path in self.files) else self
+
+    def source_of(self, key: str) -> Written | None:
+        """The place in another module or a config file that the value of a keyword comes from."""
+        return self.elsewhere.get(key)
+
+    def is_literal(self, key: str) -> bool:
+        """Whether the value of a keyword is written as a literal."""
+        return key in self.literal
+
+    def is_set_later(self, key: str) -> bool:
+        """Whether the code sets a field on the result of the call."""
+        return key in self.set_later
 
     def add(self, key: Node, node: Node, value: object) -> None:
         """Add a keyword with its value."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, distinct
 from cfglint.source.annotations import Callable, Collection, ConfigTable
-from cfglint.source.document import MAPPING, SCALAR, Document, Node, Path
+from cfglint.source.document import SCALAR, Node, Part, Path
 from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
 from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown
 from cfglint.source.shell.reasons import ALL_OF_CALLER, PLACEHOLDER
@@ -57,7 +57,7 @@ def takes_text(key: str) -> bool:
     return any(mark in key for mark in TEXTS) and "tokenizer" not in key and key not in ("token", "hub_token", "hf_token")
 
 
-class CommandDocument(Document):
+class CommandDocument(Part):
     """A command of a script. The root maps each option to its value, at their places in the script.
 
     `words` are the values as strings, None for unknown ones; `unknown` has the reasons, `sources` what they are computed from. `flags` are
@@ -65,10 +65,8 @@ class CommandDocument(Document):
     """
 
     def __init__(self, path: str, text: str, start: int, end: int) -> None:
-        super().__init__(path, text, SYNTAX)
-        self.extent: tuple[int, int] = (start, end)
+        super().__init__(path, text, SYNTAX, start, end)
         self.words: dict[str, list[str] | None] = {}
-        self.unknown: dict[str, tuple[Reason, ...]] = {}
         self.sources: dict[str, str] = {}
         self.flags: dict[str, str] = {}
         self.assignments = False  # whether an argument is written `key=value`, for OmegaConf
@@ -80,11 +78,19 @@ class CommandDocument(Document):
         self.around: dict[Path, Node] = {}  # values that are no arguments of the program: options of the launcher, variables
         self.size_key = ""  # an option or variable that is not an argument of the program: the number of processes
         self.edges: dict[str, bool] = {}
-        self.roots = [Node(MAPPING, start, end, style="block")]
 
     def find(self, path: Path) -> tuple[Node | None, Node | None]:
         """(key node, value node) at a path; of a value that is no argument, the value alone."""
         return (None, self.around[path]) if path in self.around else super().find(path)
+
+    def key_text(self, path: Path) -> str:
+        """An option as the line spells it."""
+        name = next((str(step) for step in path if str(step) in self.flags), str(path[-1]) if path else "")
+        return self.flags.get(name, f"--{name}" if name and not self.assignments else name)
+
+    def is_literal(self, key: str) -> bool:
+        """Whether the value of an option is written literally at its place."""
+        return self.edges.get(key, True)
 
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
         """Add an option; an earlier occurrence is replaced, because the last one counts."""

@@ -15,7 +15,7 @@ from cfglint.source.shell.placed_text import EMPTY, Text
 from cfglint.source.shell.reasons import UNDECIDED
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.state import State
-from cfglint.source.shell.wrappers import called_script, script_of, unwrapped
+from cfglint.source.shell.wrappers import called_script, keeps_environment, script_of, unwrapped
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
@@ -101,13 +101,16 @@ class Follower(ShellInterpreter):
         wrappers, given, inner = unwrapped(words)
         text = script_of(inner)
         script = called_script(inner)
-        start = len(self.calls)
+        start, known = len(self.calls), self.state.knows_environment
+        self.state.knows_environment = known and keeps_environment(words)
         if text is not None:
             exported = {**self.state.environment(), **environment, **given}
             self.apart(self.in_environment, exported, text, node)
         elif script is None or not call_script(self, *script, {**self.state.environment(), **environment, **given}, node):
+            self.state.knows_environment = known
             super().note(words, environment, node)
             return
+        self.state.knows_environment = known
         for call in self.calls[start:]:
             call.words = [*wrappers, *call.words]
 

@@ -26,6 +26,7 @@ def define(shell: Execution, node: object) -> bool | None:
 def evaluated(shell: Execution, words: list[Text], node: object) -> bool | None:
     """Follow `eval`: the words are a script of their own."""
     text = joined(words)
+    shell.state.knows_environment &= text.known
     if not any(part.text for part in text.parts):
         return None
     return run_inner(shell, Script(shell.script.path, "", parts=text), node)
@@ -73,6 +74,7 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
     """Follow `source file`: its statements run here."""
     located, text = script_at(shell, words[0]) if words else ("", None)
     if text is None or shell.call_depth > DEEPEST_CALL:
+        shell.state.knows_environment = False
         return None
     count(shell, text)
     shell.sourced_files.append(shell.readable(located))
@@ -140,5 +142,6 @@ def in_process(shell: Execution, script: Script, located: str, arguments: list[T
     state = State(shell.state.folder, located)
     state.variables, state.exported = dict(environment), set(environment)
     state.positional, state.needs_caller = arguments, shell.state.needs_caller
+    state.knows_environment = shell.state.knows_environment
     shell.state = state
     shell.run(script)

@@ -24,6 +24,7 @@ from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
 from cfglint.source.shell.word_spans import blanks_at_end
 
+CHANGING = ("module", "ml", "conda", "mamba", "micromamba", "spack", "workon", "deactivate", "pyenv", "nvm")  # shell functions
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
@@ -105,6 +106,8 @@ def start(shell: Execution, words: list[Text], environment: dict[str, Text], nod
         return within(shell, environment, evaluated, shell, words[1:], node)
     if name == "exec":
         return start(shell, words[1:], environment, node) if len(words) > 1 else True  # without a command it only redirects
+    if name is None or name in CHANGING:
+        shell.state.knows_environment = False
     if shell.captured is None:
         shell.note(words, environment, node)
     else:

@@ -14,6 +14,24 @@ Value = Text | list[Text] | dict[str, Text]
 SOURCES = "BASH_SOURCE"
 MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an array
 LONGEST_VALUE = 200_000  # characters
+BY_SHELL = frozenset(  # names that bash sets
+    "COLUMNS COMP_WORDBREAKS DIRSTACK EUID FUNCNAME GROUPS HISTCMD HOSTNAME HOSTTYPE IFS LINENO LINES MACHTYPE OLDPWD OPTARG OPTERR OPTIND "
+    "OSTYPE PIPESTATUS PS4 PWD REPLY SHELL SHELLOPTS SHLVL UID".split()
+)
+BY_LAUNCHER = (
+    "BASH",
+    "SLURM_",
+    "OMPI_",
+    "PMI",
+    "RANK",
+    "LOCAL_",
+    "GROUP_",
+    "ROLE_",
+    "WORLD_SIZE",
+    "MASTER_",
+    "TORCHELASTIC_",
+)  # beginnings
+SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")  # in names whose values nobody asks for
 
 
 class State(Record):
@@ -21,9 +39,10 @@ class State(Record):
 
     `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
     unknown. `entered` are the files of the sourced scripts and functions that run, the innermost one first (BASH_SOURCE, without
-    the script). `unset` are the names that the script itself has unset. `nounset`: using an unset variable ends the script
-    (`set -u`). `unclear_status`: the last command failed, or it is unknown whether it did. `needs_caller`: a call without
-    arguments would have ended by now, because parameters, variables or files are missing.
+    the script). `unset` are the names that the script itself has unset; `knows_environment`: so is what neither it nor the known
+    environment sets. `nounset`: using an unset variable ends the script (`set -u`). `unclear_status`: the last command failed, or it
+    is unknown whether it did. `needs_caller`: a call without arguments would have ended by now, because parameters, variables or
+    files are missing.
     """
 
     folder: str | None
@@ -31,6 +50,7 @@ class State(Record):
     variables: dict[str, Value] = {}
     exported: set[str] = set()
     unset: set[str] = set()
+    knows_environment: bool = False
     positional: list[Text] | None = None
     functions: dict[str, tuple[Script, ConfigValue, str]] = {}  # source, body, and the file that defines it
     entered: tuple[str, ...] = ()
@@ -71,8 +91,8 @@ class State(Record):
         return value.string if isinstance(value, Text) and value.known else BLANKS
 
     def is_unset(self, name: str) -> bool:
-        """Whether the script has unset a variable."""
-        return name in self.unset
+        """Whether a variable is known not to be set."""
+        return name in self.unset or (self.knows_environment and is_of_environment(name))
 
     def assign(self, name: str, value: Value) -> None:
         """Set a variable, or the first element of an array; a value that has grown too long is unknown."""
@@ -109,6 +129,7 @@ class State(Record):
                 self.variables[name] = either(here, there, reason)
         self.exported |= other.exported
         self.unset &= other.unset
+        self.knows_environment = self.knows_environment and other.knows_environment
         self.needs_caller = self.needs_caller or other.needs_caller
         self.unclear_status = self.unclear_status or other.unclear_status
         self.functions = {**other.functions, **self.functions}
@@ -141,6 +162,12 @@ class Saved(Record):
                 state.variables[name] = value
         state.exported = (state.exported - self.values.keys()) | self.exported
         state.unset = (state.unset - self.values.keys()) | self.unset
+
+
+def is_of_environment(name: str) -> bool:
+    """Whether only the environment sets a variable, and its value is asked for."""
+    upper = name.upper()
+    return name.isidentifier() and not (name in BY_SHELL or name.startswith(BY_LAUNCHER) or any(word in upper for word in SECRET))
 
 
 def spelled(value: Value | None) -> ConfigValue:

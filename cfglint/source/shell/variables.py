@@ -143,6 +143,7 @@ def declaration(shell: Execution, node: Any) -> bool | None:
             if associative and not isinstance(shell.state.variables.get(name), dict):
                 shell.state.assign(name, {})
         else:
+            shell.state.knows_environment = False  # `export $(cat .env)`
             continue
         if exports:
             shell.state.exported.add(name)

@@ -141,6 +141,14 @@ def mpi_program(words: list[Text]) -> list[Text]:
     return words[index:]
 
 
+def keeps_environment(words: list[Text]) -> bool:
+    """Whether what a command starts gets the environment of its caller, and nothing that is not read adds to it."""
+    changing = any(command_name(word) in (*RUNNERS, RAY, "env", "sudo") for word in words[:MOST])
+    return not changing and not any(
+        word.string in ("-l", "-lc", "-i", "-ic", "-li", "-lic", "--login", "--rcfile") for word in words[:MOST]
+    )
+
+
 def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
     """(the script that `bash x.sh a b` or `./x.sh a b` runs, its arguments); None for other commands."""
     if not words or command_name(words[0]) not in SHELLS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.findings.diagnostic import unpinned
+from cfglint.findings.diagnostic import INFO, unpinned
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks import is_added
@@ -127,4 +127,5 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
                 message = f"unknown key `{key}` in `{name}` is ignored" + (f"; did you mean `{meant}`?" if meant else "")
                 new = meant if meant not in config.section(name) else ""
                 fix = rename(setting, new, f"rename it to `{new}`", safe=False) if new else None
-                yield Finding(setting, message, on_key=True, fix=fix)
+                is_left = setting.value == "auto"  # to the framework, which fills it in anyway
+                yield Finding(setting, message, on_key=True, fix=fix, severity=INFO if is_left else None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import DEFAULT
+from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ZERO
@@ -44,9 +44,15 @@ def zero_3_key_at_lower_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(
                 setting,
                 f"`{written}` has no effect with ZeRO stage {config.stage}; it requires stage 3",
+                severity=INFO if is_for_any_stage(setting) else None,
                 on_key=True,
                 help=f"set `zero_optimization.stage` to 3, or remove `zero_optimization.{written}`",
             )
+
+
+def is_for_any_stage(setting: Setting) -> bool:
+    """Whether a program writes the mapping, which may serve all stages that its arguments choose."""
+    return setting.document is not None and setting.document.path.endswith(".py")
 
 
 def does_something(config: DeepSpeedConfig, key: str) -> bool:
@@ -64,6 +70,7 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
         yield Finding(
             setting,
             text,
+            severity=INFO if is_for_any_stage(setting) else None,
             note="the parameters stay on the GPU",
             on_key=True,
             help="set `zero_optimization.stage` to 3, or remove `zero_optimization.offload_param`",

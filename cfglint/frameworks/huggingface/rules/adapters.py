@@ -8,27 +8,28 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.peft import quantization
-from cfglint.frameworks.peft.adapters import Outcome, Place, outcome
-from cfglint.frameworks.peft.checkpoints import path_in_project
+from cfglint.frameworks.peft.adapters import OWN_CODE, Outcome, Place, outcome
 from cfglint.frameworks.peft.lora import SAVED, TARGETS, Refused, unknown_in
 from cfglint.launch.program import AdapterCall
 from cfglint.source.annotations import Iterator
 from cfglint.source.python.call import CallDocument
+
+FSDP2_BY_DEFAULT = (5, 10)
 
 
 def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
     """The adapters of a run, with what PEFT does."""
     program = config.facts.launch.code
     calls = program.adapters if program is not None else ()
-    found = [place_of(config, each) for each in calls if each.adapter is not None]
+    found = [place_of(config, each, each.adapter) for each in calls if each.adapter is not None]
     found += config.part("adapters", [])
     return [(each, outcome(each, config.facts)) for each in found]
 
 
-def place_of(config: TrainerConfig, call: AdapterCall) -> Place:
+def place_of(config: TrainerConfig, call: AdapterCall, document: CallDocument) -> Place:
     """An adapter that a program makes."""
-    document = call.adapter
-    return Place(dict(document.values), call.checkpoint, call.loader, document.path, config.version, document, {}, doubts(call))
+    own_code = call.model is None or call.model.values.get(OWN_CODE, False) is not False
+    return Place(dict(document.values), call.checkpoint, call.loader, document.path, config.version, own_code, document, {}, doubts(call))
 
 
 def doubts(call: AdapterCall) -> tuple[Reason, ...]:
@@ -42,8 +43,8 @@ def adapter_refused(config: TrainerConfig) -> Iterator[Finding]:
         refused = found.refused
         if refused is None:
             continue
-        is_published = found.modules is not None and not path_in_project(place.checkpoint, place.origin)
-        published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_published else ()
+        is_named = found.modules is not None and place.is_named_model
+        published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_named else ()
         older = () if found.is_certain else (Reason("release", "the release of peft", "older ones accept it"),)
         yield Finding(
             place.setting(config, refused.key),
@@ -113,6 +114,52 @@ def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(written, refused.message, exception=refused.exception, help=refused.remedy or None)
 
 
+@rule("PFT005")
+def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding]:
+    program, processes = config.facts.launch.code, config.world_size
+    for call in program.adapters if program is not None and processes is not None and processes > 1 else ():
+        if call.quantization is None or not quantization.is_quantised(call.quantization.values):
+            continue
+        if call.model is not None and not config.uses_deepspeed and is_first_device(call.model.values.get("device_map")):
+            key, node = call.model.find(("device_map",))
+            yield Finding(
+                Setting(("device_map",), call.model.values["device_map"], WRITTEN, call.model, node or call.model.roots[0], key),
+                f"`device_map` puts the quantised model of each of {processes} processes on the first GPU",
+                exception="ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than",
+                depends_on=doubts(call),
+                help='set `device_map={"": PartialState().process_index}`, or remove `device_map`',
+            )
+        if uses_fsdp1(config) and quantization.lacks_storage(call.quantization.values):
+            yield without_storage(call.quantization, doubts(call))
+
+
+def is_first_device(device_map: object) -> bool:
+    """Whether a `device_map` puts a complete model on the first GPU of every process."""
+    device = device_map.get("") if isinstance(device_map, dict) and len(device_map) == 1 else device_map
+    return device in ("cuda:0", 0) and not isinstance(device, bool) and (device == "cuda:0" or isinstance(device_map, dict))
+
+
+def uses_fsdp1(config: TrainerConfig) -> bool:
+    """Whether the model is sharded by the first version of FSDP, which flattens the parameters of a layer into one tensor."""
+    if config.launcher is not None:
+        return bool(config.launcher.fsdp_version == "1")
+    section = config.section("fsdp_config") or {}
+    return config.uses_fsdp and (config.version < FSDP2_BY_DEFAULT or section.get("version", section.get("fsdp_version")) == 1)
+
+
+def without_storage(document: CallDocument, how: tuple[Reason, ...]) -> Finding:
+    """The finding about 4-bit weights that are stored in another type than the other parameters."""
+    name = quantization.STORAGE
+    key, node = document.find(("load_in_4bit",))
+    return Finding(
+        Setting(("load_in_4bit",), True, WRITTEN, document, node or document.roots[0], key),
+        f"4-bit weights are stored as integers without `{name}`, and FSDP cannot flatten them with the other parameters",
+        exception="ValueError: Cannot flatten integer dtype tensors",
+        depends_on=how,
+        help=f"set `{name}=torch.bfloat16`, the type of the other parameters",
+    )
+
+
 def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDocument, Refused]]:
     """What is refused of the quantization of a model in a program, and of its adapter, with the call that it is about."""
     if call.quantization is None:
@@ -128,7 +175,7 @@ def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDoc
         return
     if call.adapter is not None:
         try:
-            quantization.attached(call.adapter.values, place_of(config, call).modules())
+            quantization.attached(call.adapter.values, place_of(config, call, call.adapter).modules())
         except Refused as refused:
             yield call.adapter, refused
     elif call.is_trained:

@@ -64,6 +64,9 @@ def not_used(config: TrainerConfig, key: ConfigValue) -> str:
         return f"TypeError: {document.name}.__init__() got an unexpected keyword argument {key!r}"
     if document is None or not document.is_command:
         return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
+    from cfglint.source.shell.command import CommandDocument
+
+    assert isinstance(document, CommandDocument)
     words = [f"--{key}", *(document.words.get(key) or ())]
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 

@@ -59,7 +59,7 @@ def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows
     accepted = names_at(rows, release)
     if not accepted or ANY in accepted:
         return
-    for key, node in call.document.root.pairs():
+    for key, node in call.document.roots[0].pairs():
         if key.raw not in accepted:
             yield Finding(
                 Setting((key.raw,), call.document.values[key.raw], WRITTEN, call.document, node, key),
@@ -221,9 +221,11 @@ def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Findin
     gone = missing_module(made.module, release)
     if gone is not None:
         what, spans = gone
-        yield of_import(made, made.document.root.pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", config)
+        yield of_import(
+            made, made.document.roots[0].pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", config
+        )
         return
-    for pair in made.document.root.pairs():
+    for pair in made.document.roots[0].pairs():
         name = pair[0].raw
         for framework in of_package(made.package) if made.names else ():
             spans = framework.importable(made.module, name)

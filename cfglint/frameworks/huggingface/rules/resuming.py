@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from cfglint.data.checkpoint import Checkpoint
-from cfglint.data.engine_state import EngineState, engine_state, engine_tags
+from cfglint.data.engine_state import engine_state, engine_tags
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
+from cfglint.frameworks.deepspeed.checkpoints import missing_shards, other_processes
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.resumption import INTERVALS, INTERVALS_RESTORED, with_micro_batch
 from cfglint.frameworks.resumption import Resumption
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Any, Callable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +38,15 @@ LATER_FIELDS = {  # field of the state: the first release that has it
     "best_global_step": (4, 50),
 }
 NOT_PASSED = Reason("program", "`resume_from_checkpoint`", "the program has to hand it to `Trainer.train`")
+FSDP_MODEL = "pytorch_model_fsdp"
+FULL, SHARDED, LOCAL = "FULL_STATE_DICT", "SHARDED_STATE_DICT", "LOCAL_STATE_DICT"
+STATE_FORMS: dict[object, Callable[[str], bool]] = {
+    FULL: lambda name: name == f"{FSDP_MODEL}.bin",
+    SHARDED: lambda name: name == f"{FSDP_MODEL}_0",
+    LOCAL: lambda name: name.startswith(f"{FSDP_MODEL}_rank"),
+}
+UNREADABLE = "CheckpointException: CheckpointException ranks:dict_keys([0])"
+STATE_IN_SECTION = (5, 10)  # from here on `fsdp_config` has the form
 STATE_NEEDED = (4, 36)
 COMPARED = (4, 40)  # from here on the micro batch of the state is compared, which must be a number
 SAFE_GLOBALS = (4, 47)  # from here on the state of the random numbers is loaded with the classes that it needs
@@ -174,26 +185,44 @@ def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: Dee
         return (text, "TypeError: 'NoneType' object is not subscriptable", remedy) if needs else None
     if engine.offload == "nvme":
         return None
-    if world is not None and saved.partitioned and saved.ranks != world and config.batch.data_parallel.value == world:
-        text = f"`{name}` was saved by {counted(saved.ranks, 'data-parallel process')}, and this run has {world}"
-        exception = (
-            f"ZeRORuntimeException: The checkpoint being loaded used a DP world size of {saved.ranks} but the current world size is "
-            f"{world}. Automatic adjustment of ZeRO's optimizer state partitioning with a new world size is not currently supported."
-        )
-        return text, exception, f"start {counted(saved.ranks, 'process')}, or convert the checkpoint with `ds_to_universal.py`"
-    return missing_shards(name, saved, bf16, remedy)
+    refused = None
+    if world is not None and config.batch.data_parallel.value == world:
+        refused = other_processes(name, saved, world)
+    return refused or missing_shards(name, saved, bf16, remedy)
 
 
-def missing_shards(name: str, saved: EngineState, bf16: bool, remedy: str) -> tuple[str, str, str] | None:
-    """The refusal of a checkpoint whose optimizer states have other names: of another data type, or of stage 0."""
-    if saved.partitioned and saved.bf16 == bf16:
-        return None
-    missing = f"{name}/{saved.tag}/{'bf16_' if bf16 else ''}zero_pp_rank_0_mp_rank_00_optim_states.pt"
-    exception = f"FileNotFoundError: [Errno 2] No such file or directory: '{missing}'"
-    if not saved.partitioned:
-        return f"`{name}` has no optimizer states of ZeRO: it was saved with stage 0", exception, remedy
-    types = ("bf16", "another data type") if saved.bf16 else ("another data type", "bf16")
-    return f"`{name}` was saved in {types[0]}, and this run uses {types[1]}", exception, remedy
+@rule("HFT089")
+def other_form_of_state(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    asked, place = form_of_state(config) if both is not None else ("", None)
+    if both is None or place is None or asked not in STATE_FORMS:
+        return
+    form = next((name for name, holds in STATE_FORMS.items() if any(map(holds, both[1].names))), None)
+    if form is None or form == asked:
+        return
+    name, missing = both[0].name, {FULL: f"{FSDP_MODEL}.bin", LOCAL: f"{FSDP_MODEL}_rank0.bin"}.get(asked)
+    yield Finding(
+        both[0].setting,
+        f"`{name}` was saved as {form}, and this run loads {asked}",
+        exception=f"FileNotFoundError: [Errno 2] No such file or directory: '{name}/{missing}'" if missing else UNREADABLE,
+        related=(place,) if place.document is not None else (),
+        depends_on=doubts(both[0]),
+        help=f"set `{place.name}: {form}`",
+    )
+
+
+def form_of_state(config: TrainerConfig) -> tuple[str, Setting | None]:
+    """(the form in which FSDP loads the state of the model, the key that sets it); None where that is not known."""
+    launcher: Any = config.launcher
+    if launcher is not None and launcher.fsdp_version:
+        section = launcher.section("fsdp_config")
+        default = FULL if launcher.fsdp_version == "1" else SHARDED
+        return str(section.get("fsdp_state_dict_type", default)).upper(), launcher.setting("fsdp_config", "fsdp_state_dict_type")
+    if launcher is None and config.uses_fsdp and config.version >= STATE_IN_SECTION and config.arguments.known("fsdp", "fsdp_config"):
+        section = config.section("fsdp_config") or {}
+        key = "fsdp_state_dict_type" if "fsdp_state_dict_type" in section else "state_dict_type"
+        return str(section.get(key, FULL)).upper(), config.setting("fsdp_config", key)
+    return "", None
 
 
 @rule("HFT083")

@@ -69,7 +69,7 @@ def trainer_calls(config: TrainerConfig) -> tuple[TrainerCall, ...]:
 
 def of_call(call: TrainerCall, key: str, message: str, field: Setting, exception: str, remedy: str) -> Finding:
     """The finding about a keyword of a call that builds a trainer, and a field of its arguments that it requires."""
-    node = next((pair for pair in call.document.root.pairs() if pair[0].raw == key), None)
+    node = next((pair for pair in call.document.roots[0].pairs() if pair[0].raw == key), None)
     setting = Setting((key,), call.document.values[key], WRITTEN, call.document, node[1], node[0]) if node is not None else field
     return Finding(
         setting,

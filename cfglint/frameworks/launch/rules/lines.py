@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+import re
+
+from cfglint.findings.diagnostic import ERROR, Fix
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
@@ -14,9 +16,11 @@ from cfglint.launch.kinds import is_trainer
 from cfglint.launch.line import NO_DEVICE
 from cfglint.launch.program import HF_PARSERS
 from cfglint.source.annotations import Iterator
-from cfglint.source.document import SCALAR, Node
+from cfglint.source.change import Edit
+from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.shell.command import SHOWN
 
+BROKEN = re.compile(r"(?:(?<=\\)[ \t]+\r?|\r)(?=\n)")  # blanks behind a backslash, the carriage return of a line
 OFF_NCCL = ("use_cpu", "no_cuda", "ddp_backend")  # arguments of a training without CUDA, or without NCCL
 
 
@@ -53,7 +57,35 @@ def of_release(releases: Releases, config: LaunchConfig) -> bool:
 
 @rule("LCH001")
 def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH001")
+    for finding in problems(config, "LCH001"):
+        place = finding.setting.node
+        if place is not None and not config.without_remedies:
+            finding.fix = continued(config.command, place.start, finding.help or "", finding.severity == ERROR)
+        yield finding
+
+
+def continued(command: Document | None, place: int, title: str, safe: bool) -> Fix | None:
+    """The fix of a command whose continuations are broken around a place; None where something else than blanks breaks them."""
+    from cfglint.findings.fix_builders import outside
+
+    text = command.text if command is not None else ""
+    joined = text[:place].rfind("\\\n")
+    if joined >= 0 and joined + len("\\\n") == place and not text[joined - 1].isspace():
+        edits = [Edit(joined, joined, " ")]
+    else:
+        start, end = (edge(text, place, back) for back in (True, False))
+        edits = [Edit(each.start(), each.end(), "") for each in BROKEN.finditer(text, start, end)]
+    return outside([(command, each) for each in edits], title, safe) if command is not None and edits else None
+
+
+def edge(text: str, place: int, back: bool) -> int:
+    """Where a command of several lines begins, or ends: the lines before that end with a backslash and blanks, or those behind."""
+    if back:
+        start = text.rfind("\n", 0, place) + 1
+        return edge(text, start - 1, back) if start and text[:start].rstrip().endswith("\\") else start
+    end = text.find("\n", place)
+    end = len(text) if end < 0 else end + 1
+    return edge(text, end, back) if end < len(text) and text[place:end].rstrip().endswith("\\") else end
 
 
 @rule("LCH002")

@@ -137,7 +137,8 @@ GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
 def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
     fields = arguments(config.own_version)
     for names, needed, holds in GROUPS:
-        used = [name for name in names if name in config.values and name in fields and config.values[name] != fields[name][DEFAULT]]
+        written = [name for name in names if name in fields and config.values.get(name) is not None]
+        used = [name for name in written if config.values[name] != fields[name][DEFAULT]]
         if used and not holds(config):
             first = config.field(used[0])
             others = f" (also {', '.join(f'`{name}`' for name in used[1:])})" if used[1:] else ""

@@ -1,0 +1,65 @@
+"""The checkpoint that a GPT-NeoX run continues from: that of `load`, if its folder has one (megatron/checkpointing.py: load_checkpoint)."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.data.checkpoint import Checkpoint, integer, named_checkpoint
+from cfglint.data.engine_state import STEP
+from cfglint.frameworks.neox.config import NeoXConfig
+from cfglint.frameworks.neox.python_errors import is_integer
+from cfglint.frameworks.neox.steps import total_steps
+from cfglint.frameworks.resumption import Resumption, given_checkpoint
+from cfglint.source.annotations import ConfigTable
+
+FOLDER, ITERATION = "load", "iteration"
+LATEST = "latest"
+CONFIGS = "configs"  # the folder of a checkpoint with the files of the run that saved it
+
+
+def resumption(config: NeoXConfig) -> Resumption | None:
+    """The checkpoint of a run; a folder without one is where it begins, and `finetune` takes nothing but the weights."""
+    found = given_checkpoint(config.facts, FOLDER) or named(config)
+    if found is None or found.checkpoint is None or config.argument("finetune"):
+        return found if found is not None and config.facts.resume is not None else None
+    found.begin = step_of(tag_of(config, found.checkpoint))
+    total = total_steps(config)
+    found.end = max(total, found.begin) if total is not None and found.begin is not None else None
+    return found if found.begin is not None else None
+
+
+def named(config: NeoXConfig) -> Resumption | None:
+    """The checkpoint of `load`."""
+    folder = config.argument(FOLDER)
+    if not isinstance(folder, str) or not folder:
+        return None
+    checkpoint = named_checkpoint(folder, config.documents[0].path)
+    return Resumption(config.setting(FOLDER), folder, checkpoint, config.facts.complete) if checkpoint is not None else None
+
+
+def tag_of(config: NeoXConfig, checkpoint: Checkpoint) -> str:
+    """The folder of the state that is loaded: of `iteration`, else the one that `latest` names."""
+    iteration = config.argument(ITERATION)
+    return f"{STEP}{iteration}" if is_integer(iteration) else checkpoint.text(LATEST)
+
+
+def step_of(tag: str) -> int | None:
+    """The step in the name of a state."""
+    digits = tag.removeprefix(STEP)
+    return integer(int(digits)) if digits != tag and digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+
+
+def saved_values(checkpoint: Checkpoint, tag: str) -> ConfigTable:
+    """The values in the config files that the checkpoint has a copy of; a value that two of them give differently is left out."""
+    from cfglint.source.loaders import YAML11_FULL
+    from cfglint.source.parse import parse
+
+    found: ConfigTable = {}
+    folder = os.path.join(tag, CONFIGS)
+    for name in sorted(checkpoint.inside(folder)):
+        text = checkpoint.content(os.path.join(folder, name)) if name.endswith((".yml", ".yaml")) else None
+        value = YAML11_FULL.read(parse(name, text, "yaml")).value if text is not None else None
+        for key, each in value.items() if isinstance(value, dict) else ():
+            name_of_field = str(key).replace("-", "_")
+            found[name_of_field] = each if found.get(name_of_field, each) == each else None
+    return found

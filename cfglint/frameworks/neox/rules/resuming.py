@@ -1,0 +1,106 @@
+"""What GPT-NeoX and its engine refuse when they continue from a checkpoint. Imported only for a run that resumes.
+
+Source: gpt-neox 2026-05 megatron/checkpointing.py:53-80, 300-420, megatron/learning_rates.py (AnnealingLR._check_and_set).
+"""
+
+from __future__ import annotations
+
+from cfglint.data.engine_state import engine_state, engine_tags
+from cfglint.evaluate import Reason
+from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import counted
+from cfglint.frameworks.deepspeed.checkpoints import other_processes
+from cfglint.frameworks.neox.config import NeoXConfig
+from cfglint.frameworks.neox.python_errors import is_integer
+from cfglint.frameworks.neox.resumption import FOLDER, ITERATION, saved_values, step_of, tag_of
+from cfglint.frameworks.neox.steps import total_steps
+from cfglint.frameworks.resumption import Resumption
+from cfglint.source.annotations import Iterator
+
+COMPARED = ("num_layers", "hidden_size", "num_attention_heads", "max_position_embeddings", "make_vocab_size_divisible_by", "tokenizer_type")
+SCHEDULE = "AnnealingLR: class input valueand checkpoint values for total number of iterations do not match"  # as it is written there
+REST = Reason("file", "the rest of the run", "another file may set `load`")
+
+
+def doubts(resumed: Resumption) -> tuple[Reason, ...]:
+    """What keeps a refusal from being certain."""
+    return () if resumed.is_certain else (REST,)
+
+
+@rule("NEO103")
+def missing_iteration(config: NeoXConfig) -> Iterator[Finding]:
+    resumed, iteration = config.resumption, config.argument(ITERATION)
+    if resumed is None or resumed.checkpoint is None or not is_integer(iteration):
+        return
+    steps = sorted(step for step in map(step_of, engine_tags(resumed.checkpoint)) if step is not None)
+    if steps and iteration not in steps:
+        yield Finding(
+            config.setting(ITERATION),
+            f"`{resumed.name}` has no checkpoint of iteration {iteration}",
+            exception=f"ValueError: Unable to load checkpoint for iteration {iteration}. Available iterations: {steps}",
+            related=(resumed.setting,),
+            depends_on=doubts(resumed),
+            help=f"set `{ITERATION}` to {steps[-1]}",
+        )
+
+
+@rule("NEO104")
+def checkpoint_of_other_processes(config: NeoXConfig) -> Iterator[Finding]:
+    resumed = config.resumption
+    stage, ranks = config.derived.worker_zero_stage, config.batch.data_parallel.value
+    if resumed is None or resumed.checkpoint is None or not stage or not is_integer(ranks) or config.argument("no_load_optim"):
+        return
+    saved = engine_state(resumed.checkpoint, tag_of(config, resumed.checkpoint))
+    refused = other_processes(resumed.name, saved, ranks) if saved is not None else None
+    if refused is not None:
+        text, exception, remedy = refused
+        yield Finding(resumed.setting, text, exception=exception, depends_on=doubts(resumed), help=remedy)
+
+
+@rule("NEO105")
+def value_of_another_run(config: NeoXConfig) -> Iterator[Finding]:
+    resumed = config.resumption
+    if resumed is None or resumed.checkpoint is None or resumed.begin is None:
+        return
+    saved = saved_values(resumed.checkpoint, tag_of(config, resumed.checkpoint))
+    for name in COMPARED:
+        own = config.argument(name)
+        if saved.get(name) is not None and own is not None and own != saved[name]:
+            exception = (
+                f"AssertionError: {name} value from checkpoint ({saved[name]}) is not equal to the currently set argument value ({own})."
+            )
+            message = f"`{name}` is {own}, and `{resumed.name}` was saved with {saved[name]}"
+            yield Finding(
+                config.setting(name),
+                message,
+                exception=exception,
+                related=(resumed.setting,),
+                depends_on=doubts(resumed),
+                help=f"set `{name}: {saved[name]}`",
+            )
+    if config.argument("override_lr_scheduler") or config.argument("use_checkpoint_lr_scheduler") or config.argument("no_load_optim"):
+        return
+    key = "lr_decay_iters" if config.argument("lr_decay_iters") is not None else "train_iters"
+    before, now = saved.get("lr_decay_iters", saved.get("train_iters")), config.argument(key)
+    kept = saved.get("use_checkpoint_lr_scheduler") or saved.get("lr_decay_fraction") or config.argument("lr_decay_fraction")
+    if is_integer(before) and is_integer(now) and before != now and not kept:
+        yield Finding(
+            config.setting(key),
+            f"`{key}` is {now:,}, and the learning rate of `{resumed.name}` decays over {counted(before, 'step')}",
+            exception=f"AssertionError: {SCHEDULE}",
+            related=(resumed.setting,),
+            depends_on=doubts(resumed),
+            help=f"set `override_lr_scheduler: true`, or `lr_decay_iters: {before}`",
+        )
+
+
+@rule("NEO106")
+def nothing_left_to_train(config: NeoXConfig) -> Iterator[Finding]:
+    resumed, total = config.resumption, total_steps(config)
+    if resumed is not None and resumed.begin is not None and total is not None and resumed.begin >= total:
+        yield Finding(
+            resumed.setting,
+            f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: nothing is trained",
+            related=(config.setting("train_iters"),),
+            help=f"increase `train_iters`, or remove `{FOLDER}`",
+        )

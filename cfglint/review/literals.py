@@ -1,0 +1,121 @@
+"""The values that are written in a changed program or config file that no run covers, before and after."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.launch.command import TRAINER_NAMES
+from cfglint.review.settings import shortened_pair
+from cfglint.run.paths import is_program
+from cfglint.source.annotations import Collection, Iterator
+from cfglint.source.files import syntax_by_name
+from cfglint.source.parse import parse
+from cfglint.source.python.notebook import code_of
+
+ABSENT = "(unset)"
+MOST_VALUES = 5  # of one file
+LARGEST = 200_000  # characters
+SURE = 2  # arguments of a trainer
+
+Values = dict[str, list[str]]  # name -> the values that are written for it, in their order
+
+
+def changed_values(path: str, before: str, after: str, listed: Collection[str]) -> list[str]:
+    """The values that differ in two versions of a file, as `learning_rate 1e-6 -> 1e-5`, at most a few, without the `listed` names."""
+    if max(len(before), len(after)) > LARGEST:
+        return []
+    find = values_of_program if is_program(path) else values_of_file
+    old, new = find(path, before), find(path, after)
+    if not old or not new:
+        return []
+    found = []
+    for name in dict.fromkeys(each for each in (*old, *new) if each not in listed):
+        one, other = old.get(name, []), new.get(name, [])
+        if len(one) == len(other):
+            found += [(name, *pair) for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+        elif not one or not other:
+            found.append((name, ", ".join(one) or ABSENT, ", ".join(other) or ABSENT))
+    texts = [f"`{name}` {' -> '.join(shortened_pair(*values))}" for name, *values in dict.fromkeys(found)]
+    more = len(texts) - MOST_VALUES
+    return texts[:MOST_VALUES] + ([f"{more} more"] if more > 0 else [])
+
+
+def values_of_file(path: str, text: str) -> Values:
+    """The scalars of a YAML or JSON file by their dotted paths."""
+    document = parse(path, text, syntax_by_name(path))
+    found: Values = {}
+    for place, key, node in () if document.problems else document.walk():
+        if key is not None and node.raw:
+            found.setdefault(".".join(map(str, place)), []).append(node.raw)
+    return found
+
+
+def values_of_program(path: str, text: str) -> Values:
+    """The literals of a program: keyword arguments, defaults of parameters, of fields and of options of a command line."""
+    source = source_of(path, text)
+    lines = source.encode().split(b"\n")
+    found: Values = {}
+    for node in ast.walk(tree_of(source)):
+        for name, value in named_values(node):
+            if is_literal(value):
+                line = lines[value.lineno - 1]
+                found.setdefault(name, []).append(line[value.col_offset : value.end_col_offset].decode())
+    return found
+
+
+def source_of(path: str, text: str) -> str:
+    """The code of a program or a notebook."""
+    return (code_of(text) or "") if path.endswith(".ipynb") else text
+
+
+def tree_of(source: str) -> ast.Module:
+    """The syntax tree of a program; an empty one if it does not parse."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The values that a node of a program gives a name."""
+    if isinstance(node, ast.Call):
+        first = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+        option = first if isinstance(first, str) and first.startswith("-") else None
+        for each in node.keywords:
+            if option and each.arg == "default":
+                yield option, each.value
+            elif each.arg and not option:
+                yield each.arg, each.value
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        every = [*node.args.posonlyargs, *node.args.args]
+        yield from ((name.arg, value) for name, value in zip(every[::-1], node.args.defaults[::-1], strict=False))
+        yield from ((name.arg, value) for name, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value)
+    elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
+        yield node.target.id, node.value
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        yield node.targets[0].id, node.value
+
+
+def is_literal(value: ast.expr) -> bool:
+    """Whether an expression of one line is a number, a boolean, a string, or a list of these."""
+    if value.lineno != value.end_lineno:
+        return False
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        value = value.operand
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return all(map(is_literal, value.elts))
+    return isinstance(value, ast.Constant) and value.value is not ...
+
+
+def unmodelled_class(path: str, text: str) -> str:
+    """The imported class that a program calls with arguments of a trainer, as "`RLConfig` of `verifiers`"; empty without one."""
+    nodes = [*ast.walk(tree_of(source_of(path, text)))] if len(text) <= LARGEST else []
+    packages = {
+        each.asname or each.name: node.module.partition(".")[0]
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level
+        for each in node.names
+    }
+    calls = [node for node in nodes if isinstance(node, ast.Call) and sum(each.arg in TRAINER_NAMES for each in node.keywords) >= SURE]
+    called = (node.func.id for node in calls if isinstance(node.func, ast.Name))
+    return next((f"`{name}` of `{packages[name]}`" for name in called if name in packages), "")

@@ -1,0 +1,156 @@
+"""The drawing of docs/architecture.md: which part imports which, and the way of four runs through the parts.
+
+python tools/draw_architecture.py           # compares the page, exit status 1 if it is not current
+python tools/draw_architecture.py --write   # rewrites what stands between its marks
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "cfglint"
+PAGE = ROOT / "docs" / "architecture.md"
+# The parts from the top downwards: a module imports those of its own part and of the parts after it.
+PARTS = (
+    *("cli", "server", "api", "report", "review", "generators", "explanation", "rewrite", "run", "project"),
+    *("rules", "frameworks", "launch", "findings", "data", "batch", "source", "evaluate"),
+)
+# What people do most, on files of the project itself.
+RUNS = {
+    "one JSON file": ("check", "examples/bad/batch-mismatch.json", "--gpus", "8"),
+    "one script, its program and its files": ("check", "examples/first-hour/train.sh"),
+    "one program": ("explain", "examples/first-hour/sft.py"),
+    "a review of two files": ("review", "examples/good/trainer.yaml", "examples/bad/best-model.yaml", "--gpus", "8"),
+}
+WIDTH = 13
+
+
+def imports() -> set[tuple[str, str]]:
+    """(part, part that it imports); late imports and those for a type checker alone count, too."""
+    found: set[tuple[str, str]] = set()
+    for path in PACKAGE.rglob("*.py"):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
+        names = [node.module if node.module != "cfglint" else f"cfglint.{node.names[0].name}" for node in nodes if node.module]
+        imported = {name.split(".")[1] for name in names if name.startswith("cfglint.")}
+        found |= {(path.relative_to(PACKAGE).parts[0], part) for part in imported}
+    return found
+
+
+def matrix(found: set[tuple[str, str]]) -> list[str]:
+    """A row for each part with a mark for each part below it that it imports; a mark left of the stairs would point upwards."""
+    lines = [" " * WIDTH + "".join(f"{part[:4]:>5}" for part in PARTS)]
+    for row, part in enumerate(PARTS):
+        marks = [
+            "x" if (part, other) in found else "-" if column == row else "." if column > row else "" for column, other in enumerate(PARTS)
+        ]
+        lines.append(f"{part:<{WIDTH}}" + "".join(f"{mark:>5}" for mark in marks))
+    return [line.rstrip() for line in lines]
+
+
+class Way:
+    """The parts that a command goes through, in the order in which they are first entered, and where a lower one calls an upper one."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.upwards: list[str] = []
+
+    def note(self, frame: FrameType, event: str, _: object) -> None:
+        """Note a call, for `sys.setprofile`."""
+        if event != "call" or (part := part_of(frame)) is None:
+            return
+        if part not in self.parts:
+            self.parts.append(part)
+        caller = next((found for found in map(part_of, callers(frame)) if found), None)
+        if caller is not None and PARTS.index(part) < PARTS.index(caller):
+            self.upwards += [pair] if (pair := f"{caller} -> {part}") not in self.upwards else []
+
+
+def callers(frame: FrameType) -> Iterator[FrameType]:
+    """The frames below a frame, the nearest first."""
+    while frame.f_back is not None:
+        frame = frame.f_back
+        yield frame
+
+
+def part_of(frame: FrameType) -> str | None:
+    """The part whose code a frame runs; None for Python's and other packages'."""
+    file = frame.f_code.co_filename
+    name = file.removeprefix(f"{PACKAGE}{os.sep}").split(os.sep)[0] if file.startswith(f"{PACKAGE}{os.sep}") else ""
+    return name if name in PARTS and frame.f_code.co_name != "<module>" else None
+
+
+def way(arguments: list[str]) -> dict[str, object]:
+    """The way of one command, which runs in this process."""
+    from cfglint.cli import main
+
+    noted = Way()
+    sys.setprofile(noted.note)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            main(arguments)
+    finally:
+        sys.setprofile(None)
+    modules = [name for name in sys.modules if name.partition(".")[0] == "cfglint"]
+    return {"parts": noted.parts, "modules": len(modules), "upwards": noted.upwards}
+
+
+def ways() -> list[str]:
+    """A row for each of the usual runs, each in a process of its own, so that its modules are those that it needs."""
+    lines = ["| run | modules, about | parts in the order in which they are entered | calls upwards |", "|---|--:|---|---|"]
+    for title, arguments in RUNS.items():
+        command = [sys.executable, __file__, "--way", *arguments]
+        found = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+        modules = 50 * round(found["modules"] / 50)
+        shown = [
+            f"{title}: `cfglint {' '.join(arguments)}`",
+            f"{modules}",
+            ", ".join(found["parts"]),
+            ", ".join(found["upwards"]) or "none",
+        ]
+        lines.append(f"| {' | '.join(shown)} |")
+    return lines
+
+
+def drawn(page: str, name: str, lines: list[str]) -> str:
+    """The page with other lines between the marks `<!-- NAME -->` and `<!-- end of NAME -->`."""
+    start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    before, _, rest = page.partition(start)
+    return f"{before}{start}" + "".join(f"{line}\n" for line in lines) + end + rest.partition(end)[2]
+
+
+def with_imports(page: str) -> str:
+    """The page with the imports as they are."""
+    return drawn(page, "imports", ["```text", *matrix(imports()), "```"])
+
+
+def with_ways(page: str) -> str:
+    """The page with the ways of the usual runs as they are."""
+    return drawn(page, "ways", ways())
+
+
+def main(arguments: list[str]) -> int:
+    """Compare or rewrite the page; with `--way COMMAND ...`, print the way of one command."""
+    if arguments[:1] == ["--way"]:
+        print(json.dumps(way(arguments[1:])))
+        return 0
+    page = PAGE.read_text(encoding="utf-8")
+    current = with_ways(with_imports(page))
+    if arguments == ["--write"]:
+        PAGE.write_text(current, encoding="utf-8")
+        return 0
+    print("current" if current == page else f"{PAGE.name} is not current: --write rewrites it")
+    return int(current != page)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
