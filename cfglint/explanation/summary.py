@@ -6,7 +6,7 @@ from math import ceil, prod
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
-from cfglint.findings.setting import DEFAULT, DERIVED, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, NOT_KNOWN, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
 from cfglint.rules.engine import internal_error
@@ -323,7 +323,8 @@ def origin(item: Item) -> str:
         if setting.value is None:
             return "not set"
         return f"default of {item.package}" if item.package else "default"
-    return setting.place
+    is_told = setting.because.startswith(NOT_KNOWN) and setting.place != setting.because
+    return f"{setting.place}, {setting.because}" if is_told else setting.place
 
 
 def table(account: RunSummary) -> SummaryEntry:

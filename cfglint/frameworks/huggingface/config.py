@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
+from cfglint.evaluate import because
+from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.source.annotations import Callable, Collection, ConfigValue
+from cfglint.source.document import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +102,9 @@ class TrainerConfig(TrainerFiles):
     def unknown(self, name: str) -> Setting:
         """A field whose value is unknown, with the place of its key if the file has it."""
         key, node = self.documents[0].find((name,))
-        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, NOT_KNOWN)
+        document = self.documents[0]
+        reasons = document.unknown.get(name, ()) if isinstance(document, Part) else ()
+        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, document, node, key, because(reasons))
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives."""

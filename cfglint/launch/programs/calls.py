@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 
+from cfglint.evaluate import Reason
 from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.programs import library, line_parsers, loop_objects, object_methods
 from cfglint.launch.programs.branches import Signal
@@ -41,7 +42,7 @@ from cfglint.source.record import Record
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 MODELS = ("peft.", "transformers.")  # packages of models and their adapters
 MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
-SEVERAL = "the call is made several times, with different values"
+SEVERAL = Reason("branch", "evaluations of the call that differ")
 FIRST = "output_dir"  # the first parameter of the classes of arguments
 # Base classes outside of the program that give their objects no attributes.
 WITHOUT_ATTRIBUTES = ("BaseModel", "NamedTuple", "TypedDict", "Enum", "object", "ABC", "Struct", "BaseSettings", "Generic")
@@ -194,7 +195,7 @@ class ProgramEvaluation(TrainingLoops):
             self.opened_objects(function)
             for each in (*given, *named.values()):
                 self.opened(each)
-        return unknown(node)
+        return unknown()
 
     def _run(self, function: Function, given: list[Value], named: dict[Any, Value]) -> Value:
         """Call a function of the program; one that a library has made a command gets the arguments of the launch line."""
@@ -365,7 +366,7 @@ class ProgramEvaluation(TrainingLoops):
         for key, value in named.items():
             if key is not None:
                 found.arguments[key] = (words.get(key) or self._source_of(call, key, frame), value)
-        found.every = None not in named and not any(each.reason == STARRED for each in given)
+        found.every = None not in named and not any(each.data is STARRED for each in given)
         if call in among:
             among[call].add(found)
             return among[call]

@@ -21,7 +21,6 @@ from cfglint.launch.programs.objects import (
     SCHEDULE,
     LoopObject,
     Mapping,
-    OneOf,
     Opaque,
     Sequence,
     Value,
@@ -167,7 +166,7 @@ def is_of_optimizer(event: Event) -> bool:
     owner, node = event.owner, event.place.node
     if isinstance(owner.data, LoopObject):
         return owner.data.kind in (OPTIMIZER, ENGINE)
-    if isinstance(owner, OneOf) and any(isinstance(each.data, LoopObject) for each in owner.objects):
+    if any(isinstance(each.data, LoopObject) for each in owner.objects):
         return all(isinstance(each.data, LoopObject) and each.data.kind in (OPTIMIZER, ENGINE) for each in owner.objects)
     if isinstance(owner.data, Opaque) and owner.data.name.startswith(ENGINE_CALL):
         return owner.data.name.endswith("optimizer")
