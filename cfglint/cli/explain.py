@@ -18,6 +18,8 @@ from cfglint.report.brief import as_brief
 from cfglint.report.json import dumps
 from cfglint.run.paths import MissingSectionError, UnknownKindError
 
+OWN_COUNT = "what it takes from a checkpoint is not known; a training loop of its own counts the steps itself"
+
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
@@ -60,6 +62,8 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
         if arguments.paths[0] == error.path and progress_in(error.path)[0]:
             return report_progress(arguments)
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
+    if arguments.resume is not None:
+        warn_of(f"--resume: {each.written_at}: {OWN_COUNT}" for each in runs if not any(config.may_resume for config in each.configs))
     pace = pace_given(arguments, arguments.gpu_price)
     accounts = [RunSummary(each, arguments.gpus, pace, arguments.num_tokens) for each in runs]
     differing = distinct(accounts)

@@ -43,7 +43,7 @@ def add_arguments(parser: Parser) -> None:
     parser.hide("--plot", "--strict-keys", "--stdin-filename")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "the batch sizes that reach 256")
     parser.add_example(
-        "cfglint plan train.yaml --gpus 1,2 --gpu T4,L4,A100-80GB --gpu-price 0.35,0.7,3.7", "where it fits, on several cards"
+        "cfglint plan train.yaml --gpus 1,2 --from-gpus 1 --gpu T4,L4 --gpu-price 0.35,0.7", "where it fits, on several cards"
     )
     parser.add_example(
         "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1",

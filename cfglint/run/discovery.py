@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cfglint.source.hydra.groups import ConfigGroups
 
 ENGINE = "deepspeed"
+RESUMES = "resume_from_checkpoint"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 SHORT = 200  # characters of a file that may be the beginning of a longer one
 MOST_FILES = 5000  # of a project that are searched for the name of a file
@@ -633,7 +634,8 @@ class Discovery:
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
         for each, kind in zip(documents, kinds, strict=False) if facts.card is None else ():
             facts = facts.on_card(imported(framework(kind).parts["card"])(each) if "card" in framework(kind).parts else None)
-        packages += ["torch"] if facts.card is not None else []
+        resumes = facts.resume is not None or any(RESUMES in each.text for each in documents)
+        packages += ["torch"] if facts.card is not None or resumes else []
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         texts = [each.text for each in documents]
