@@ -174,8 +174,10 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     discovery = Discovery(facts)
     source = existing_run(discovery, sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
-    if unread or discovery.stats.unreadable:
-        raise UsageError(f"--from {', '.join(unread or discovery.stats.unreadable)}: cannot be read; run `cfglint check` for the reason")
+    if unread or discovery.request.stats.unreadable:
+        raise UsageError(
+            f"--from {', '.join(unread or discovery.request.stats.unreadable)}: cannot be read; run `cfglint check` for the reason"
+        )
     found = existing_job(source)
     replaced = [name for group in INSTEAD if group & given.keys() for name in group]
     if given.get("gpus", found.facts.get("gpus")) != found.facts.get("gpus"):

@@ -410,7 +410,6 @@ def runs_of(
     if arguments.run:
         yield 0, discovery.one(paths)
         return
-    discovery.in_their_runs = True
     held, numbered = held_by_declared_runs(discovery, discovery.numbered(paths), arguments, project, texts)
     for position, runs, counts in held:
         stats.add(counts)
@@ -427,9 +426,9 @@ def held_by_declared_runs(
     texts: Mapping[str, str] | None = None,
 ) -> tuple[list[tuple[int, list[CheckedRun], ScanStats]], list[tuple[int, str]]]:
     """(position, runs, statistics) of the declared runs that hold files of the command line, and the files that none of them holds."""
-    if not discovery.named or not project.runs or arguments.kind or arguments.section:
+    if not discovery.request.named or not project.runs or arguments.kind or arguments.section:
         return [], numbered
-    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.named}
+    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.request.named}
     found: list[tuple[int, list[CheckedRun], ScanStats]] = []
     held: set[str] = set()
     folders: Folders = {}
@@ -458,7 +457,7 @@ def declared_runs(
     """
     source = edited(FileSource(), texts) if texts else None
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source)
-    discovery.stats, discovery.folders = stats, folders
+    discovery.request.stats, discovery.folders = stats, folders
     try:
         return discovery.declared(declared.files)
     except LaunchChoiceError as error:
@@ -477,10 +476,10 @@ def discovery_of(
     source = FileSource(piped)
     facts = facts_of(arguments, project, arguments.run)
     discovery = Discovery(facts, arguments.kind, section_of(arguments), edited(source, texts) if texts else source)
-    discovery.stats = stats
-    discovery.exclude, discovery.kinds = project.exclude, project.kinds
-    discovery.own_files = own_files(arguments, project)
-    discovery.exclude_named = getattr(arguments, "skip_unrecognized", False)
+    discovery.request.stats = stats
+    discovery.request.exclude, discovery.request.kinds = project.exclude, project.kinds
+    discovery.request.own_files = own_files(arguments, project)
+    discovery.request.exclude_named = getattr(arguments, "skip_unrecognized", False)
     return discovery, paths
 
 
