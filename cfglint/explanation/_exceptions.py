@@ -15,7 +15,6 @@ ACC021 TypeError: 'str' object cannot be interpreted as an integer
 ACC022 AttributeError: 'Namespace' object has no attribute 'use_cpu'
 ACC027 ValueError: invalid literal for int() with base 10: '100000000.0'
 AXL044 TypeError: '<=' not supported between instances of 'float' and 'str'
-AXL068 ValueError: test_size=1.0 should be either positive and smaller than the number of samples
 BAT001 AssertionError: Check batch related parameters
 BAT003 TypeError: unsupported operand type(s) for //: 'str' and 'int'
 BAT004 AssertionError: Gradient accumulation steps: 0 has to be greater than 0
