@@ -45,6 +45,15 @@ def without_references(e: Any) -> Any:
     return [without_references(each) for each in e] if isinstance(e, (list, tuple)) else e
 
 
+def sections(part: Any) -> Any:
+    """A part of a row in which an object is the section that it is made of."""
+    if isinstance(part, dict):
+        return {key: sections(value) for key, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return sections(part[1]) if len(part) == 2 and part[0] == "new" else [sections(each) for each in part]
+    return part
+
+
 def negate(e: Any) -> Any:
     if isinstance(e, bool):
         return not e

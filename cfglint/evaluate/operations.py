@@ -44,6 +44,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "&": operator.and_,
     "+=": operator.iadd,
     "-=": operator.isub,
+    "*=": operator.imul,
+    "//=": operator.ifloordiv,
 }
 
 

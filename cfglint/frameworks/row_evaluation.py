@@ -49,8 +49,10 @@ VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try", "setenv")  # the
 
 class Raised(Exception):
     """The framework raises here, in a `row`; `intended` is whether the row refuses the values, rather than fails on them, `key` the
-    field that was looked up last, `entry` the key in a value.
+    field that was looked up last, `entry` the key in a value, `state` the values then.
     """
+
+    state: Evaluation
 
     def __init__(self, kind: str, message: str, row: Row | None = None) -> None:
         super().__init__(message)

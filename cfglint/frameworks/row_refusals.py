@@ -152,17 +152,22 @@ class Check:
                 evaluation.run(rows)
             except Raised as raised:  # noqa: PERF203
                 raised.key, raised.entry = at_fault(raised, evaluation.read, written), evaluation.entry
+                raised.state = self.state(evaluation)
                 found.append(raised.with_traceback(None))
             else:
                 return evaluation, found
 
+    def state(self, evaluation: Evaluation) -> Evaluation:
+        """The evaluation of which a refusal speaks."""
+        return evaluation
+
     def refusals(self, words: Words) -> list[Refusal]:
         """The refusals; of those with the same cause the first one."""
-        evaluation, raised = self.run(copied({**self.written}))
+        raised = self.run(copied({**self.written}))[1]
         found: list[Refusal] = []
         failed: list[Refusal] = []
         for each in raised:
-            refusal = self.refusal(each, evaluation, raised, words)
+            refusal = self.refusal(each, raised, words)
             known = any(other.key in refusal.keys for other in found)
             if refusal.kind == FAILURE and each.key not in self.written:  # on what a refused value would have set
                 known = known or any(not set(other.keys).isdisjoint(refusal.keys) for other in found)
@@ -179,11 +184,11 @@ class Check:
             (failed if refusal.kind == FAILURE else found).append(refusal)
         return [*found, *failed]
 
-    def refusal(self, raised: Raised, evaluation: Evaluation, others: list[Raised], words: Words) -> Refusal:
+    def refusal(self, raised: Raised, others: list[Raised], words: Words) -> Refusal:
         """The refusal of a row."""
         converts = raised.kind == "ValueError" and not raised.row.keys().isdisjoint(("set", "put"))
         page = self.page_of(raised.row) if raised.intended or converts else FAILURE
-        explained = Explanation(Condition(raised.row, self.plan.rows, evaluation, self.written), page, raised.message, words)
+        explained = Explanation(Condition(raised.row, self.plan.rows, raised.state, self.written), page, raised.message, words)
         before = {id(each.row) for each in others}
 
         def lifts(changed: ConfigTable, key: str) -> bool:

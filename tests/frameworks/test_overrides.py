@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.overrides import ARGS, Override, by_omegaconf, loaded_by_omegaconf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cases import each_case
+from cfglint.launch.overrides import ARGS, Override, by_omegaconf, loaded_by_omegaconf
 
 NUMBERS = st.from_regex(r"\A-?[0-9]{1,6}(\.[0-9]{0,4})?([eE][-+]?[0-9]{1,3})?\Z")
 PATHS = st.from_regex(r"\A(\.{0,2}/)?[A-Za-z0-9_.,/~-]{1,8}\Z")
