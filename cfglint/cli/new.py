@@ -8,7 +8,7 @@ from functools import partial
 
 from cfglint.cli.argument_parser import Misused, Namespace, Parser
 from cfglint.cli.console import fail, warn, warn_of
-from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
+from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets, tokens
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, existing_job, generate, kinds, set_frameworks, takes, trainers
@@ -112,11 +112,6 @@ def to_model(arguments: Namespace, text: str) -> None:
 def not_negative(text: str) -> float:
     """A ratio below 1 or a number of steps, 0 or more."""
     return 0.0 if float(text) == 0 else above_zero(text)
-
-
-def tokens(text: str) -> int:
-    """A number of tokens such as 300e9."""
-    return positive(text) if text.isdecimal() else int(above_zero(text))
 
 
 def run(arguments: Namespace) -> int:

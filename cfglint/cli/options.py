@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
     from cfglint.project.statements.statement import Statement
+    from cfglint.rewrite.plan import Pace
 
     Folders = dict[str, dict[str, list[Statement]]]
 
@@ -81,7 +82,26 @@ def add_pace_options(parser: Parser, several: bool = False) -> None:
     number = several_numbers if several else above_zero
     parser.add_argument("--time-per-step", type=number, metavar="SECONDS", help="measured on the current GPUs")
     parser.add_argument("--tokens-per-second", type=number, metavar="T", help="measured, of all current GPUs")
+    parser.add_argument("--log", metavar="LOG", help="log of an earlier run, whose speed is scaled by the samples of each GPU")
     parser.add_argument("--gpu-price", type=number, metavar="P", help="of a GPU for an hour, in any currency")
+
+
+def pace_given(arguments: Namespace, price: float | None) -> Pace:
+    """The speed that the options give, or the log that they name, with the price of a GPU."""
+    from cfglint.rewrite.plan import Pace
+
+    if arguments.log is None:
+        return Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=price)
+    from cfglint.explanation.log_file import Log
+    from cfglint.source.files import FileProblem
+
+    try:
+        found = Log(arguments.log).pace(price)
+    except FileProblem as error:
+        raise UsageError(f"--log {arguments.log}: {error}") from error
+    if found is None:
+        raise UsageError(f"--log {arguments.log}: shows neither the training's time nor a progress bar; pass --time-per-step")
+    return found
 
 
 def add_finding_options(parser: Parser) -> None:
@@ -121,6 +141,11 @@ def positive(text: str) -> int:
     if not 0 < number <= LARGEST:
         raise ValueError(text)
     return number
+
+
+def tokens(text: str) -> int:
+    """A number of tokens such as 300e9."""
+    return positive(text) if text.isdecimal() else int(above_zero(text))
 
 
 def several_numbers(text: str) -> list[float]:

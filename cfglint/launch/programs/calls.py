@@ -52,7 +52,8 @@ class MadeCall(Record):
     """A recorded call: what it calls, its arguments with the nodes that name them, and the conditions that it depends on.
 
     `every`: it has no other arguments. `results` are the objects of arguments, or the trainers, that it makes each time.
-    `origin` is the dotted name of the class of a trainer, empty if it is uncertain, `kind` that of an object of a training loop.
+    `origin` is the dotted name of the class of a trainer, empty if it is uncertain, `kind` that of an object of a training loop,
+    which an `Accelerator` wraps if it `is_prepared`.
     """
 
     name: str
@@ -66,6 +67,7 @@ class MadeCall(Record):
     made_of: Class | None = None
     origin: str = ""
     kind: str = ""
+    is_prepared: bool = False
 
     def add(self, other: MadeCall) -> None:
         """Join the arguments of another evaluation of the same call: what differs is unknown."""

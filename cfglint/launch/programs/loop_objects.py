@@ -136,6 +136,9 @@ def method(data: LoopObject, name: str, given: Given) -> Value:
         return config_of(data.made.arguments, name)
     if data.kind != ACCELERATOR:
         return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
+    for each in given if name in ("prepare", "prepare_scheduler") else ():
+        if isinstance(each.data, LoopObject) and each.data.made is not None:
+            each.data.made.is_prepared = True
     if name == "prepare" and given:
         return given[0] if len(given) == 1 else Value(Sequence(given, "tuple"))
     if name == "accumulate":

@@ -91,6 +91,7 @@ def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramF
     schedule = as_written(the_same(of_kind[SCHEDULE]), evaluation)
     found.optimizer = document_of_call(optimizer, program) if optimizer is not None and evaluation.is_complete else None
     found.schedule = document_of_call(schedule, program) if schedule is not None and evaluation.is_complete else None
+    found.prepares_schedule = schedule is not None and schedule.is_prepared
 
 
 def with_rate_of_groups(made: MadeCall | None) -> MadeCall | None:
