@@ -21,9 +21,9 @@ WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shar
 POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
 
 
-def say(refusal: Refusal, message: str, *steps: str | None) -> None:
-    """Change what is said of a refusal."""
-    refusal.message = message
+def say(refusal: Refusal, message: str, *steps: str | None, rests_on: tuple[str, ...] = ()) -> None:
+    """Change what is said of a refusal; it rests on the defaults of some fields, if the file does not set them."""
+    refusal.message, refusal.read = message, rests_on
     refusal.help = [each for each in steps if each]
 
 
@@ -54,10 +54,9 @@ def multiple_steps(config: TrainerConfig, refusal: Refusal) -> None:
     release = ", and transformers before 4.53.0 compares rounded fractions" if rounded else ""
     saved, evaluated = (shown(each) if isinstance(each, bool) else f"{each:.15g}" for each in (save, every))
     refusal.paths = [("save_steps",), (source,)]
-    refusal.read = ("save_steps", source)
     message = f"`load_best_model_at_end` requires `save_steps` ({saved}) to be a multiple of `{source}` ({evaluated}){release}"
     nearest = f"set `save_steps: {round(max(1, save // every) * every)}`" if 1 <= save < inf and 1 <= every < inf else None
-    say(refusal, message, nearest)
+    say(refusal, message, nearest, rests_on=("save_steps", source))
 
 
 def empty_cache(config: TrainerConfig, refusal: Refusal) -> None:
@@ -68,15 +67,16 @@ def empty_cache(config: TrainerConfig, refusal: Refusal) -> None:
 
 def without_evaluation(config: TrainerConfig, refusal: Refusal) -> None:
     kind, key = config.arguments["lr_scheduler_type"], config.arguments.strategy_key
-    refusal.paths, refusal.read = [("lr_scheduler_type",)], (key,)
+    refusal.paths = [("lr_scheduler_type",)]
     message = f'`lr_scheduler_type: {kind}` requires evaluations, but `{key}` is "no"'
-    say(refusal, message, f"set `{key}: epoch`", "another `lr_scheduler_type`")
+    say(refusal, message, f"set `{key}: epoch`", "another `lr_scheduler_type`", rests_on=(key,))
 
 
 def prefetch(config: TrainerConfig, refusal: Refusal) -> None:
-    refusal.paths, refusal.read = [("dataloader_prefetch_factor",)], ("dataloader_num_workers",)
+    refusal.paths = [("dataloader_prefetch_factor",)]
     message = "`dataloader_prefetch_factor` requires `dataloader_num_workers` > 0, but it is 0"
-    say(refusal, message, "set `dataloader_num_workers: 2`", "remove `dataloader_prefetch_factor`")
+    steps = ("set `dataloader_num_workers: 2`", "remove `dataloader_prefetch_factor`")
+    say(refusal, message, *steps, rests_on=("dataloader_num_workers",))
 
 
 def both(config: TrainerConfig, refusal: Refusal) -> None:
