@@ -34,6 +34,7 @@ from row_expressions import (
     ordered,
     percent,
     pieces,
+    sections,
     walk,
     without_references,
 )
@@ -42,6 +43,7 @@ from row_sources import Module, Ref, caught, described, dotted, is_enum, type_na
 from cfglint.frameworks.row_evaluation import cannot_fail
 
 MADE = ("list", "dict", "set", "+", "+=", "|", "with", "if", "each", "some", "call")  # what is a new value of a function
+REQUIRED = object()  # in the place of a default
 DEPTH = 4  # levels of helpers that are inlined
 UNROLL = 40  # elements of a literal sequence up to which a loop is unrolled
 LARGE = 60  # nodes above which the value of a local gets a row of its own
@@ -443,7 +445,8 @@ class Extractor:
             if isinstance(value, Ref):
                 value = ["?", "a function as value"]
             if isinstance(box, Ref) and box.kind == "root":
-                self.put(["f", target.attr], value, node)
+                if f"self.{target.attr}" not in self.given:
+                    self.put(["f", target.attr], value, node)
             elif isinstance(box, Ref):
                 self.by_hand(node, "global state is changed")
             else:
@@ -524,8 +527,10 @@ class Extractor:
     def statement_if(self, node: Any) -> Any:
         return self.either(self.truth(node.test), node.body, node.orelse, node)
 
-    def statement_with(self, node: Any) -> None:
-        self.by_hand(node, "with")
+    def statement_with(self, node: Any) -> Any:
+        if [dotted(each.context_expr) for each in node.items] == ["open_dict"]:  # OmegaConf's, which only allows new keys
+            return self.block(node.body)
+        return self.by_hand(node, "with")
 
     def statement_while(self, node: Any) -> None:
         self.by_hand(node, "while")
@@ -712,6 +717,8 @@ class Extractor:
         if isinstance(box, Ref):
             if box.kind == "info":  # what pydantic passes to a validator of a field
                 return Ref("root") if node.attr == "data" else ["?", f"info.{node.attr}"]
+            if box.kind == "root" and f"self.{node.attr}" in self.given:
+                return self.given[f"self.{node.attr}"]
             if box.kind in ("root", "cls", "super"):
                 member = self.member(node.attr) if box.kind != "super" else None
                 if member is not None:
@@ -760,6 +767,8 @@ class Extractor:
             return ["?", f"attribute of {box.kind}"]
         if isinstance(box, list) and box and box[0] == "error":
             return ["?", "attribute of an exception"]
+        if isinstance(box, list) and box and box[0] == "new":
+            box = box[1]
         if node.attr == "value" and (isinstance(box, str) or (isinstance(box, list) and box and box[0] in ("f", "f?", "v"))):
             return ["value", box]
         return ["attr", box, node.attr]
@@ -795,7 +804,10 @@ class Extractor:
             if box.name.split(".")[-1] == "Literal":
                 return ["tuple", *(key[1:] if isinstance(key, list) and key and key[0] == "tuple" else [key])]
             return ["?", f"entry of {box.name}"]
-        return ["at", box, key]
+        if isinstance(box, list) and box[0] == "dict" and not isinstance(key, list) and self.package.targets is not None:
+            return next((value for name, value in box[1:] if name == key), ["at", box, key])
+        items = literal_items(box) if isinstance(key, int) and isinstance(box, list) and box[:1] in (["list"], ["tuple"]) else None
+        return items[key] if items is not None and -len(items) <= key < len(items) else ["at", box, key]
 
     def expression_boolop(self, node: Any) -> Any:
         op = "and" if isinstance(node.op, ast.And) else "or"
@@ -862,7 +874,8 @@ class Extractor:
                 r = self.as_value(r)
             out.append([COMPARE[type(op)], left, r])
             left = r
-        return fold(conj(out) if len(out) > 1 else out[0])
+        found = fold(conj(out) if len(out) > 1 else out[0])
+        return found if self.package.targets is None else contained(found)
 
     def expression_ifexp(self, node: Any) -> Any:
         test = self.truth(node.test)
@@ -1003,6 +1016,8 @@ class Extractor:
         keys = {k.arg: self.expr(k.value) for k in node.keywords}
         if fn.kind != "super method" and self.given.get(fn.name.split(".")[-1], "dispatch") != "dispatch":
             answer = self.given[fn.name.split(".")[-1]]
+            if answer == "new":
+                return self.build(args[0], node) if len(args) == 1 and isinstance(args[0], list) else ["?", f"{fn.name}()"]
             if answer == "same":
                 return args[0] if not isinstance(args[0], Ref) else self.as_value(args[0])
             if answer == "fact":
@@ -1045,12 +1060,40 @@ class Extractor:
                     ["list", *[["tuple", k, v] for k, v in members]],
                     kind,
                 ]
-            return ["?", f"{fn.name}(...)"]
+            return self.new(fn, args, keys) or ["?", f"{fn.name}(...)"]
         name = fn.name
         plain = [self.as_value(a) if isinstance(a, Ref) else a for a in args]
         if fn.kind == "builtin":
             return self.builtin(name, args, plain, node)
         return call_external(name, plain, {k: v for k, v in keys.items() if not isinstance(v, Ref)}, node)
+
+    def new(self, ref: Any, args: Any, keys: Any) -> Any:
+        """An object of a dataclass of the package that gets keywords, or a mapping of them; None for any other call."""
+        chain = self.package.ancestors(ref.node, ref.module)
+        if args or not any(dotted(d).split(".")[-1] == "dataclass" for d in ref.node.decorator_list) or len(chain) > 1:
+            return None
+        if None in keys and len(keys) > 1:
+            return None
+        defaults, required = [], []
+        for n in ref.node.body:
+            if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name):
+                found = self.default(n.value, ref.module)
+                if found is REQUIRED:
+                    required.append(n.target.id)
+                else:
+                    defaults.append([n.target.id, found])
+        given = keys[None] if None in keys else ["dict", *[[k, self.as_value(v) if isinstance(v, Ref) else v] for k, v in keys.items()]]
+        return ["new", ref.name, defaults, required, given]
+
+    def default(self, node: Any, module: Any) -> Any:
+        """The default of a field of a dataclass."""
+        if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "field":
+            options = {k.arg: k.value for k in node.keywords}
+            factory = options.get("default_factory")
+            if factory is not None:
+                return [factory.id] if isinstance(factory, ast.Name) and factory.id in ("list", "dict") else ["?", "default_factory"]
+            node = options.get("default")
+        return REQUIRED if node is None else self.constant(node, module, "default")
 
     def super_call(self, name: Any, node: Any, args: Any = (), keys: Any = None) -> Any:
         """Inline the method of the next class inside the package; else a row that names the class outside."""
@@ -1124,10 +1167,53 @@ class Extractor:
             return ["?", "callable"]
         return ["?", f"{name}()"]
 
+    def build(self, section: Any, node: Any) -> Any:
+        """An object of the class that a section of the values names, after those of the sections in it."""
+        if self.package.targets is not None:
+            for inner, target in self.package.targets(path_of(section)):
+                expr = section
+                for step in inner:
+                    expr = ["attr", expr, step]
+                self.call_of_object(expr, target, "__post_init__", [], node)
+        return ["new", section]
+
+    def call_of_object(self, section: Any, target: Any, name: Any, args: Any, node: Any) -> None:
+        """The rows of a method of the class `target` for an object that has the values of a section."""
+        path, _, label = target.rpartition(".")
+        found = self.package.resolve(self.package.module(path), label)
+        if found is None or not isinstance(found[0], ast.ClassDef):
+            return
+        definition, home = found
+        chain = self.package.ancestors(definition, home)
+        method, place = next(((n, m) for c, m in chain for n in c.body if isinstance(n, ast.FunctionDef) and n.name == name), (None, None))
+        if method is None:
+            return
+        a = method.args
+        names = [p.arg for p in [*a.posonlyargs, *a.args]]
+        bound = {names[0]: Ref("root"), **{n: ["outer", v] for n, v in zip(names[1:], [*args, *[None] * len(names)], strict=False)}}
+        rows = rows_of(self.package, place, method, (definition, home), bound=bound, given=self.given)[0]
+        rows = Placement(section, defaults_of(chain)).rows(rows)
+        for row in every(rows) if name == "__post_init__" else ():
+            row["within"] = [f"{home.dotted}.{definition.name}", ".".join(path_of(section))]
+        if any(key in row for row in every(rows) for key in ("put", "drop")):
+            self.changed(fields(section) or {None})
+        base = self.out[-1][0]
+        guards = [g.expr for g in self.guards[base:]]
+        is_target = ["==", ["attr", section, "_target_"], target]
+        for row in rows:
+            self.out[-1][1].append({**row, "when": [*[g for g in guards if g is not True], is_target, *row["when"]]})
+
     def method(self, box: Any, name: Any, node: Any) -> Any:
         args = [self.value(a) for a in node.args]
+        if isinstance(box, list) and box and box[0] == "new" and self.package.targets is not None:
+            for inner, target in self.package.targets(path_of(box[1])):
+                if not inner:
+                    self.call_of_object(box[1], target, name, args, node)
+            return None
         if self.given.get(name) == "fact":
             return ["fact", name, *args]
+        if isinstance(self.given.get(name), list):
+            return self.given[name]
         if self.given.get(name) == "dispatch":
             self.emit({"do": name, "on": box, "with": args}, node)
             return None
@@ -1221,6 +1307,74 @@ class Extractor:
         ]
 
 
+class Placement:
+    """Rows of a class for an object that has the values of a section, with the defaults of the class."""
+
+    def __init__(self, section: Any, defaults: dict[str, Any]) -> None:
+        self.section, self.defaults = section, defaults
+        self.name = ".".join(path_of(section))
+
+    def rows(self, rows: Any) -> Any:
+        return [self.row(row) for row in rows]
+
+    def row(self, row: Any) -> Any:
+        made = {
+            key: self.rows(value) if key == "rows" else value if key in ("raise", "todo", "line", "hand") else self.placed(value)
+            for key, value in row.items()
+        }
+        if "set" in row:
+            made |= {"put": self.section, "key": row["set"]}
+            del made["set"]
+        if "drop" in row and "of" not in row:
+            made["of"] = self.section
+        for key in ("let", "each"):
+            if key in row:
+                made[key] = f"{row[key]} {self.name}"
+        return made
+
+    def placed(self, e: Any) -> Any:
+        if not isinstance(e, (list, tuple)) or not e:
+            return e
+        if e[0] == "outer":
+            return e[1]
+        if e[0] == "self":
+            return self.section
+        if e[0] == "v":
+            return ["v", f"{e[1]} {self.name}"]
+        if e[0] in ("f", "f?", "f!") and isinstance(e[1], str):
+            default = self.placed(e[2]) if e[0] == "f?" else self.defaults.get(e[1])
+            return ["attr", self.section, e[1]] if default is None else ["get", self.section, e[1], default]
+        if e[0] == "has":
+            return ["in", self.placed(e[1]), self.section]
+        return [self.placed(each) for each in e]
+
+
+def contained(e: Any) -> Any:
+    """Whether a constant is in a constant string or a key of a constant mapping."""
+    if not isinstance(e, list) or e[0] not in ("in", "not in") or isinstance(e[1], list):
+        return e
+    if isinstance(e[1], str) and isinstance(e[2], str):
+        return (e[1] in e[2]) == (e[0] == "in")
+    return (e[1] in literal_items(e[2])) == (e[0] == "in") if isinstance(e[2], list) and e[2][:1] == ["dict"] else e
+
+
+def path_of(section: Any) -> tuple[str, ...]:
+    """The keys of a section."""
+    return (*path_of(section[1]), section[2]) if section[0] == "attr" else (section[1],)
+
+
+def defaults_of(chain: Any) -> dict[str, Any]:
+    """The defaults of the fields of a class that are constants."""
+    found: dict[str, Any] = {}
+    for owner, _ in reversed(chain):
+        for node in owner.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found.pop(node.target.id, None)
+                if isinstance(node.value, ast.Constant) and node.value.value is not Ellipsis:
+                    found[node.target.id] = node.value.value
+    return found
+
+
 def rows_of(
     package: Any, module: Any, node: Any, owner: Any = None, bound: Any = None, given: Any = None, shared: Any = None, own: Any = ""
 ) -> Any:
@@ -1247,7 +1401,7 @@ def rows_of(
         if less == rows:
             break
         rows = less
-    return simplified(rows), value
+    return [sections(row) for row in simplified(rows)] if package.targets is not None else simplified(rows), value
 
 
 def simplified(rows: Any) -> Any:

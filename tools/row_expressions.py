@@ -45,6 +45,15 @@ def without_references(e: Any) -> Any:
     return [without_references(each) for each in e] if isinstance(e, (list, tuple)) else e
 
 
+def sections(part: Any) -> Any:
+    """A part of a row in which an object is the section that it is made of."""
+    if isinstance(part, dict):
+        return {key: sections(value) for key, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return sections(part[1]) if len(part) == 2 and part[0] == "new" else [sections(each) for each in part]
+    return part
+
+
 def negate(e: Any) -> Any:
     if isinstance(e, bool):
         return not e
@@ -220,6 +229,8 @@ def external(name: Any) -> Any:
         return ["fact", name]
     if re.fullmatch(r"torch\.(bfloat16|float16|float32|float8_e4m3fn|int8|int4|uint8|float64)", name):
         return name
+    if last.startswith("is_torch_greater_or_equal_than_"):
+        return ["fact", last]
     if re.fullmatch(r"ALL_\w+_FUNCTIONS", last):
         return ["fact", "constant", last]
     if name in ("math.pi", "math.inf", "sys.platform", "sys.argv", "sys.version_info"):
@@ -248,8 +259,10 @@ def call_external(name: Any, args: Any, keys: Any, node: Any) -> Any:
         last,
     ):
         return ["fact", last, *args]
-    if last in ("strtobool", "str_to_bool", "parse_flag_from_env", "get_int_from_env", "get_full_repo_name"):
+    if last in ("strtobool", "str_to_bool", "parse_flag_from_env", "get_int_from_env"):
         return ["fact", last, *args]
+    if last == "get_full_repo_name":
+        return ["fact", last, *args[:1], keys.get("organization")]
     if name.startswith(("os.path.", "pathlib.")) and last in (
         "isfile",
         "isdir",

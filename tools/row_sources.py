@@ -85,6 +85,7 @@ class Package:
         self.modules: dict[Any, Any] = {}
         self.chains: dict[int, Any] = {}  # the bases of classes where Python's order was computed
         self.others: dict[str, Package] = {}  # further packages whose constants and helpers count
+        self.targets: Any = None  # the classes of the objects that a section of the values is made into: (keys below it, class)
 
     def module(self, dotted: Any) -> Any:
         if dotted not in self.modules:

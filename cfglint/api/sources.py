@@ -56,8 +56,8 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Con
     if facts.complete:
         return [one_run(paths, texts, facts, kind)], []
     discovery = Discovery(facts, kind, source=Texts(texts))
-    discovery.exclude, discovery.kinds, discovery.in_their_runs = project.exclude, project.kinds, not texts
-    found = [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
+    discovery.request.exclude, discovery.request.kinds = project.exclude, project.kinds
+    found = [run for _, run in sorted(discovery.each(paths, () if texts else None), key=lambda pair: pair[0])]
     refuse_unreadable(discovery)
     checked = {document.path for run in found for document in run.documents}
     return found, [path for path in paths if path not in checked and not os.path.isdir(path)]
@@ -110,8 +110,8 @@ def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: s
 
 def refuse_unreadable(discovery: Discovery) -> None:
     """Raise MissingFileError for paths that do not exist or cannot be opened."""
-    if discovery.stats.unreadable:
-        raise MissingFileError(f"does not exist or cannot be read: {', '.join(discovery.stats.unreadable)}")
+    if discovery.request.stats.unreadable:
+        raise MissingFileError(f"does not exist or cannot be read: {', '.join(discovery.request.stats.unreadable)}")
 
 
 def named(sources: object) -> tuple[list[str], dict[str, str]]:

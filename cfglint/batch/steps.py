@@ -24,6 +24,7 @@ ZERO_IS_A_LIMIT = (4, 49)  # `max_steps: 0` means no steps; before, that it is n
 REST_COUNTED = (4, 52)  # a last, shorter accumulation counts as a step of its epoch
 RATIO_TAKEN = (5,)  # `warmup_steps` may be a ratio, and `warmup_ratio` takes its place; before, the steps override the ratio
 LAST_EVALUATED = (5, 4)  # the last step is evaluated, whatever the interval
+LAST_SAVED = (4, 42)
 LAST_FLOORED = (4, 51, 3)  # the newest release before REST_COUNTED
 FLOOR_RELEASES = ">=4.30,<4.52.0"
 CEIL_RELEASES = ">=4.52.0"
@@ -201,17 +202,20 @@ def evaluation_steps(total: int, every: int, version: Version = NEWEST, delay: f
     yield from (min(first + place * every, last) for place in range(count))
 
 
-def saves(total: int, every: int) -> int:
-    """Checkpoints of a run that saves every so many steps; the last step is always saved.
+def saves(total: int, every: int, version: Version = NEWEST) -> int:
+    """Checkpoints of a run that saves every so many steps; from 4.42.0 the last step is always saved.
 
-    Not positive: only the last. transformers 4.42.4 trainer_callback.py:546-559, 5.23.0 trainer_callback.py:584-604.
+    Not positive: only the last. transformers 4.40.1 trainer_callback.py:452-459, 4.42.4 trainer_callback.py:546-559, 5.23.0
+    trainer_callback.py:584-604.
     """
+    if version < LAST_SAVED:
+        return total // every if every > 0 else 0
     return -(-total // every) if every > 0 else 1
 
 
-def save_steps(total: int, every: int) -> Iterator[int]:
+def save_steps(total: int, every: int, version: Version = NEWEST) -> Iterator[int]:
     """The steps after which the run of `saves` saves."""
-    yield from (min((place + 1) * every, total) if every > 0 else total for place in range(saves(total, every)))
+    yield from (min((place + 1) * every, total) if every > 0 else total for place in range(saves(total, every, version)))
 
 
 def releases_giving(total: int, batches: int, accumulation: int, epochs: float) -> list[str]:

@@ -12,7 +12,6 @@ from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import BY_HAND, line_of
-from cfglint.run.readers import without_callers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.file_source import FileSource
 from cfglint.source.root import resolved
@@ -27,7 +26,7 @@ def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> 
     if options or len(paths) != 1 or paths == ["-"]:
         return [one_run(arguments, project, complete)]
     stats = ScanStats()
-    every = without_callers([run for _, run in runs_of(arguments, project, stats)])
+    every = [run for _, run in runs_of(arguments, project, stats)]
     found = without_alternatives(every)
     if stats.unsearched:
         warn(f"{stats.unsearched:,} files of the project searched for runs that read {paths[0]}, not the others")

@@ -115,7 +115,7 @@ def compare_scripts(old: str, new: str, arguments: Namespace, project: Configura
     """Compare the launch lines of two scripts, each with the most similar one."""
     from cfglint.review.launches import paired
 
-    before, after = ([run for _, run in discovery(arguments, project, stats, complete=False).each([path])] for path in (old, new))
+    before, after = ([run for _, run in discovery(arguments, project, stats, complete=False).each([path], ())] for path in (old, new))
     return [compared(arguments, project, *pair) for pair in paired(before, after)]
 
 
@@ -140,8 +140,8 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
 def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *, complete: bool, kind: str | None = None) -> Discovery:
     """Set up the discovery of the runs of one side."""
     found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section_of(arguments))
-    found.stats = stats
-    found.exclude, found.kinds = project.exclude, project.kinds
+    found.request.stats = stats
+    found.request.exclude, found.request.kinds = project.exclude, project.kinds
     return found
 
 
@@ -158,7 +158,7 @@ def compare_files(old: str, new: str, arguments: Namespace, project: Configurati
 
 def run_of_file(path: str, arguments: Namespace, project: Configuration, stats: ScanStats, kind: str | None = None) -> CheckedRun | None:
     """The run of a file with the files that it names; None where its kind is unknown."""
-    runs = discovery(arguments, project, stats if kind else ScanStats(), complete=False, kind=kind).each([path])
+    runs = discovery(arguments, project, stats if kind else ScanStats(), complete=False, kind=kind).each([path], ())
     return next((each for _, each in runs), None)
 
 
@@ -175,5 +175,5 @@ def compare_folders(old: str, new: str, arguments: Namespace, project: Configura
 
 def runs_below(folder: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> dict[str, CheckedRun]:
     """The runs of a folder by the path of their first file, relative to the folder."""
-    runs = discovery(arguments, project, stats, complete=False).each([folder])
+    runs = discovery(arguments, project, stats, complete=False).each([folder], ())
     return {os.path.relpath(each.documents[0].path, folder): each for _, each in runs}

@@ -9,15 +9,16 @@ from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
-from cfglint.cli.options import RUN, UsageError, add_pace_options, add_run_options, load_configuration
+from cfglint.cli.options import RUN, UsageError, add_pace_options, add_run_options, load_configuration, pace_given, tokens
 from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, write_texts
 from cfglint.explanation.summary import RunSummary, table
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
 from cfglint.report.brief import as_brief
 from cfglint.report.json import dumps
-from cfglint.rewrite.plan import Pace
 from cfglint.run.paths import MissingSectionError, UnknownKindError
+
+OWN_COUNT = "what it takes from a checkpoint is not known; a training loop of its own counts the steps itself"
 
 
 def add_arguments(parser: Parser) -> None:
@@ -27,6 +28,9 @@ def add_arguments(parser: Parser) -> None:
     add_run_options(parser)
     parser.add_argument("--all", action="store_true", help="every number and where it comes from")
     add_pace_options(parser)
+    parser.add_argument(
+        "--num-tokens", type=tokens, metavar="T", help="tokens of the training data, such as 50e6, which are packed into rows"
+    )
     parser.add_argument("--resume", metavar="CHECKPOINT", topic=RUN, help="the run continues from this checkpoint's folder")
     add_report_options(parser, FORMATS)
     parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "with steps")
@@ -58,8 +62,10 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
         if arguments.paths[0] == error.path and progress_in(error.path)[0]:
             return report_progress(arguments)
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
-    pace = Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=arguments.gpu_price)
-    accounts = [RunSummary(each, arguments.gpus, pace) for each in runs]
+    if arguments.resume is not None:
+        warn_of(f"--resume: {each.written_at}: {OWN_COUNT}" for each in runs if not any(config.may_resume for config in each.configs))
+    pace = pace_given(arguments, arguments.gpu_price)
+    accounts = [RunSummary(each, arguments.gpus, pace, arguments.num_tokens) for each in runs]
     differing = distinct(accounts)
     for each in differing:
         name_reader(each.run)

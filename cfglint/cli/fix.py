@@ -33,7 +33,6 @@ from cfglint.rewrite.value_change import ValueChange
 from cfglint.rewrite.write_texts import edited
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import UnknownKindError, line_of
-from cfglint.run.readers import without_callers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.annotations import Callable, Collection
@@ -195,14 +194,13 @@ def _hit_target(found: list[CheckedRun], arguments: Namespace, project: Configur
     def recheck(texts: dict[str, str]) -> list[CheckedRun]:
         arguments.gpus = gpus
         try:
-            return without_callers([each for _, each in runs_of(arguments, project, ScanStats(), texts)])
+            return [each for _, each in runs_of(arguments, project, ScanStats(), texts)]
         finally:
             arguments.gpus = None
 
-    runs = without_callers(found)
-    works = [Work(each) for each in runs]
+    works = [Work(each) for each in found]
     target = Target(gpus, arguments.global_batch, arguments.max_micro_batch, lasting=not arguments.diff)
-    for work, aim in zip(works, reach(runs, target, recheck, _reading(arguments, project, runs), arguments.paths), strict=True):
+    for work, aim in zip(works, reach(found, target, recheck, _reading(arguments, project, found), arguments.paths), strict=True):
         _attempt(work, lambda work, aim=aim: _take(work, aim))  # type: ignore[misc]
         if work.run.read_for is not None and work.texts:
             warn(f"{work.run.read_for}: in the run of {work.run.written_at}")

@@ -8,7 +8,7 @@ from functools import partial
 
 from cfglint.cli.argument_parser import Misused, Namespace, Parser
 from cfglint.cli.console import fail, warn, warn_of
-from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
+from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets, tokens
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, existing_job, generate, kinds, set_frameworks, takes, trainers
@@ -114,11 +114,6 @@ def not_negative(text: str) -> float:
     return 0.0 if float(text) == 0 else above_zero(text)
 
 
-def tokens(text: str) -> int:
-    """A number of tokens such as 300e9."""
-    return positive(text) if text.isdecimal() else int(above_zero(text))
-
-
 def run(arguments: Namespace) -> int:
     """Generate, check and write; return exit status 1 if the GPUs cannot reach the global batch size."""
     try:
@@ -179,8 +174,10 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     discovery = Discovery(facts)
     source = existing_run(discovery, sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
-    if unread or discovery.stats.unreadable:
-        raise UsageError(f"--from {', '.join(unread or discovery.stats.unreadable)}: cannot be read; run `cfglint check` for the reason")
+    if unread or discovery.request.stats.unreadable:
+        raise UsageError(
+            f"--from {', '.join(unread or discovery.request.stats.unreadable)}: cannot be read; run `cfglint check` for the reason"
+        )
     found = existing_job(source)
     replaced = [name for group in INSTEAD if group & given.keys() for name in group]
     if given.get("gpus", found.facts.get("gpus")) != found.facts.get("gpus"):

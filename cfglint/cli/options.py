@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
     from cfglint.project.statements.statement import Statement
+    from cfglint.rewrite.plan import Pace
 
     Folders = dict[str, dict[str, list[Statement]]]
 
@@ -81,7 +82,26 @@ def add_pace_options(parser: Parser, several: bool = False) -> None:
     number = several_numbers if several else above_zero
     parser.add_argument("--time-per-step", type=number, metavar="SECONDS", help="measured on the current GPUs")
     parser.add_argument("--tokens-per-second", type=number, metavar="T", help="measured, of all current GPUs")
+    parser.add_argument("--log", metavar="LOG", help="log of an earlier run, whose speed is scaled by the samples of each GPU")
     parser.add_argument("--gpu-price", type=number, metavar="P", help="of a GPU for an hour, in any currency")
+
+
+def pace_given(arguments: Namespace, price: float | None) -> Pace:
+    """The speed that the options give, or the log that they name, with the price of a GPU."""
+    from cfglint.rewrite.plan import Pace
+
+    if arguments.log is None:
+        return Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=price)
+    from cfglint.explanation.log_file import Log
+    from cfglint.source.files import FileProblem
+
+    try:
+        found = Log(arguments.log).pace(price)
+    except FileProblem as error:
+        raise UsageError(f"--log {arguments.log}: {error}") from error
+    if found is None:
+        raise UsageError(f"--log {arguments.log}: shows neither the training's time nor a progress bar; pass --time-per-step")
+    return found
 
 
 def add_finding_options(parser: Parser) -> None:
@@ -121,6 +141,11 @@ def positive(text: str) -> int:
     if not 0 < number <= LARGEST:
         raise ValueError(text)
     return number
+
+
+def tokens(text: str) -> int:
+    """A number of tokens such as 300e9."""
+    return positive(text) if text.isdecimal() else int(above_zero(text))
 
 
 def several_numbers(text: str) -> list[float]:
@@ -385,7 +410,6 @@ def runs_of(
     if arguments.run:
         yield 0, discovery.one(paths)
         return
-    discovery.in_their_runs = True
     held, numbered = held_by_declared_runs(discovery, discovery.numbered(paths), arguments, project, texts)
     for position, runs, counts in held:
         stats.add(counts)
@@ -402,9 +426,9 @@ def held_by_declared_runs(
     texts: Mapping[str, str] | None = None,
 ) -> tuple[list[tuple[int, list[CheckedRun], ScanStats]], list[tuple[int, str]]]:
     """(position, runs, statistics) of the declared runs that hold files of the command line, and the files that none of them holds."""
-    if not discovery.named or not project.runs or arguments.kind or arguments.section:
+    if not discovery.request.named or not project.runs or arguments.kind or arguments.section:
         return [], numbered
-    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.named}
+    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.request.named}
     found: list[tuple[int, list[CheckedRun], ScanStats]] = []
     held: set[str] = set()
     folders: Folders = {}
@@ -433,7 +457,7 @@ def declared_runs(
     """
     source = edited(FileSource(), texts) if texts else None
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source)
-    discovery.stats, discovery.folders = stats, folders
+    discovery.request.stats, discovery.folders = stats, folders
     try:
         return discovery.declared(declared.files)
     except LaunchChoiceError as error:
@@ -452,10 +476,10 @@ def discovery_of(
     source = FileSource(piped)
     facts = facts_of(arguments, project, arguments.run)
     discovery = Discovery(facts, arguments.kind, section_of(arguments), edited(source, texts) if texts else source)
-    discovery.stats = stats
-    discovery.exclude, discovery.kinds = project.exclude, project.kinds
-    discovery.own_files = own_files(arguments, project)
-    discovery.exclude_named = getattr(arguments, "skip_unrecognized", False)
+    discovery.request.stats = stats
+    discovery.request.exclude, discovery.request.kinds = project.exclude, project.kinds
+    discovery.request.own_files = own_files(arguments, project)
+    discovery.request.exclude_named = getattr(arguments, "skip_unrecognized", False)
     return discovery, paths
 
 

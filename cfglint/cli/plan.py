@@ -7,7 +7,7 @@ import os
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
-from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, positive
+from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, pace_given, positive
 from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_reports, write_text
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
@@ -43,7 +43,7 @@ def add_arguments(parser: Parser) -> None:
     parser.hide("--plot", "--strict-keys", "--stdin-filename")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "the batch sizes that reach 256")
     parser.add_example(
-        "cfglint plan train.yaml --gpus 1,2 --gpu T4,L4,A100-80GB --gpu-price 0.35,0.7,3.7", "where it fits, on several cards"
+        "cfglint plan train.yaml --gpus 1,2 --from-gpus 1 --gpu T4,L4 --gpu-price 0.35,0.7", "where it fits, on several cards"
     )
     parser.add_example(
         "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1",
@@ -81,6 +81,10 @@ def cards_with_pace(arguments: Namespace) -> list[tuple[str | None, Pace]]:
         if len(values) != len(named) and values != [None]:
             raise UsageError(f"--{option.replace('_', '-')} needs a value for each card of --gpu {arguments.gpu or 'CARD'}")
         columns.append(values * len(named) if values == [None] else values)
+    if arguments.log is not None:
+        if len(named) > 1:
+            raise UsageError("--log: the speed of a log is that of one card; pass --time-per-step with a value for each")
+        return [(named[0], pace_given(arguments, columns[-1][0]))]
     return [
         (name.strip() if name else None, Pace(step, tokens, gpu_price=price))
         for name, step, tokens, price in zip(named, *columns, strict=True)

@@ -98,11 +98,10 @@ def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -
     """The outcomes of the paths, without files that are named by another file; see `outcomes`."""
     walked = PartialOutcomes()  # the statistics of the walk itself: folders that cannot be read
     discovery, paths = discovery_of(arguments, project, walked.stats)
-    discovery.in_their_runs = True
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
         part = PartialOutcomes()
-        discovery.stats, discovery.taken = part.stats, part.taken
+        discovery.request.stats, discovery.taken = part.stats, part.taken
         for index, run, path in discovery.looked_at(block):
             outcome = outcome_of(run, arguments)
             if path is None:

@@ -30,25 +30,24 @@ def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) 
 def walked(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[list[str], dict[str, list[str]], dict[str, str]]:
     """The files of the paths in order, the kinds and runs of the checked ones, and why the others are skipped."""
     discovery, paths = discovery_of(arguments, project, stats)
-    discovery.in_their_runs = True
-    excluded, discovery.exclude = discovery.exclude, []
+    excluded, discovery.request.exclude = discovery.request.exclude, []
     order: list[str] = []
     found: list[tuple[CheckedRun, str | None]] = []
     skipped: dict[str, str] = {}
     for numbered in discovery.numbered(paths):
-        discovery.stats = ScanStats()
+        discovery.request.stats = ScanStats()
         if numbered[1] in discovery.readers:
             found += [(run, path) for _, run, path in discovery.looked_at([numbered])]
             continue
         order.append(numbered[1])
-        if is_one_of(numbered[1], excluded) and (discovery.exclude_named or numbered[1] not in discovery.named):
+        if is_one_of(numbered[1], excluded) and (discovery.request.exclude_named or numbered[1] not in discovery.request.named):
             skipped[numbered[1]] = "excluded by the configuration"
             continue
         own = [(run, path) for _, run, path in discovery.looked_at([numbered])]
         found += own
         if not own:
-            skipped[numbered[1]] = reason(discovery.stats)
-        stats.add(discovery.stats)
+            skipped[numbered[1]] = reason(discovery.request.stats)
+        stats.add(discovery.request.stats)
     members: dict[str, list[str]] = {}
     taken = discovery.identities(discovery.taken)
     for run, path in found:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Literal, TypeAlias
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Literal, TypeAlias
 
     ReasonKind: TypeAlias = Literal["release", "argument", "branch", "program", "environment", "file", "budget", "machine", "derived"]
 
@@ -84,12 +84,23 @@ class Unknown:
         return 0
 
 
+class Choice(Unknown):
+    """One of several values: the reasons decide which."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: Sequence[Any], *reasons: Reason) -> None:
+        super().__init__(*reasons)
+        self.options = options
+
+
 def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Reasons without those that are the same at another place."""
     return tuple(dict.fromkeys(reasons))
 
 
-def because(reasons: Iterable[Reason]) -> str:
+def because(reasons: Sequence[Reason]) -> str:
     """Why a value is not known, in the words of every command."""
-    causes = " and ".join(dict.fromkeys(each.cause for each in reasons))
-    return f"not known, because {causes}" if causes else "not known"
+    causes = [*dict.fromkeys(each.cause for each in sorted(reasons, key=lambda each: not each.line))]
+    link = ", because" if any(each.line for each in reasons) else ":"
+    return f"not known{link} {' and '.join(causes)}" if causes else "not known"

@@ -42,7 +42,10 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "**": operator.pow,
     "|": operator.or_,
     "&": operator.and_,
+    "+=": operator.iadd,
     "-=": operator.isub,
+    "*=": operator.imul,
+    "//=": operator.ifloordiv,
 }
 
 

@@ -15,7 +15,6 @@ ACC021 TypeError: 'str' object cannot be interpreted as an integer
 ACC022 AttributeError: 'Namespace' object has no attribute 'use_cpu'
 ACC027 ValueError: invalid literal for int() with base 10: '100000000.0'
 AXL044 TypeError: '<=' not supported between instances of 'float' and 'str'
-AXL067 ValueError: Cannot flatten integer dtype tensors
 BAT001 AssertionError: Check batch related parameters
 BAT003 TypeError: unsupported operand type(s) for //: 'str' and 'int'
 BAT004 AssertionError: Gradient accumulation steps: 0 has to be greater than 0
@@ -39,6 +38,8 @@ GPU200 ValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torc
 GPU201 ValueError: Your setup doesn't support bf16/gpu. You need to assign use_cpu if you want to train the model on CPU.
 GPU203 torch._inductor.exc.GPUTooOldForTriton: Found a GPU which is too old to be supported by the triton GPU compiler
 HFT002 TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'
+HFT006 ValueError: --load_best_model_at_end requires the save and eval strategy to match, except when --save_strategy="best", but found - Evaluation strategy: IntervalStrategy.EPOCH - Save strategy: SaveStrategy.STEPS
+HFT006 ValueError: --load_best_model_at_end requires the save and eval strategy to match, except when --save_strategy="best", but found - Evaluation strategy: IntervalStrategy.NO - Save strategy: SaveStrategy.STEPS
 HFT011 ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`
 HFT012 ValueError: Default process group has not been initialized, please make sure to call init_process_group.
 HFT020 ValueError: `--fsdp full_shard` is not compatible with `--fsdp shard_grad_op`.

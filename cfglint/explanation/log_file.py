@@ -7,7 +7,9 @@ import os
 
 from cfglint.explanation import failures, log_analysis, log_parser, trainer_state
 from cfglint.explanation.log_analysis import ExplainedLog
+from cfglint.explanation.speed import Speed, speed_in
 from cfglint.findings.wording import counted
+from cfglint.rewrite.plan import Pace
 from cfglint.run.checked import CheckedRun
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Iterable, Iterator
@@ -49,8 +51,27 @@ class Log:
     def explained(self, kind: str = "") -> ExplainedLog:
         """Its banners and failures, not compared with the files of a run; `kind` is that of the run, if it is known."""
         banners = [log_analysis.explain(each) for each in log_parser.read(self.lines())]
+        speed = self.speed(banners[-1].banner["total_steps"]) if banners else None
+        if speed is not None:
+            how = "of the whole run" if speed.is_whole else f"over {counted(speed.steps, 'step')}"
+            banners[-1].details.append(("speed", speed.text, how))
         found = failures.failures_in(self.lines(), kind)
         return ExplainedLog(banners, found or ([] if banners else failures.in_fragment(self.lines())))
+
+    def speed(self, total: int | None) -> Speed | None:
+        """The speed of its last training, of so many steps."""
+        return speed_in(self.lines(), total)
+
+    def pace(self, price: float | None) -> Pace | None:
+        """The speed and size of its last training, as a measurement for other runs; None if the log does not show them."""
+        banner = next(iter([*log_parser.read(self.lines())][-1:]), None)
+        speed = self.speed(banner["total_steps"] if banner is not None else None)
+        if speed is None:
+            return None
+        ranks = log_analysis.explain(banner).data_parallel if banner is not None else None
+        batch = banner["global_batch"] if banner is not None else None
+        share = batch / ranks if batch and ranks else None
+        return Pace(speed.seconds_per_step, None, ranks, price, share, self.path)
 
 
 def read_lines(path: str) -> Iterator[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import ceil, prod
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
-from cfglint.findings.setting import DEFAULT, DERIVED, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, NOT_KNOWN, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
 from cfglint.rules.engine import internal_error
@@ -31,13 +31,17 @@ LAYOUT = (
 )
 
 
+SPLIT = ("wrapped", "bfd_split")  # ways of packing that make several rows of a long sample
+ROWS = ("longest sample", "sequence length")  # the labels of the most tokens that a row has
+
+
 class RunSummary:
     """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting.
 
     `what_if` is the run on the `gpus` that are asked about, if its launch sets another number; `refused_gpus` is why there is none.
     """
 
-    def __init__(self, run: CheckedRun, gpus: int | None = None, pace: Pace | None = None) -> None:
+    def __init__(self, run: CheckedRun, gpus: int | None = None, pace: Pace | None = None, num_tokens: int | None = None) -> None:
         self.run = run
         self.refused_gpus = ""
         self.what_if = self._on_gpus(gpus) if gpus is not None else None
@@ -72,6 +76,8 @@ class RunSummary:
         self.memory_flags: list[str] = []
         if summaries:
             self._add_memory()
+        if summaries:
+            self._add_tokens(num_tokens)
         if pace is not None and summaries:
             self._add_time(pace, resumption.steps_left if resumption is not None else None)
         self._use_filled()
@@ -104,15 +110,71 @@ class RunSummary:
         """The hours of the run, or of what is left of it, and their price, at a measured speed."""
         if pace.seconds_per_step is None and pace.tokens_per_second is None:
             return
-        numbers = self.resolved if left is None else {**self.resolved, "total_steps": left}
-        hours, gpus = pace.hours(numbers, 1), self.run.facts.gpus
-        count = counted(f"{numbers['total_steps']:,}", "step") if numbers["total_steps"] is not None else "the steps"
-        self._derive(
-            LENGTH, "hours", "hours", round(hours, 2) if hours is not None else None, f"{count} at {pace.measured}", needs=self._gpus
-        )
+        run = self.what_if or self.run
+        numbers = run.resolved if left is None else {**run.resolved, "total_steps": left}
+        micro, accumulation, gpus = numbers["micro_batch"], numbers["accumulation"], run.facts.gpus
+        work = micro * accumulation / pace.share if micro and accumulation and pace.share else 1.0
+        hours = pace.hours(numbers, work)
+        because = counted(f"{numbers['total_steps']:,}", "step") if numbers["total_steps"] is not None else "the steps"
+        because += f" at {pace.measured}"
+        if self.what_if is not None:
+            because += f", on {counted(gpus, 'GPU')}"
+        if pace.source and (work != 1 or pace.gpus != gpus):
+            because += f", x {work:.4g} as many samples on a GPU" if work != 1 else ""
+            because += ", as if communication cost nothing" if pace.gpus != gpus else ""
+        self._derive(LENGTH, "hours", "hours", round(hours, 2) if hours is not None else None, because, needs=self._gpus)
         cost = pace.cost(hours, gpus)
         if cost is not None:
             self._derive(LENGTH, "cost", "cost", round(cost, 2), f"{counted(gpus, 'GPU')} at {pace.gpu_price:g} an hour")
+
+    def _add_tokens(self, data: int | None) -> None:
+        """The tokens of an epoch and of the run: exact if all rows are full, else at most; with those of the `data`, its rows."""
+        items, numbers = {item.label: item for item in self.items}, self.resolved
+        batch, steps, total = (numbers[name] for name in ("global_batch", "steps_per_epoch", "total_steps"))
+        row = numbers["seq_length"] or next(
+            (length for label in ROWS if (length := integer_of(items.get(label)))), self.run.facts.seq_length
+        )
+        if row is None or not batch:
+            return
+        packed = numbers["seq_length"] is not None or "packing" in items
+        each, most = row * batch, "" if packed else " at most"
+        if numbers["seq_length"] is None:
+            self._derive(BATCH, f"tokens per step{most}", "tokens_per_step", each, f"global batch x {row:,}")
+        samples = self.run.facts.num_examples if not packed else None
+        because = f"{counted(f'{steps:,}', 'step')} x {each:,}" if steps is not None else ""
+        tokens = steps * each if steps is not None else None
+        if samples is not None:
+            because, tokens = f"{samples:,} samples x {row:,}", samples * row
+        if "tokens per epoch" not in items and tokens is not None:
+            self._derive(LENGTH, f"tokens per epoch{most}", "tokens_per_epoch", tokens, because)
+        if total is not None:
+            self._derive(LENGTH, f"tokens in all{most}", "tokens", total * each, f"{counted(f'{total:,}', 'step')} x {each:,}")
+        if data is not None:
+            self._add_rows(data, row, packed, items)
+
+    def _add_rows(self, data: int, row: int, packed: bool, items: dict[str, Item]) -> None:
+        """What follows from the number of tokens of the data: full rows are the fewest that hold them, the samples the most."""
+        batch, total, samples = self.resolved["global_batch"] or 1, self.resolved["total_steps"], self.run.facts.num_examples
+        flag, epochs = f"--num-tokens {data:,}", items["epochs"].setting.value if "epochs" in items else None
+        if not packed:
+            steps = self.resolved["steps_per_epoch"]
+            if total is not None and steps:
+                self._derive(LENGTH, "tokens in all", "data_tokens", round(data * total / steps), f"{total / steps:.4g} epochs of {flag}")
+            return
+        rows = -(-data // row)
+        self._derive(LENGTH, "rows at least", "rows_at_least", rows, f"{flag} / {row:,}: all rows full, no sample cut off")
+        if total is not None:
+            seen = total * batch / rows
+            self._derive(LENGTH, "epochs at most", "epochs_at_most", round(seen, 2), f"{total:,} steps x {batch:,} / {rows:,} rows")
+            return
+        whole = not (strategy := items.get("packing strategy")) or strategy.setting.value not in SPLIT
+        for bound, count in (("at least", rows), ("at most", samples if whole else None)):
+            if count is not None:
+                steps, because = -(-count // batch), f"{count:,} rows / {batch:,}"
+                self._derive(LENGTH, f"steps per epoch {bound}", f"steps_per_epoch_{bound[3:]}", steps, because)
+                if isinstance(epochs, (int, float)):
+                    end = ceil(epochs * steps)
+                    self._derive(LENGTH, f"total steps {bound}", f"steps_{bound.replace(' ', '_')}", end, f"{epochs:g} epochs of {steps:,}")
 
     def _steps_of(self, samples: int) -> int | None:
         """The total steps of the run with so many samples."""
@@ -216,6 +278,12 @@ class RunSummary:
         return [item for item in self.items if item.unknown]
 
 
+def integer_of(item: Item | None) -> int | None:
+    """The value of a line that is a positive integer."""
+    value = item.setting.value if item is not None else None
+    return value if type(value) is int and value > 0 else None
+
+
 def what_if(account: RunSummary) -> WhatIfEntry | None:
     """The run on the GPUs that are asked about as plain values."""
     run = account.what_if
@@ -255,7 +323,8 @@ def origin(item: Item) -> str:
         if setting.value is None:
             return "not set"
         return f"default of {item.package}" if item.package else "default"
-    return setting.place
+    is_told = setting.because.startswith(NOT_KNOWN) and setting.place != setting.because
+    return f"{setting.place}, {setting.because}" if is_told else setting.place
 
 
 def table(account: RunSummary) -> SummaryEntry:

@@ -3,7 +3,7 @@
 A row is a mapping with the guards `when`, which hold from left to right, and one action:
 
     raise TYPE, say | set FIELD, be | put BOX, key, be | drop KEY [, of BOX] | let $NAME, be | try VALUE | each $NAME, in, rows
-    | stop | todo
+    | setenv NAME, be | stop | todo
 
 A guard or value is a JSON scalar or `[operator, ...]`; `OPERATORS` are the operators. `["fact", name, ...]` asks about the environment,
 `["?", reason]` is what the tool cannot read, which stays unknown.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import re
+from _operator import neg
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import BINARY, PLAIN, all_of, any_or_all, either, inside, negated, truth, unknown
@@ -43,13 +44,15 @@ MISSING = object()
 NOT_SET = Unknown(Reason("program", "a name that no row sets"))
 WHOLE = ""  # read or change of all values at once
 CODE = "code"  # what a row that ran keeps
-VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of a row that are expressions
+VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try", "setenv")  # the parts of a row that are expressions
 
 
 class Raised(Exception):
     """The framework raises here, in a `row`; `intended` is whether the row refuses the values, rather than fails on them, `key` the
-    field that was looked up last.
+    field that was looked up last, `entry` the key in a value, `state` the values then.
     """
+
+    state: Evaluation
 
     def __init__(self, kind: str, message: str, row: Row | None = None) -> None:
         super().__init__(message)
@@ -58,6 +61,7 @@ class Raised(Exception):
         self.row: Row = row or {}
         self.intended = row is not None
         self.key = ""
+        self.entry: Any = None
 
 
 def failed(error: Exception) -> Raised:
@@ -106,15 +110,18 @@ class Evaluation:
     """Rows on `values`, the fields of a config; `facts` answers questions about the environment, None where it has no answer.
 
     `enums` has the names of the classes of fields whose values are members of an Enum. `read` are the names of fields that the rows
-    looked up, `changed` those that they set, with the row; `undecided` are the rows that need what is unknown.
+    looked up, `changed` those that they set, with the row; `undecided` are the rows that need what is unknown. `environment` are the
+    variables that they set; for others `facts` is asked. `entry` is the key that was looked up last in a value.
     """
 
-    __slots__ = ("bound", "changed", "enums", "facts", "kept", "read", "undecided", "values")
+    __slots__ = ("bound", "changed", "entry", "enums", "environment", "facts", "kept", "read", "undecided", "values")
 
     def __init__(self, values: dict[str, Any], facts: Facts, enums: Mapping[str, str] | None = None) -> None:
         self.values = values
         self.facts = facts
-        self.enums = enums or {}
+        self.enums = dict(enums or {})
+        self.environment: dict[str, Any] = {}
+        self.entry: Any = None
         self.read: list[str] = []
         self.changed: dict[str, Row] = {}
         self.undecided: list[Row] = []
@@ -157,6 +164,8 @@ class Evaluation:
             self._drop(parts["of"](self) if "of" in row else self.values, parts["drop"](self))
         elif "each" in row:
             self._loop(row, parts["in"](self))
+        elif "setenv" in row:
+            self._export(parts["setenv"](self), parts["be"](self))
         elif "stop" in row:
             raise Stop
         elif "try" in row:
@@ -177,6 +186,8 @@ class Evaluation:
             self._set({"set": row["drop"]}, doubt)
         elif "each" in row:
             self._skipped_loop(row, doubt)
+        elif "setenv" in row:
+            self._export(parts["setenv"](self), doubt)
 
     def _either(self, doubt: Unknown, old: object, new: Code) -> object:
         """The value that is the same whether a row holds or not, or an unknown one."""
@@ -189,6 +200,14 @@ class Evaluation:
     def _set(self, row: Row, value: object) -> None:
         self.values[row["set"]] = value
         self.changed[row["set"]] = row
+        if isinstance(row.get("be"), list) and row["be"][0] == "member":
+            self.enums[row["set"]] = row["be"][2]
+
+    def _export(self, name: Any, value: Any) -> None:
+        if not isinstance(value, str | Unknown):
+            raise Raised("TypeError", f"str expected, not {type(value).__name__}")
+        if not isinstance(name, Unknown):
+            self.environment[name] = value
 
     def _put(self, box: Any, key: Any, value: object) -> None:
         if isinstance(box, Unknown) or isinstance(key, Unknown):
@@ -198,7 +217,10 @@ class Evaluation:
         if key is None and isinstance(box, list):
             box[:] = value if isinstance(value, list) else box
         else:
-            box[key] = value
+            try:
+                box[key] = value
+            except PYTHON as error:
+                raise failed(error) from None
         self.changed[WHOLE] = {}
 
     def _drop(self, box: Any, key: Any) -> None:
@@ -416,8 +438,53 @@ def fact(e: Any) -> Code:
         doubt = unknown(*arguments)
         if doubt is not None:
             return doubt
-        answer = run.facts(name, *arguments)
+        try:
+            answer = run.facts(name, *arguments)
+        except PYTHON as error:
+            raise failed(error) from None
         return Unknown(Reason("machine", " ".join(map(str, [name, *arguments])))) if answer is None else answer
+
+    return value
+
+
+def variable(e: Any) -> Code:
+    """A variable of the environment: name, default, which is None where it is not given."""
+    name, default = code(e[1]), code(e[2] if len(e) > 2 else None)
+
+    def value(run: Evaluation) -> Any:
+        key = name(run)
+        if isinstance(key, Unknown):
+            return key
+        found = run.environment.get(key, MISSING)
+        answer = run.facts("env", key) if found is MISSING else found
+        return default(run) if answer is None else answer
+
+    return value
+
+
+def made(e: Any) -> Code:
+    """An object of a class, as the values of its fields: name, (field, default) of its fields, those without default, arguments."""
+    name, required = e[1], e[3]
+    defaults, given = mapping(["dict", *e[2]]), code(e[4])
+
+    def value(run: Evaluation) -> Any:
+        arguments = given(run)
+        if isinstance(arguments, Unknown):
+            return arguments
+        if not isinstance(arguments, dict):
+            kind = type(arguments).__name__
+            raise Raised("TypeError", f"{name}() argument after ** must be a mapping, not {kind}")
+        fields = {**dict.fromkeys(required), **defaults(run)}
+        strange = next((key for key in arguments if key not in fields), None)
+        if strange is not None:
+            text = f"{name}.__init__() got an unexpected keyword argument {strange!r}"
+            raise Raised("TypeError", text if isinstance(strange, str) else "keywords must be strings")
+        missing = [repr(key) for key in required if key not in arguments]
+        if missing:
+            many = "s" if len(missing) > 1 else ""
+            words = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+            raise Raised("TypeError", f"{name}.__init__() missing {len(missing)} required positional argument{many}: {words}")
+        return {**fields, **arguments}
 
     return value
 
@@ -518,6 +585,7 @@ def get(e: Any) -> Code:
         box, name = inner(run), key(run)
         if isinstance(box, Unknown) or isinstance(name, Unknown):
             return unknown(box, name)
+        run.entry = name
         if not isinstance(box, dict):
             raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute 'get'")
         try:
@@ -535,6 +603,17 @@ def entry(box: Any, key: Any) -> Any:
         return box[key]
     except PYTHON as error:
         raise failed(error) from None
+
+
+def at(e: Any) -> Code:
+    inner, key = code(e[1]), code(e[2])
+
+    def value(run: Evaluation) -> Any:
+        box, run.entry = inner(run), key(run)
+        doubt = unknown(box, run.entry)
+        return entry(box, run.entry) if doubt is None else doubt
+
+    return value
 
 
 def some(e: Any) -> Code:
@@ -609,11 +688,16 @@ def is_a(e: Any) -> Code:
 
 
 def member(e: Any) -> Code:
-    """The conversion of a value to a member of an Enum: value, name of the Enum, (name, value) of its members."""
+    """The conversion of a value to a member of an Enum: value, name of the Enum, (name, value) of its members, and `explicit` for one of
+    transformers, which names its members where the value is none.
+    """
+    is_explicit = e[4:] == ["explicit"]
 
     def converted(value: Any, members: Any) -> Any:
         if not any(value == item for _, item in members):
-            raise Raised("ValueError", f"{value!r} is not a valid {e[2]}")
+            choices = [item for _, item in members]
+            text = f"{value} is not a valid {e[2]}, please select one of {choices}" if is_explicit else f"{value!r} is not a valid {e[2]}"
+            raise Raised("ValueError", text)
         return value
 
     return applied(converted, code(e[1]), code(e[3]))
@@ -672,10 +756,13 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "v": lambda e: lambda run: run.kept.get(e[1], NOT_SET),
     "x": lambda e: lambda run: run.bound[e[1]],
     "fact": fact,
+    "env": variable,
+    "new": made,
     "?": lambda e: lambda run: Unknown(Reason("program", e[1])),
     "and": first_of,
     "or": first_of,
     "not": truth_of,
+    "neg": lambda e: of_python(neg, e[1:]),
     "if": choice,
     "list": lambda e: collected(list, e),
     "tuple": lambda e: collected(tuple, e),
@@ -686,7 +773,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "getattr": attribute_or,
     "has attr": lambda e: applied(lambda box, name: hasattr(box, name) or (isinstance(box, dict) and name in box), *map(code, e[1:])),
     "get": get,
-    "at": lambda e: applied(entry, code(e[1]), code(e[2])),
+    "at": at,
     "slice": lambda e: applied(lambda box, start, end: python(lambda items: items[start:end], box), *map(code, e[1:])),
     "some": some,
     "each": comprehension,

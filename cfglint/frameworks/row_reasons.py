@@ -7,7 +7,7 @@ from math import gcd
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.wording import counted, listed, spelled
-from cfglint.frameworks.refusal import Removal
+from cfglint.frameworks.refusal import FAILURE, Removal
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.row_evaluation import Evaluation, Raised, every
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # How the value of a key makes a condition hold.
 SET, UNSET, IS, IS_NOT, ABOVE, BELOW, OTHER = "set", "unset", "is", "is not", "above", "below", "other"
+COMPARED = {"<": "is below", "<=": "is not above", ">": "is above", ">=": "is not below", "==": "is", "!=": "differs from"}
+OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 REVERSED = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 FIELDS = ("f", "f?", "f!", "has")
 ENTRIES = ("get", "attr", "at", "getattr")
@@ -68,8 +70,9 @@ class Condition:
         self.written = written
         self.division: tuple[Any, Any] | None = None  # that should leave no rest
         self.is_compared = False  # two keys with each other
+        self.comparison: tuple[str, Any, Any] | None = None  # of two amounts that holds
         self.kept = {each.get("let") or each["each"]: each for each in every(rows) if "let" in each or "each" in each}
-        parts = row["when"] if "raise" in row else [*row["when"], row.get("be"), row.get("try"), row.get("in")]
+        parts = row["when"] if "raise" in row else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
         found: dict[tuple[Path, str], Reason] = {}
         for part in parts:
             for reason in self._of(part, True):
@@ -90,7 +93,7 @@ class Condition:
 
     def _of(self, part: Any, wanted: bool, depth: int = 0) -> Iterator[Reason]:
         """The reasons why a part of the condition is true, or false if that is wanted."""
-        if not isinstance(part, list) or depth > DEEPEST:
+        if not isinstance(part, list) or not part or depth > DEEPEST:
             return
         operator = part[0]
         made = self.run.changed.get(part[1], {}) if operator in FIELDS and isinstance(part[1], str) else {}
@@ -119,21 +122,25 @@ class Condition:
             for path in dict.fromkeys(path for side in part[1][1:] for factor in self.factors(side) for path in self.paths(factor)):
                 yield Reason(path, OTHER)
         elif operator in ("==", "is", "!=", "is not", "in", "not in") and (path := self.path(part[1])):
-            yield from self._compared(path, operator, part[2], wanted)
+            yield from self._compared(path, operator, part[1], part[2], wanted)
         elif operator in REVERSED and (path := self.path(part[1])) and isinstance(part[2], int | float):
             direction = operator if wanted else REVERSED[operator]
             limit = part[2] + {">=": -1, "<=": 1}.get(direction, 0)
             yield Reason(path, ABOVE if direction[0] == ">" else BELOW, (limit,))
         else:
-            self.is_compared = self.is_compared or operator in (*REVERSED, "==", "!=")
+            if operator in COMPARED:
+                self.is_compared = True
+                self.comparison = (operator if wanted else OPPOSITE[operator], part[1], part[2])
             for path in dict.fromkeys(self.paths(part)):
                 yield Reason(path, OTHER)
 
-    def _compared(self, path: Path, operator: str, other: Any, wanted: bool) -> Iterator[Reason]:
+    def _compared(self, path: Path, operator: str, expression: Any, other: Any, wanted: bool) -> Iterator[Reason]:
         """The reasons of a comparison of a key with constants, or with anything else."""
         positive = (operator in ("==", "is", "in")) == wanted
         values = other[1:] if isinstance(other, list) and other[:1] in (["list"], ["tuple"], ["set"]) else [other]
         if any(isinstance(value, list) for value in values):
+            if operator in OPPOSITE:
+                self.comparison = (operator if wanted else OPPOSITE[operator], expression, other)
             for each in dict.fromkeys([path, *self.paths(other)]):
                 yield Reason(each, OTHER)
         elif [*values] == [None] or (len(values) == 1 and values[0] is False and value_at(self.run.values, path) is not False):
@@ -154,14 +161,14 @@ class Condition:
 
     def path(self, expression: Any) -> Path | None:
         """The path of the key that an expression is the value of, also where it is converted or has a default."""
-        if not isinstance(expression, list):
+        if not isinstance(expression, list) or not expression:
             return None
         operator = expression[0]
         if operator in FIELDS and isinstance(expression[1], str):
             made = self.source(expression[1])
             return (expression[1],) if made is None else self.path(made)
         if operator in ENTRIES and isinstance(expression[2], str | int):
-            inner = self.path(expression[1])
+            inner = self.path(self.kept.get(expression[1][1], {}).get("be", expression[1]) if expression[1][:1] == ["v"] else expression[1])
             return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
         if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2] in EMPTY):
             return self.path(expression[1])
@@ -184,6 +191,8 @@ class Condition:
             return [factor for part in expression[1:] for factor in self.factors(part)]
         if operator == "or":
             return self.factors(self._deciding(expression[1:], True) or expression[-1])
+        if operator == "if":
+            return self.factors(expression[2 if self.run.truth(expression[1]) is True else 3])
         if operator == "f" and (made := self.source(expression[1])) is not None:
             return self.factors(made)
         return [expression]
@@ -192,6 +201,8 @@ class Condition:
         """The path of the item that a loop over a list, or over the keys of a mapping, is at."""
         section = next(self.paths(loop["in"]), None)
         found = value_at(self.run.values, section) if section else None
+        if section and not isinstance(found, dict | list) and isinstance(value_at(self.written, section), str):
+            return section  # one of its words
         if isinstance(found, dict) and isinstance(item, str):
             return (*(section or ()), item)
         items = found if isinstance(found, list) else []
@@ -254,6 +265,8 @@ class Explanation:
 
     def __init__(self, condition: Condition, check: str, said: str, words: Words) -> None:
         written = condition.written
+        if check == FAILURE:  # it did not come to a division
+            condition.division = None
         self.condition = condition
         self.said = said
         self.values = condition.run.values
@@ -310,6 +323,8 @@ class Explanation:
     @property
     def sentence(self) -> str:
         """What is wrong, in the field's words where the condition is simple, else in those of the framework."""
+        if self.said and any(self.is_other(reason.path) for reason in self.reasons):
+            return self.quoted()
         if self.condition.division is not None:
             number, divisor = map(self.amount, self.condition.division)
             return f"{number} is not a multiple of {divisor}"
@@ -337,6 +352,11 @@ class Explanation:
         if len(held) == 1 and self.where and not missing:
             return f"{self.subject(held[0])} is not supported{self.where}"
         return self.quoted()
+
+    def is_other(self, path: Path) -> bool:
+        """Whether the framework gave a key another number than the one that is written."""
+        written = value_at(self.condition.written, path)
+        return isinstance(written, int | float) and written != value_at(self.values, path)
 
     def amount(self, expression: Any) -> str:
         """A number of the condition, with the keys that it is made of."""
@@ -366,8 +386,19 @@ class Explanation:
         suffix = f" under {self.joined(under)}" if under else ""
         return f"{self.subject(first)} is incompatible with {self.joined(rivals)}{suffix}{self.where}"
 
+    def without_words(self) -> str:
+        """The sentence for a refusal without a message."""
+        if self.condition.comparison is not None:
+            operator, left, right = self.condition.comparison
+            return f"{self.amount(left)} {COMPARED[operator]} {self.amount(right)}"
+        if self.missing:
+            return f"{listed([self.needed(reason) for reason in self.missing], 'and')} must be set"
+        return f"{self.joined(self.reasons)} cannot be set" + (" together" if len(self.reasons) > 1 else "")
+
     def quoted(self) -> str:
         """The framework's own words, with its keys as findings write them."""
+        if not self.said:
+            return self.without_words()
         text = first_words(self.said)
         for reason in self.named:
             if "_" in reason.path[-1]:
@@ -436,13 +467,24 @@ class Explanation:
                 yield each, f"set `{key}: {str(each).lower() if isinstance(each, bool) else each}`"
         elif reason.how == BELOW or (reason.how == ABOVE and reason.values[0] in (0, 1)):
             yield reason.values[0], f"set `{key}: {reason.values[0]}`"
-        elif self.condition.division is not None and type(value) is int and value > 0:
+        elif self.condition.division is not None and type(value) is int and value > 0 and not self.is_kept(reason):
             for number in self.divisible(reason.path, value):
                 yield number, f"set `{key}: {number}`"
+        elif (bound := self.bound(reason)) is not None:
+            yield bound, f"set `{key}: {bound}`"
         elif not self.is_kept(reason):
             yield None, Removal(key, value if isinstance(value, str) and reason.how in (IS, OTHER) else "")
             if value is True and self.words.is_flag(key):
                 yield False, f"set `{key}: false`"
+
+    def bound(self, reason: Reason) -> int | None:
+        """The nearest value of a key with which a comparison with an amount does not hold; None if the condition is not one."""
+        operator, left, right = self.condition.comparison or ("", None, None)
+        for own, other, step in ((left, right, {"<=": 1, ">=": -1}), (right, left, {"<=": -1, ">=": 1})):
+            if operator in REVERSED and self.condition.path(own) == reason.path:
+                limit = self.condition.run.eval(other)
+                return limit + step.get(operator, 0) if type(limit) is int else None
+        return None
 
     def divisible(self, path: Path, value: int) -> Iterator[int]:
         """Values for a key with which a division leaves no rest: divisors, the nearest first, or the next multiple."""

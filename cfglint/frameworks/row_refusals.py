@@ -41,7 +41,7 @@ class Pages:
         say = row.get("say", "")
         text = say if isinstance(say, str) else "".join(part for part in say[1:] if isinstance(part, str))
         fields = dict.fromkeys(each[1] for each in walk(row["when"]) if isinstance(each, list) and each[:1] == ["f"])
-        words = f"{text} [{', '.join(fields)}]" if text else f"set {row.get('set')}"
+        words = f"{text} [{', '.join(fields)}]" if text else f"put {row['key']}" if "put" in row else f"set {row.get('set')}"
         return max(((len(mark), code) for mark, code in self.marks if mark in words), default=(0, self.others))[1]
 
 
@@ -100,6 +100,14 @@ def switches_of(row: Row) -> Iterator[str]:
             yield guard[1]
 
 
+def at_fault(raised: Raised, read: Sequence[str], written: Mapping[str, Any]) -> str:
+    """The field that Python fails on: the last one that was looked up; of two operands the one that is written and no number."""
+    types = raised.message.split("'")[1::2] if "' and '" in raised.message else []
+    fields = {each[1] for part in raised.row.values() for each in walk(part) if isinstance(each, list) and each[:1] in FIELDS}
+    operands = [name for name in read[-1:-3:-1] if name in fields and name in written and type(written[name]).__name__ in types]
+    return min(operands, key=lambda name: isinstance(written[name], int | float), default=read[-1] if read else "")
+
+
 def does_nothing(row: Row, run: Evaluation) -> bool:
     """Whether the condition of a row does not hold; else it is run, and what it sets is set."""
     try:
@@ -143,20 +151,31 @@ class Check:
             try:
                 evaluation.run(rows)
             except Raised as raised:  # noqa: PERF203
-                raised.key = evaluation.read[-1] if evaluation.read else ""
+                raised.key, raised.entry = at_fault(raised, evaluation.read, written), evaluation.entry
+                raised.state = self.state(evaluation)
                 found.append(raised.with_traceback(None))
             else:
                 return evaluation, found
 
+    def state(self, evaluation: Evaluation) -> Evaluation:
+        """The evaluation of which a refusal speaks."""
+        return evaluation
+
     def refusals(self, words: Words) -> list[Refusal]:
         """The refusals; of those with the same cause the first one."""
-        evaluation, raised = self.run(copied({**self.written}))
+        raised = self.run(copied({**self.written}))[1]
         found: list[Refusal] = []
         failed: list[Refusal] = []
         for each in raised:
-            refusal = self.refusal(each, evaluation, raised, words)
+            refusal = self.refusal(each, raised, words)
             known = any(other.key in refusal.keys for other in found)
+            if refusal.kind == FAILURE and each.key not in self.written:  # on what a refused value would have set
+                known = known or any(not set(other.keys).isdisjoint(refusal.keys) for other in found)
             earlier = next((other for other in failed if other.key in refusal.keys), None)
+            same = next((other for other in failed if other.exception == refusal.exception and refusal.key in other.keys), None)
+            if same is not None and len(refusal.keys) < len(same.keys):  # the one that is about less else
+                failed.remove(same)
+                earlier = None
             if known or (refusal.kind == FAILURE and earlier is not None):
                 continue
             if earlier is not None:  # this one says better why Python fails on the value
@@ -165,11 +184,11 @@ class Check:
             (failed if refusal.kind == FAILURE else found).append(refusal)
         return [*found, *failed]
 
-    def refusal(self, raised: Raised, evaluation: Evaluation, others: list[Raised], words: Words) -> Refusal:
+    def refusal(self, raised: Raised, others: list[Raised], words: Words) -> Refusal:
         """The refusal of a row."""
-        converts = raised.kind == "ValueError" and "set" in raised.row
+        converts = raised.kind == "ValueError" and not raised.row.keys().isdisjoint(("set", "put"))
         page = self.page_of(raised.row) if raised.intended or converts else FAILURE
-        explained = Explanation(Condition(raised.row, self.plan.rows, evaluation, self.written), page, raised.message, words)
+        explained = Explanation(Condition(raised.row, self.plan.rows, raised.state, self.written), page, raised.message, words)
         before = {id(each.row) for each in others}
 
         def lifts(changed: ConfigTable, key: str) -> bool:
@@ -180,7 +199,10 @@ class Check:
         said = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
         keys = explained.keys
         if page == FAILURE and raised.key in self.written:
-            keys = [*dict.fromkeys((raised.key, *keys))]
+            inside = [each for each in keys if each.startswith(f"{raised.key}.")]
+            keys = [*dict.fromkeys((*inside, *([] if inside else [raised.key]), *keys))]
+        if "raise" not in raised.row:  # the key of a section on which a conversion fails
+            keys.sort(key=lambda each: not each.endswith(f".{raised.entry}"))
         found = Refusal(page, keys, explained.sentence, said, remedies, self.plan.stage_of(raised.row))
         found.read = explained.read
         return found

@@ -66,7 +66,7 @@ def held_out(total: int, size: ConfigValue) -> int | None:
         return total
     if isinstance(size, bool) or not isinstance(size, (int, float)) or size < 0:
         return None
-    if size > 1:
+    if size > 1 or type(size) is int:
         return total - int(size) if size < total else None
     left = total - -int(-(size * total) // 1)
     return left if size < 1 and left > 0 else None

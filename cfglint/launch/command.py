@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.launch.arguments import override_arguments, read_arguments
 from cfglint.launch.kinds import every_kind
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
 from cfglint.launch.line import Argument, LaunchLine
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import Any, Collection, Mapping
 from cfglint.source.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
@@ -101,6 +102,13 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
         "needs_caller": line.call.needs_caller and not line.call.conditional and not line.call.broken,
         "unknown": [{"field": field, "reason": readable(reason.text)} for field, reason in line.unknown],
     }
+
+
+def not_known(unknown: Mapping[str, tuple[Reason, ...]], set_later: Collection[str], fields: Collection[str]) -> tuple[Reason, ...]:
+    """The important ones of fields that have unknown values, and of those that the program sets after the constructor."""
+    given = [Reason("argument", f"`{key}`", reasons[0].cause if reasons else "") for key, reasons in unknown.items() if key in fields]
+    later = [Reason("program", f"`{key}`", "the program sets it") for key in set_later if key in fields]
+    return tuple(each for each in (*given, *later) if each.what.strip("`") not in WITHOUT_EFFECT)
 
 
 def readable(text: str) -> str:

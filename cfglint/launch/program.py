@@ -157,7 +157,8 @@ class OwnLoop(Record):
     `epochs`, and `max_steps`, the number that ends it. `accumulates`: by `accumulate()`; False: it steps after each batch, or after
     `turns`; None if that is not known, for which `why` is the reason. `counts_batches`: `max_steps` are batches. `lacks_loader` is why the
     loader is not known. `stages` is the number of pipeline stages. `trains` are the calls of the engines that are trained. `is_whole`: the
-    `Accelerator` has no arguments that are not known; `is_twice`: the loop accumulates by `accumulate()` and by `turns`.
+    `Accelerator` has no arguments that are not known; `is_twice`: the loop accumulates by `accumulate()` and by `turns`;
+    `prepares_schedule`: the `Accelerator` wraps the schedule.
     """
 
     loader: CallDocument | None
@@ -174,6 +175,7 @@ class OwnLoop(Record):
     is_found: bool = False
     is_whole: bool = True
     is_twice: bool = False
+    prepares_schedule: bool = False
 
 
 class ProgramFacts(Record):

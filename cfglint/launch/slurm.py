@@ -139,8 +139,8 @@ def requested_card(of_header: Mapping[str, Text], srun: Sequence[Text]) -> str:
 
 
 def card_in(word: str) -> str:
-    """The GPU that a word names, as a whole or between its dashes; empty for other words."""
-    for each in (word, *re.split(r"[-_]", word)):
+    """The GPU that a word names, as a whole or between its dashes; empty for other words, and for a part of a card (`a100_3g.20gb`)."""
+    for each in (word, *re.split(r"[-_]", word)) if "." not in word else ():
         found = find(each) if len(each) > 1 else None
         if found is not None and found.device in (CUDA, ROCM):
             return found.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.explanation.summary import RunSummary, value_or_auto
-from cfglint.findings.setting import DEFAULT
+from cfglint.findings.setting import DEFAULT, NOT_KNOWN
 from cfglint.frameworks.summary import Item
 from cfglint.report.summary import Paragraph, folded, is_unknown, on_asked_gpus, paragraph, spelled, verdict
 
@@ -17,7 +17,9 @@ PACE = {  # the label of a number -> how it is told
     "resumed with": "micro batch {} as in the checkpoint",
     "steps left": "{} left",
     "samples at most": "at most {} samples",
+    "total steps at least": "at least {} steps",
     "total steps at most": "at most {} steps",
+    "epochs at most": "at most {} epochs",
     "hours": "{} hours",
     "cost": "cost {}",
     "schedule's total": "schedule of {}",
@@ -81,7 +83,14 @@ def memory(account: RunSummary) -> str:
 
 
 def unknown(account: RunSummary) -> str:
-    """The numbers that are not known, and the options that provide them."""
+    """The numbers that are not known, with the causes or the options that provide them."""
+    causes: dict[str, list[str]] = {}
+    for item in account.items:
+        if item.setting.because.startswith(NOT_KNOWN) and not item.unknown:
+            causes.setdefault(item.setting.because.removeprefix(NOT_KNOWN), []).append(item.label)
+    found = [f"{', '.join(labels)}{why}" for why, labels in causes.items() if why]
     labels = [item.label for item in account.unknown if item.label not in LEFT_OUT]
     flags = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
-    return f"{', '.join(labels or [item.label for item in account.unknown])}: pass {' and '.join(flags)}" if flags else ""
+    if flags:
+        found.append(f"{', '.join(labels or [item.label for item in account.unknown])}: pass {' and '.join(flags)}")
+    return "; ".join(found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import textwrap
 
-from cfglint.evaluate import because
 from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
 from cfglint.explanation.summary import RunSummary, origin, value_or_auto
@@ -18,7 +17,6 @@ from cfglint.report.escapes import shown, without_runner_command
 from cfglint.rewrite.layout import layout_on
 from cfglint.run.checked import CheckedRun
 from cfglint.run.sizes import size_of
-from cfglint.source.document import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,7 +162,7 @@ def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
     """Name, value and origin; a long origin is wrapped in its column."""
     if item.unknown:
         return columns(item.label, "?", f"with {item.needs}")
-    text = origin(item) + reason(item.setting)
+    text = origin(item)
     for path, short in names.items():
         text = text.replace(path, short)
     return columns(item.label, "?" if is_unknown(item.setting) else spelled(value_or_auto(item.setting)), text)
@@ -172,14 +170,7 @@ def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
 
 def is_unknown(setting: Setting) -> bool:
     """Whether a null means an unknown value, and not a written null or a default."""
-    return setting.value is None and (setting.origin == DERIVED or setting.because == NOT_KNOWN)
-
-
-def reason(setting: Setting) -> str:
-    """The reason why a value is unknown."""
-    document = setting.document if setting.path and is_unknown(setting) else None
-    reasons = document.unknown.get(str(setting.path[0]), ()) if isinstance(document, Part) else ()
-    return f", {because(reasons)}" if reasons else ""
+    return setting.value is None and (setting.origin == DERIVED or setting.because.startswith(NOT_KNOWN))
 
 
 def columns(label: str, value: str, origin_text: str) -> list[Paragraph]:

@@ -189,13 +189,13 @@ class Branch:
         others = self.same if self.dependencies else self._naming(self.altered | self.gone)
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
-        discovery.stats = stats
-        new = by_file(run for _, run in discovery.each(touched))
+        discovery.request.stats = stats
+        new = by_file(run for _, run in discovery.each(touched, ()))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
-        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(sorted(was))))
+        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(sorted(was)), ()))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
             if is_script(name) or is_program(name):
@@ -221,9 +221,9 @@ class Branch:
         """The discovery of runs in the files of a side."""
         discovery = Discovery(facts, kind, source=(self.old, self.new)[side])
         discovery.folders = self._folders[side]
-        discovery.paths_are_named = False
+        discovery.request.are_named = False
         if self.settings is not None:
-            discovery.exclude, discovery.kinds = self.settings[side].exclude, self.settings[side].kinds
+            discovery.request.exclude, discovery.request.kinds = self.settings[side].exclude, self.settings[side].kinds
         return discovery
 
     def _there(self, names: list[str]) -> list[str]:

@@ -32,12 +32,17 @@ SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 
 
 
 class Pace(Record):
-    """The speed of the run as the user measured it on the current number of GPUs; both values are None if unknown."""
+    """The speed of the run as it was measured on the current number of GPUs; both values are None if unknown.
+
+    `share`: the samples of a GPU and step in the run of the log `source`, if it was measured there.
+    """
 
     seconds_per_step: float | None = None
     tokens_per_second: float | None = None
     gpus: int | None = None  # the number of GPUs of the measurement
     gpu_price: float | None = None  # of a GPU for an hour
+    share: float | None = None
+    source: str = ""
 
     def cost(self, hours: float | None, gpus: int | None) -> float | None:
         """The price of the hours of so many GPUs; None without a price."""
@@ -47,7 +52,8 @@ class Pace(Record):
     def measured(self) -> str:
         """The measured speed."""
         if self.seconds_per_step is not None:
-            return f"{self.seconds_per_step:g} seconds per step"
+            of_log = f" in {self.source}" if self.source else ""
+            return f"{self.seconds_per_step:.4g} seconds per step{of_log}"
         return f"{self.tokens_per_second:g} tokens per second"
 
     def hours(self, numbers: dict[str, int | None], work: float) -> float | None:
@@ -79,7 +85,7 @@ class Plan:
         self.numbers = after.resolved if after is not None else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
         self.memory = memory_after(after) if after is not None else None
         self.bugs = after.bug_reports if after is not None else []
-        work = work_of(found, pace.gpus, alone)
+        work = work_of(found, pace.gpus, alone, pace.share)
         self.scaled = work != 1 or (pace.gpus is not None and found.gpus != pace.gpus)
         self.hours = None if work is None else self.time(pace, work)
         self.cost = pace.cost(self.hours, found.gpus)
@@ -97,12 +103,14 @@ class Plan:
         return self.retarget.solution
 
 
-def work_of(found: Retarget, measured_on: int | None, alone: bool) -> float | None:
+def work_of(found: Retarget, measured_on: int | None, alone: bool, share: float | None = None) -> float | None:
     """The samples per GPU and step relative to the current run; None if one of the two numbers is unknown.
 
     If the current number of GPUs is unknown, a measurement is assumed to be of the only count that is asked about.
     """
     split = found.solution.chosen
+    if split is not None and share is not None:
+        return split.micro_batch * split.accumulation / share
     if split is None or (measured_on is None and not alone):
         return None
     if measured_on is None:
@@ -131,7 +139,7 @@ class Advice(Record):
 
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
     """A plan for each GPU count; `global_batch` None keeps the current one. Raises MissingFactError for missing facts."""
-    pace.gpus = current_gpus(run, run.facts)
+    pace.gpus = pace.gpus if pace.source else current_gpus(run, run.facts)
     alone = len(gpu_counts) == 1
     return [Plan(reach_target(run, run.facts, gpus, global_batch, max_micro, edits=False), pace, alone) for gpus in gpu_counts]
 

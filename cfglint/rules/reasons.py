@@ -10,7 +10,6 @@ from cfglint.source.annotations import Iterator
 
 OF_RELEASE = (KEY, LAUNCHER_CONFIG)  # the keys are those of a release, also where they are refused while the files are read
 TRAINER = Reason("program", "the trainer that the program builds")
-NOT_KNOWN = "its value is not known"
 IN_TRAINER = ("init", "first-step")
 
 
@@ -45,5 +44,4 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
         yield TRAINER
     if rule.about not in CERTAIN_SUBJECTS and not of_engine:
         yield from (each for each in launch.not_read if each.opens)
-        for key in launch.undecided:
-            yield Reason("argument", f"`{key}`", NOT_KNOWN)
+        yield from launch.not_known

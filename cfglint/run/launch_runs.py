@@ -12,7 +12,7 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.arguments import known_words, may_have_more
-from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
+from cfglint.launch.command import WITHOUT_EFFECT, command_document, not_known, summary
 from cfglint.launch.continuations import refused_blanks, refused_joined_words
 from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
 from cfglint.launch.kinds import fields_of_class, is_trainer
@@ -238,7 +238,7 @@ class LaunchReader:
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
         launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
-        launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
+        launch.not_known = built.not_known if built is not None else unknown_arguments(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
         facts.again = lambda edited: self.again(written, lines, edited, which)
         if line.launcher != BY_HAND:
@@ -656,12 +656,12 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
     return tuple(found)
 
 
-def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
+def unknown_arguments(launch: Launch, command: CommandDocument) -> tuple[Reason, ...]:
     """The important arguments whose final values are unknown: those of the line, and those that the program sets itself."""
     program = launch.parser
     known = {*FIELDS, *(fields_of_class(program.arguments) if program is not None else ())}
     set_later = program.changed if program is not None else ()
-    return tuple(key for key in (*command.unknown, *set_later) if key in known and key not in WITHOUT_EFFECT)
+    return not_known(command.unknown, set_later, known)
 
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:

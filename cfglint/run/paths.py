@@ -1,14 +1,19 @@
-"""The paths of a command line: which files are configs, scripts or programs by their names, and the line in `script:line`."""
+"""The paths of a command line become files: configs, scripts and programs by their names, the line in `script:line`, those of a folder."""
 
 from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import file_kinds
+from cfglint.frameworks import file_kinds, framework
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError
+from cfglint.source.annotations import Iterator
+from cfglint.source.file_source import FileSource
 from cfglint.source.files import JSON_EXTENSIONS, TYPED
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.folders import Tracked
 
 BY_HAND = "--args"  # in place of a path: a run that consists of arguments given with --args
 HERE = ""  # the working directory if no path is given; files below it have relative paths
@@ -16,6 +21,8 @@ SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 PROGRAMS = (".py", ".ipynb")
+MOST_FILES = 5000  # of a project that are searched for the name of a file
+LINES = "launch"  # the kind whose config is a launch line
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 
 
@@ -76,3 +83,96 @@ class MissingSectionError(UnknownKindError):
     def __init__(self, path: str, section: tuple[str, ...]) -> None:
         Exception.__init__(self, f"{path}: there is no `{'.'.join(section)}` in this file (--section)")
         self.path = path
+
+
+class Request:
+    """What is asked of some paths, and what is counted on the way to the answer."""
+
+    def __init__(self, kind: str | None = None, section: tuple[str, ...] = ()) -> None:
+        self.kind = kind
+        self.section = section
+        self.stats = ScanStats()
+        self.exclude: list[str] = []  # patterns of excluded absolute paths
+        self.exclude_named = False  # whether named files are excluded, too
+        self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
+        self.kinds: dict[str, str] = {}  # patterns of absolute paths -> kind of these files
+        self.named: set[str] = set()  # files named on the command line, not found in a folder
+        self.are_named = True  # whether the paths come from the command line, and were not found by cfglint
+
+    @property
+    def reads_lines(self) -> bool:
+        """Whether scripts are read for launch lines: also for a kind whose config is such a line."""
+        return self.kind in (None, LINES) or bool(framework(self.kind or LINES).programs)
+
+    def kind_by_pattern(self, path: str) -> str | None:
+        """The kind that the configuration sets for a file; None if it sets none."""
+        return next((kind for glob, kind in self.kinds.items() if is_one_of(path, [glob])), None)
+
+
+class Walk:
+    """Finds the files of paths, and those around them."""
+
+    def __init__(self, source: FileSource, request: Request) -> None:
+        self.source = source
+        self.request = request
+        self._tracked: Tracked | None = None  # what git tracks of the files that can matter, for all walks
+
+    def root_of(self, path: str) -> str:
+        """The top of the project of a file, spelled like its path."""
+        root = self.source.root(path)
+        if os.path.isabs(path):
+            return os.path.abspath(root)
+        return HERE if root == os.curdir and not path.startswith(os.curdir + os.sep) else root
+
+    def files(self, paths: list[str]) -> Iterator[str]:
+        """The files of the paths, those in folders included."""
+        for path in paths:
+            if path == HERE or (os.path.isdir(path) and not self.source.is_file(path)):
+                yield from filter(self.is_looked_at, self._below(path, self.request.stats.unreadable))
+            elif (self.request.are_named and not self.request.exclude_named) or not is_one_of(path, self.request.exclude):
+                if self.request.are_named:
+                    self.request.named.add(path)
+                elif self._is_foreign_link(line_of(path)[0]):
+                    continue
+                yield path
+
+    def around(self, root: str, deep: bool = True) -> Iterator[str]:
+        """The files of a project that can name another one, up to a limit that is reported; `deep`: those in folders below, too."""
+        left = MOST_FILES
+        for path in self._below(root, [], deep):
+            if not left:
+                self.request.stats.unsearched = MOST_FILES
+                return
+            if (path.lower().endswith(PROGRAMS) or self.is_looked_at(path)) and not self._is_foreign_program(path):
+                left -= 1
+                yield path
+
+    def _is_foreign_program(self, path: str) -> bool:
+        """Whether a program is a link out of the project."""
+        return path.endswith(PROGRAMS) and os.path.islink(path) and self.source.leads_out(path, path, self.request.named)
+
+    def _below(self, folder: str, unreadable: list[str], deep: bool = True) -> Iterator[str]:
+        """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
+        from cfglint.source.folders import Tracked, walk_entries
+
+        self._tracked = self._tracked or Tracked()
+        for entry in walk_entries(folder or os.curdir, self._tracked, unreadable, deep):
+            path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
+            excluded = is_one_of(path, self.request.exclude) or (self.request.own_files and os.path.abspath(path) in self.request.own_files)
+            if not excluded and not (entry.is_symlink() and self.is_looked_at(path) and self._is_foreign_link(path)):
+                yield path
+
+    def _is_foreign_link(self, path: str) -> bool:
+        """Whether a file that was not named is a link out of the project; it is counted."""
+        if not self.source.leads_out(path, path, self.request.named):
+            return False
+        self.request.stats.foreign[path] = None
+        return True
+
+    def is_looked_at(self, path: str) -> bool:
+        """Whether a file of a folder may be a config or a script, by its name."""
+        if path.endswith(PROGRAMS):
+            from cfglint.run.program_scan import may_build
+
+            return self.request.kind is None and not self.request.section and may_build(path)
+        return path.lower().endswith(EXTENSIONS) or (self.request.reads_lines and is_script(path))

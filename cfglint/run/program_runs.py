@@ -6,7 +6,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
-from cfglint.launch.command import WITHOUT_EFFECT
+from cfglint.launch.command import not_known
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramCall, ProgramFacts
 from cfglint.launch.programs.built_call import AcceleratorCall, EngineConfig
@@ -66,10 +66,9 @@ class BuiltArguments:
         self.document = document_of(program, which, reread, context)
 
     @property
-    def undecided(self) -> tuple[str, ...]:
+    def not_known(self) -> tuple[Reason, ...]:
         """The important fields whose final values are unknown."""
-        known = known_fields(self.program.arguments)
-        return tuple(key for key in (*self.document.unknown, *self.program.changed) if key in known and key not in WITHOUT_EFFECT)
+        return not_known(self.document.unknown, self.program.changed, known_fields(self.program.arguments))
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run with these arguments, whose launch is unknown."""
@@ -89,7 +88,7 @@ class BuiltArguments:
                 program=self.program,
                 code=self.program,
                 doubts=self.doubts,
-                undecided=self.undecided,
+                not_known=self.not_known,
                 not_read=not_read,
                 alternative=self.alternative,
             ),

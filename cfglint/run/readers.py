@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import EXTENSIONS, PROGRAMS
 from cfglint.source import files
 from cfglint.source.annotations import Iterable
@@ -168,9 +167,3 @@ def is_in(name: bytes, folder: bytes | None, content: bytes) -> bool:
 def is_word(char: bytes) -> bool:
     """Whether a byte continues a name."""
     return char.isalnum() or char == b"_"
-
-
-def without_callers(runs: list[CheckedRun]) -> list[CheckedRun]:
-    """The runs without those of other scripts that call a named one, which starts the same launches itself."""
-    own = {run.launch.line.script_path for run in runs if run.launch.line is not None and not run.is_of_reader}
-    return [run for run in runs if not (run.is_of_reader and run.launch.line is not None and run.launch.line.call.path in own)]

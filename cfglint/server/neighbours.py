@@ -23,9 +23,10 @@ class Neighbours(Readers):
     def naming(self, paths: list[str], discovery: Discovery, configuration: str) -> list[str]:
         """The files that may read one of some files, directly or by another file."""
         around: list[str] = []
-        for folder, deep in dict.fromkeys(each for path in paths for each in folders_around(path, discovery.root_of(path), configuration)):
+        walk = discovery.walk
+        for folder, deep in dict.fromkeys(each for path in paths for each in folders_around(path, walk.root_of(path), configuration)):
             if (configuration, folder) not in self.listed:
-                self.listed[configuration, folder] = [*discovery.around(folder, deep)]
+                self.listed[configuration, folder] = [*walk.around(folder, deep)]
             around += self.listed[configuration, folder]
         return self.of(paths, around)
 

@@ -187,7 +187,7 @@ class OpenFiles:
         """The declared runs that contain one of the files, and the runs of the other files."""
         paths = [path for path in paths if not is_one_of(path, project.exclude)]
         discovery = Discovery(self.facts(project, None), source=self.buffers)
-        discovery.kinds, discovery.exclude = project.kinds, project.exclude
+        discovery.request.kinds, discovery.request.exclude = project.kinds, project.exclude
         naming = self.neighbours.naming(paths, discovery, project.path)
         left = {self.buffers.identity(path): path for path in paths}
         asked = {*left}
@@ -202,9 +202,10 @@ class OpenFiles:
         wanted = [*left.values()]
         if not wanted:
             return runs
-        searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path))]
-        found = sorted(discovery.each([*filter(self._may_have_runs, searched)]), key=lambda pair: pair[0])
-        self.problems += [f"{path}: {reason}" for path, reason in discovery.stats.unchecked.items()]
+        readers = [path for path in naming if not self.buffers.is_given(path) and self._may_have_runs(path)]
+        asked_for = [path for path in wanted if readers or self._may_have_runs(path)]
+        found = sorted(discovery.each(asked_for, readers), key=lambda pair: pair[0])
+        self.problems += [f"{path}: {reason}" for path, reason in discovery.request.stats.unchecked.items()]
         for _, run in found:
             members = self._members(run)
             if members & left.keys():

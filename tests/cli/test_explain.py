@@ -309,3 +309,17 @@ def test_the_hours_of_a_run_and_their_price(folder, capsys):
     assert (found["hours"], found["cost"]) == (0.84, 10.08)  # 1,512 steps
     assert main(arguments[:-4]) == 0
     assert "hours" not in capsys.readouterr().out
+
+
+def test_a_loop_of_its_own_takes_from_a_checkpoint_what_nobody_knows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "step_100").mkdir()
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom accelerate import Accelerator\nfrom torch.utils.data import DataLoader\n\n"
+        "accelerator = Accelerator()\nmodel = torch.nn.Linear(1, 1)\noptimizer = torch.optim.AdamW(model.parameters())\n"
+        "loader = DataLoader(list(range(8)), batch_size=2)\nmodel, optimizer, loader = accelerator.prepare(model, optimizer, loader)\n"
+        "accelerator.load_state('step_100')\nfor batch in loader:\n    accelerator.backward(model(batch).sum())\n"
+        "    optimizer.step()\n    optimizer.zero_grad()\n"
+    )
+    assert main(["explain", "train.py", "--resume", "step_100", "--gpus", "1"]) == 0
+    assert "--resume: train.py: what it takes from a checkpoint is not known" in " ".join(capsys.readouterr().err.split())

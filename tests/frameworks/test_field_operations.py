@@ -130,6 +130,7 @@ def test_types_of_trl(field, trainer, now, before):
         ("add_tokens", "--cccccc"),
         ("add_special_tokens", "--cccccc"),
         ("image_min_pixels", "cccc----"),
+        ("image_max_pixels", "cccc----"),
         ("video_min_pixels", "cccc----"),
         ("vllm_config", "--------"),
         ("sglang_config", "--------"),

@@ -13,11 +13,12 @@ DIVIDES = {"when": [["!=", ["%", ["f", "made"], ["f", "group"]], 0]], "raise": "
 COMPARES = {"when": [["<", ["f", "group"], 2]], "raise": "ValueError", "say": "compare"}
 EXCLUDES = {"when": [["f", "a"], ["f", "b"]], "raise": "ValueError", "say": "a with b"}
 LATE = {"when": [["==", ["f", "mode"], "x"]], "raise": "TypeError", "say": "no x"}
+ORDER = {"when": [["<", ["f", "high"], ["f", "low"]]], "raise": "ValueError", "say": "order"}
 WORDS = Words((), {("processes",): ""}, {"a", "b"}.__contains__, {}, {("processes",): "GPU"})
-DEFAULTS = {"micro": 4, "made": None, "group": 4, "processes": 2, "a": False, "b": True, "mode": "y"}
+DEFAULTS = {"micro": 4, "made": None, "group": 4, "processes": 2, "low": 1, "high": 2, "a": False, "b": True, "mode": "y"}
 
 
-PLAN = Plan({"config": [SET, DIVIDES, COMPARES, EXCLUDES], "init": [LATE]})  # from the second case on it knows what does nothing
+PLAN = Plan({"config": [SET, DIVIDES, COMPARES, ORDER, EXCLUDES], "init": [LATE]})  # from the second case on it knows what does nothing
 
 
 def refused(**written):
@@ -67,3 +68,18 @@ def test_a_check_that_fails_is_told_by_the_one_that_refuses_the_value():
     assert found[3] == "ZeroDivisionError: integer modulo by zero"
     [found] = refused(group=[])
     assert (found[0], found[1][0]) == ("type", "group")
+
+
+@each_case(
+    ("written", "key"),
+    [
+        ({"high": None}, "high"),
+        ({"low": None}, "low"),
+        ({"high": None, "low": 3}, "high"),
+        ({"low": "3", "high": 5}, "low"),
+    ],
+)
+def test_a_comparison_of_two_keys_fails_on_the_one_that_is_no_number(written, key):
+    [found] = refused(**written)
+    assert (found[0], found[1][0]) == ("type", key)
+    assert found[3].startswith("TypeError: '<' not supported between instances of")

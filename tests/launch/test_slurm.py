@@ -34,6 +34,7 @@ Trainer(args=arguments).train()
         ("-p gpu-v100 --gres=gpu:4", "V100"),
         ("-p a100,h100", ""),
         ("--gres=gpu:1g.10gb:1", ""),  # a part of a card
+        ("--gres=gpu:a100_3g.20gb:1", ""),
         ("-p gpu --gres=gpu:4 -C m1", ""),
         ("-p cpu", ""),
     ],

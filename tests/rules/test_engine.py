@@ -12,7 +12,7 @@ from cfglint.launch import Launch
 from cfglint.launch.program import ProgramFacts
 from cfglint.rules import engine
 from cfglint.rules.catalogue import every_rule
-from cfglint.rules.reasons import NOT_KNOWN, TRAINER, unknowns
+from cfglint.rules.reasons import TRAINER, unknowns
 from examples import launch_of
 
 TEXTS = {
@@ -35,6 +35,7 @@ def config_of(tmp_path):
 
 
 DOUBT = (Reason("program", "the parser of `train.py`"),)
+SIZE = Reason("argument", "`x`", "train.py:5 reads the variable `BATCH`")
 KEY = {"accelerate": "num_processes", "huggingface": "max_steps", "deepspeed": "train_batch_size"}
 INIT, BATCH, UNKNOWN_KEY = "HFT048", "BAT001", "KEY201"
 
@@ -49,22 +50,20 @@ INIT, BATCH, UNKNOWN_KEY = "HFT048", "BAT001", "KEY201"
         ("deepspeed", BATCH, {}, {"doubts": DOUBT}, False),
         ("accelerate", "ACC001", {}, {"doubts": DOUBT}, True),
         ("accelerate", "ACC006", {}, {"doubts": DOUBT}, False),
-        ("huggingface", INIT, {}, {"undecided": ("x",)}, False),
-        ("huggingface", UNKNOWN_KEY, {}, {"undecided": ("x",)}, True),
-        ("huggingface", "TYP200", {}, {"undecided": ("x",)}, True),
-        ("huggingface", "RUN001", {}, {"undecided": ("x",)}, True),
-        ("huggingface", "RUN004", {}, {"undecided": ("x",)}, False),
-        ("deepspeed", "DSP010", {}, {"undecided": ("x",)}, True),
-        ("deepspeed", BATCH, {}, {"undecided": ("x",)}, False),
+        ("huggingface", INIT, {}, {"not_known": (SIZE,)}, False),
+        ("huggingface", UNKNOWN_KEY, {}, {"not_known": (SIZE,)}, True),
+        ("huggingface", "TYP200", {}, {"not_known": (SIZE,)}, True),
+        ("huggingface", "RUN001", {}, {"not_known": (SIZE,)}, True),
+        ("huggingface", "RUN004", {}, {"not_known": (SIZE,)}, False),
+        ("deepspeed", "DSP010", {}, {"not_known": (SIZE,)}, True),
+        ("deepspeed", BATCH, {}, {"not_known": (SIZE,)}, False),
     ],
 )
 def test_what_is_certain_of_a_launch(config_of, kind, code, launch, facts, certain):
     config = config_of(kind, launch, **facts)
     setting = config.setting(KEY[kind])
     reasons = [*unknowns(RULES[code], Finding(setting, "x"), setting, config)]
-    assert reasons == (
-        [] if certain else [*facts.get("doubts", ()), *(Reason("argument", f"`{key}`", NOT_KNOWN) for key in facts.get("undecided", ()))]
-    )
+    assert reasons == ([] if certain else [*facts.get("doubts", ()), *facts.get("not_known", ())])
 
 
 def program(**facts):

@@ -28,6 +28,7 @@ from cfglint.frameworks import framework, schema
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.rewrite.apply_fixes import apply_fixes
@@ -276,6 +277,7 @@ def test_every_key_that_is_looked_up_exists(all_seen):
     known = {kind: schema.load(kind).raw["properties"].keys() for kind, _ in looked_up}
     old = {("trl", key) for _, key in looked_up if HISTORY.ever(key)}  # the schemas have the fields of the newest release
     old |= {("swift", key) for _, key in looked_up if exists(key)}
+    old |= {(kind, key) for kind, key in looked_up if key in FIELDS}
     old |= {(kind, key) for kind, key in looked_up for names in RENAMED.values() if key in names}
     assert {(kind, key) for kind, key in looked_up if key not in known[kind]} - old == set()
 

@@ -13,7 +13,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import suppression
 from cfglint.review import compare, consequences
 from cfglint.rules import engine
-from cfglint.run import checked, discovery, loaded, references
+from cfglint.run import checked, discovery, documents, loaded
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import LoadedRun
 from cfglint.source.file_source import FileSource
@@ -24,8 +24,8 @@ GOOD = "output_dir: out\nper_device_train_batch_size: 4\nnum_train_epochs: 1\n"
 
 STAGES = {
     "load": (FileSource, "document"),
-    "detect": (discovery, "detect"),
-    "references": (references.References, "followed"),
+    "detect": (documents, "detect"),
+    "references": (documents.References, "followed"),
     "facts": (discovery.Discovery, "_facts"),
     "launcher": (loaded, "launched"),
     "config": (Framework, "config"),
@@ -168,6 +168,6 @@ def test_the_outcome_of_a_run_never_raises(monkeypatch, folder):
     for owner, name in STAGES.values():
         with monkeypatch.context() as patch:
             run = CheckedRun([FileSource().document("bad.json", "json")], ["deepspeed"], LaunchFacts(gpus=2))
-            if owner not in (discovery, FileSource, discovery.Discovery, references.References):
+            if owner not in (documents, FileSource, discovery.Discovery, documents.References):
                 break_down(patch, owner, name)
             assert run.outcome().kinds == ["deepspeed"]

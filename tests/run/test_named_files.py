@@ -146,7 +146,7 @@ def test_files_that_mention_the_name_and_do_not_read_it_add_nothing(project, che
 
 
 def test_a_search_that_ends_at_its_limit_says_so(project, checked, monkeypatch):
-    monkeypatch.setattr("cfglint.run.discovery.MOST_FILES", 1)
+    monkeypatch.setattr("cfglint.run.paths.MOST_FILES", 1)
     project({"conf/ds.json": DS, "train.py": PROGRAM, "run.sh": LINE})
     assert "1 files of the project searched for runs that read the named files" in checked("conf/ds.json")[2]
 
@@ -155,7 +155,7 @@ def test_the_runs_that_fill_in_a_batch_are_looked_for_in_so_many_files_at_most(p
     project({"conf/ds.json": DS, "train.py": PROGRAM, "run.sh": LINE})
     main(["explain", "conf/ds.json"])
     assert "in the run of run.sh:1" in capsys.readouterr().err
-    monkeypatch.setattr("cfglint.run.discovery.MOST_FILES", 1)
+    monkeypatch.setattr("cfglint.run.paths.MOST_FILES", 1)
     main(["explain", "conf/ds.json"])
     assert capsys.readouterr().err == "cfglint: 1 files of the project searched for runs that read conf/ds.json, not the others\n"
 

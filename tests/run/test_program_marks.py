@@ -6,8 +6,8 @@ from itertools import product
 from types import SimpleNamespace
 
 from cases import each_case
+from cfglint.run.documents import may_write
 from cfglint.run.program_scan import has_marks, marks
-from cfglint.run.references import may_write
 
 PACKAGES = ("transformers", "trl", "deepspeed", "unsloth")
 CALLS = (

@@ -44,8 +44,9 @@ def vocabulary() -> list[str]:
 def recognised(path: str, text: str) -> bool:
     """Whether a file counts as a config, as unclear or as a related tool's, once it is parsed."""
     discovery = Discovery(LaunchFacts(), source=FileSource({path: text}))
-    discovery._is_unrelated = lambda path, text: False  # type: ignore[method-assign]
-    return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.stats.unclear or discovery.stats.related_tools)
+    discovery.recognition.is_unrelated = lambda path, text: False  # type: ignore[method-assign]
+    stats = discovery.request.stats
+    return any(True for _ in discovery.looked_at([(0, path)])) or bool(stats.unclear or stats.related_tools)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -178,7 +179,7 @@ def test_a_walk_parses_no_unrelated_file(tmp_path, monkeypatch):
     monkeypatch.setattr(FileSource, "document", lambda self, path, *_: parsed.append(path))
     discovery = Discovery(LaunchFacts())
     assert list(discovery.each(["."])) == []
-    assert (parsed, discovery.stats.unrecognized) == ([], 2)
+    assert (parsed, discovery.request.stats.unrecognized) == ([], 2)
 
 
 @each_case(

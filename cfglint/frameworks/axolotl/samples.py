@@ -27,7 +27,7 @@ def samples(config: AxolotlConfig) -> Samples | None:
         if each.get("shards") or count is None:
             return unknown("a part of a data set is taken", *files)
         total += count
-    left = held_out(total, model.val_set_size) if not config.values.get("test_datasets") else total
+    left = held_out(total, float(model.val_set_size or 0)) if not config.values.get("test_datasets") else total
     if left is None:
         return unknown(f"`val_set_size` {model.val_set_size} leaves no sample", *files)
     return Samples(left, tuple(files), DROPPED, total)

@@ -8,7 +8,8 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.batch import counted, numbers, planned, streams
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
-from cfglint.frameworks.huggingface.summary import filled
+from cfglint.frameworks.huggingface.batch import UNKNOWN, Steps, steps
+from cfglint.frameworks.huggingface.summary import filled, occasions
 from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
 
 COUNT = "samples x num_epochs / batch size, rounded up"
@@ -38,8 +39,13 @@ def length(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None
     summary.add(LENGTH, "sequence length", config.setting("sequence_len", value=model.sequence_len))
     because = "max_steps" if model.max_steps else "depends on the packed lengths" if model.sample_packing else COUNT
     summary.derive(LENGTH, "total steps", "total_steps", found["total_steps"], because, needs=needs(config, model))
-    if model.max_steps and counted(config) is not None:
-        summary.derive(LENGTH, "steps of the epochs", "counted_steps", counted(config), COUNT)
+    of_epochs, total = counted(config), found["total_steps"]
+    if model.max_steps and of_epochs is not None:
+        summary.derive(LENGTH, "steps of the epochs", "counted_steps", of_epochs, COUNT)
+        if of_epochs and total is not None:
+            summary.derive(LENGTH, "epochs", "epochs", round(total * model.num_epochs / of_epochs, 2), "of the steps")
+    run = steps(config) if not model.sample_packing and not streams(config) else UNKNOWN
+    occasions(config, summary, Steps(run.batches, run.updates, total, None), needs(config, model))
     summary.derive(
         LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], warmup_because(config, model), needs=needs(config, model)
     )

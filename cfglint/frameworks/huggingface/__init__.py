@@ -74,7 +74,7 @@ class Trainer(Framework):
     further_rules = "adapters card resuming"
     rules = (
         "across arguments data_loader fsdp keys migrations no_effect optimizer"
-        " precision program_code schedule scheduler_arguments trainer_objects training value_types"
+        " program_code schedule scheduler_arguments trainer_objects training value_types checks"
     )
     file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
@@ -88,6 +88,7 @@ class Trainer(Framework):
         "numbers": "huggingface.batch.numbers",
         "samples": "huggingface.samples.samples",
         "resumption": "huggingface.resumption.resumption",
+        "argument_refusals": "huggingface.checks.refusals",
         "operations": "huggingface.field_operations.OPERATIONS",
         "typed_words": "huggingface.cli_arguments.HfWords",
         "model": "named_models.model_of_names",

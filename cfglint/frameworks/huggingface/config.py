@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
+from cfglint.evaluate import because
+from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Collection, ConfigValue
+from cfglint.source.annotations import Callable, Collection, ConfigValue
+from cfglint.source.document import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ class TrainerConfig(TrainerFiles):
     seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
     _refusals: list[Refusal] | None = None
+    _argument_refusals: list[Refusal] | None = None
 
     @property
     def refusals(self) -> list[Refusal]:
@@ -30,6 +34,14 @@ class TrainerConfig(TrainerFiles):
         if self._refusals is None:
             self._refusals = self.part("refusals", []) if self.parsed else []
         return self._refusals
+
+    @property
+    def argument_refusals(self) -> list[Refusal]:
+        """What `TrainingArguments` itself refuses."""
+        if self._argument_refusals is None:
+            refusals: Callable[[TrainerConfig], list[Refusal]] = FRAMEWORK.part("argument_refusals", lambda config: [])
+            self._argument_refusals = refusals(self) if self.parsed else []
+        return self._argument_refusals
 
     def sets(self, name: str) -> bool:
         """Whether the files set a field, under any of its names."""
@@ -90,7 +102,9 @@ class TrainerConfig(TrainerFiles):
     def unknown(self, name: str) -> Setting:
         """A field whose value is unknown, with the place of its key if the file has it."""
         key, node = self.documents[0].find((name,))
-        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, NOT_KNOWN)
+        document = self.documents[0]
+        reasons = document.unknown.get(name, ()) if isinstance(document, Part) else ()
+        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, document, node, key, because(reasons))
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives."""

@@ -7,11 +7,9 @@ those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 
 from __future__ import annotations
 
-from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.source.annotations import Any, Callable, ConfigValue
 from cfglint.source.record import Record
 
@@ -25,10 +23,7 @@ CONFIG: Stage = "config"
 INIT: Stage = "init"
 STEP: Stage = "first-step"
 
-METRIC_IS_TEXT = (4, 42)  # before, a metric_for_best_model of another type is only compared with two names
-OWNER_LOOKED_FOR = (4, 32)  # from here on huggingface_hub's get_full_repo_name looks for an owner in push_to_hub_model_id
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
-WORKERS_COMPARED = (5, 15)  # from here on TrainingArguments itself compares the number of workers
 WARMUP_CHECKED = (4, 42)  # from here on an exception of its own refuses a number of warm-up steps
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
 
@@ -41,56 +36,10 @@ class Operation(Record):
     act: Act
 
 
-def path(value: ConfigValue, config: TrainerConfig) -> None:
-    """Create the folder as training_args.py:1549 does; a null folder is passed to os.makedirs on 4.x."""
-    from os import fspath
-
-    if value is not None:
-        fspath(value)
-
-
-def logging_folder(value: object, config: TrainerConfig) -> None:
-    """Create the folder as 4.42.4 training_args.py:1488 does."""
-    if config.version < (5,):
-        path(value, config)
-
-
-def metric_name(value: ConfigValue, config: TrainerConfig) -> None:
-    """Use the name as training_args.py:1592 does; up to 4.41 any value is compared with two names."""
-    if value is not None and config.version >= METRIC_IS_TEXT and config.arguments["greater_is_better"] is None:
-        value.endswith("loss")
-
-
-def logging_interval(value: ConfigValue, config: TrainerConfig) -> None:
-    """Compare the interval as training_args.py:1577 and 1735 and trainer_callback.py:165 do."""
-    if config.arguments["logging_strategy"] == "steps" and value != 0:
-        _ = value > 1
-    elif config.arguments.eval_strategy == "steps" and not config.arguments["eval_steps"]:
-        _ = value > 0
-
-
-def eval_interval(value: ConfigValue, config: TrainerConfig) -> None:
-    """Compare the interval as training_args.py:1739 does."""
-    if config.arguments.eval_strategy == "steps" and value is not None and value != 0:
-        _ = value > 1
-
-
-def save_interval(value: ConfigValue, config: TrainerConfig) -> None:
-    """Compare the interval as training_args.py:1743 does."""
-    if config.arguments["save_strategy"] == "steps":
-        _ = value > 1
-
-
 def absolute_interval(value: ConfigValue, config: TrainerConfig) -> None:
     """Convert a ratio to a number of steps as trainer_callback.py:165 does, whatever the strategy."""
     if value is not None and value < 1:
         int(value)  # minus infinity has no number of steps
-
-
-def workers(value: ConfigValue, config: TrainerConfig) -> None:
-    """Compare the number as training_args.py:1695 does."""
-    if config.version >= WORKERS_COMPARED and config.arguments["dataloader_multiprocessing_context"] is None:
-        _ = value > 1
 
 
 def loader_workers(value: ConfigValue, config: TrainerConfig) -> None:
@@ -203,12 +152,6 @@ def cache(value: object, config: TrainerConfig) -> None:
         raise TypeError(f"Field 'use_cache' expected bool, got {type(value).__name__} (value: {value!r})")
 
 
-def environment(value: object, config: TrainerConfig) -> None:
-    """Store the value in an environment variable as 4.42.4 training_args.py:1711 does."""
-    if config.version < (5,) and value is not None and not isinstance(value, str):
-        raise TypeError(f"str expected, not {type(value).__name__}")
-
-
 def decay(value: ConfigValue, config: TrainerConfig) -> None:
     """Multiply as torch 2.13 optim/adam.py does in the first step; the fused kernel accepts only numbers."""
     if not config.makes_optimizer or config.arguments.optimizer not in TORCH_ADAMS:
@@ -260,49 +203,16 @@ def past(value: ConfigValue, config: TrainerConfig) -> None:
     _ = value >= 0
 
 
-def wrapped_size(value: ConfigValue, config: TrainerConfig) -> None:
-    """Compare the value as 4.42.4 training_args.py:1810 does."""
-    _ = value > 0
-
-
 def optimizer_arguments(value: ConfigValue, config: TrainerConfig) -> None:
     """Split the string as trainer_optimizer.py:70 does."""
     if value and config.makes_optimizer:
         value.replace(" ", "")
 
 
-def warmup_ratio(value: ConfigValue, config: TrainerConfig) -> None:
-    """Compare the ratio as 4.42.4 training_args.py:1774 and 5.0.0 training_args.py:1645-1649 do."""
-    if config.version < RATIO_TAKEN:
-        _ = value < 0 or value > 1
-    elif has_field("warmup_ratio", config.version) and value is not None:
-        _ = value < 0
-
-
-def warmup(value: ConfigValue, config: TrainerConfig) -> None:
-    """Compare the value as training_args.py:1800 does; 4.x raises its own exception for another type, which STP001 reports."""
-    replaced = has_field("warmup_ratio", config.version) and config.arguments["warmup_ratio"] is not None
-    if config.version >= RATIO_TAKEN and not replaced:
-        _ = value < 0
-
-
-def compared_warmup(value: ConfigValue, config: TrainerConfig) -> None:
-    """Compare the value with 0 as 4.40.1 training_args.py:1708 does, if there is a ratio as well."""
-    ratio = config.arguments["warmup_ratio"]
-    if config.version < WARMUP_CHECKED and isinstance(ratio, (int, float)) and ratio > 0:
-        _ = value > 0
-
-
 def scheduled_warmup(value: ConfigValue, config: TrainerConfig) -> None:
     """Compare the value with 0 when the schedule is made, as 4.40.1 training_args.py:2295 does."""
     if config.version < WARMUP_CHECKED:
         _ = value > 0
-
-
-def repository(value: ConfigValue, config: TrainerConfig) -> None:
-    """Look for an owner in the name as 4.36.2 training_args.py:1759 (huggingface_hub 0.20.3 hf_api.py:5617) does."""
-    if value is not None and config.version >= OWNER_LOOKED_FOR and config.arguments["push_to_hub_organization"] is None:
-        _ = "/" in value
 
 
 def doubled_accumulation(value: ConfigValue, config: TrainerConfig) -> None:
@@ -348,22 +258,7 @@ ADAMS = (*TORCH_ADAMS, *QUANTIZED_ADAMS, "adamw_hf")
 REVERSED = ("sgd", "adamw_hf")  # they test lr < 0 instead of 0 <= lr
 
 OPERATIONS = (
-    Operation("output_dir", CONFIG, path),
-    Operation("logging_dir", CONFIG, logging_folder),
-    Operation("metric_for_best_model", CONFIG, metric_name),
-    Operation("logging_steps", CONFIG, logging_interval),
-    Operation("eval_steps", CONFIG, eval_interval),
-    Operation("save_steps", CONFIG, save_interval),
-    Operation("warmup_steps", CONFIG, warmup),
-    Operation("warmup_steps", CONFIG, compared_warmup),
-    Operation("warmup_ratio", CONFIG, warmup_ratio),
-    Operation("dataloader_num_workers", CONFIG, workers),
     Operation("ddp_timeout", CONFIG, timeout),
-    Operation("fsdp_min_num_params", CONFIG, wrapped_size),
-    Operation("push_to_hub_model_id", CONFIG, repository),
-    Operation("torchdynamo", CONFIG, environment),
-    Operation("torch_compile_backend", CONFIG, environment),
-    Operation("torch_compile_mode", CONFIG, environment),
     Operation("seed", INIT, seed),
     Operation("log_level", INIT, log_level),
     Operation("log_level_replica", INIT, log_level),
@@ -413,6 +308,10 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
 
     found: dict[str, TypeFailure] = {}
     given = config.arguments.given
+    for refusal in config.argument_refusals:
+        name = config.arguments.written(refusal.key)
+        if refusal.failed and name in given and name not in config.unused_fields:
+            found.setdefault(name, TypeFailure(name, refusal.fails_at, refusal.exception))
     for operation in config.framework.part("operations", OPERATIONS):
         if operation.field not in given or operation.field in found or operation.field in config.unused_fields:
             continue

@@ -14,6 +14,7 @@ from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION
 from cfglint.source.annotations import ConfigValue
 
 STEPS = "steps"
+ROUNDING = 1e-6
 EPOCH = "epoch"
 
 
@@ -23,7 +24,7 @@ def account(config: TrainerConfig) -> Summary:
     if config.parsed:
         run = steps(config)
         length(config, summary, run)
-        occasions(config, summary, run)
+        occasions(config, summary, run, needs(config))
         rate(config, summary)
         precision(config, summary)
         filled(config, summary)
@@ -50,8 +51,8 @@ def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
     if limited:
         summary.add(LENGTH, "max steps", of(config, "max_steps"))
-        if "num_train_epochs" in args:
-            summary.derive(LENGTH, "epochs", "epochs", epochs_of(run), "max_steps overrides num_train_epochs", needs=needs(config))
+        overrides = "max_steps overrides num_train_epochs" if "num_train_epochs" in args else "max_steps / steps per epoch"
+        summary.derive(LENGTH, "epochs", "epochs", epochs_of(run), overrides, needs=needs(config))
     else:
         summary.add(LENGTH, "epochs", of(config, "num_train_epochs"))
     if run.batches is not None and run.batches != run.updates:
@@ -122,8 +123,8 @@ def warmup_because(config: TrainerConfig, run: Steps) -> str:
     return f"{setting.name} {value} of {total}, rounded up ({setting.place})" if is_ratio else str(setting)
 
 
-def occasions(config: TrainerConfig, summary: Summary, run: Steps) -> None:
-    """Add how often the run evaluates and saves."""
+def occasions(config: TrainerConfig, summary: Summary, run: Steps, missing: str) -> None:
+    """Add how often the run evaluates and saves; `missing` are the flags that its length depends on."""
     args = config.arguments
     for label, name, strategy, key, every in (
         ("evaluations", "evaluations", args.eval_strategy, args.strategy_key, args.eval_steps),
@@ -135,12 +136,12 @@ def occasions(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         elif strategy == STEPS and isinstance(every, (int, float)) and 0 < every < inf:
             count = occasions_by_steps(config, summary, name, every, run)
             distance = f"{every:,}" if isinstance(every, int) else f"{every:,.15g}"
-            summary.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {distance}", needs=needs(config))
+            summary.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {distance}", needs=missing)
         elif strategy == EPOCH:
             count = epochs_begun(config, run)
             if count is not None and run.total and run.updates:
                 summary.mark(name, (min((epoch + 1) * run.updates, run.total) for epoch in range(count)))
-            summary.derive(LENGTH, label, name, count, f"{key} is epoch ({setting.place})", needs=needs(config))
+            summary.derive(LENGTH, label, name, count, f"{key} is epoch ({setting.place})", needs=missing)
         else:
             summary.derive(LENGTH, label, name, 0 if strategy in ("no", STEPS) else None, f"{key} is {strategy} ({setting.place})")
 
@@ -148,11 +149,12 @@ def occasions(config: TrainerConfig, summary: Summary, run: Steps) -> None:
 def occasions_by_steps(config: TrainerConfig, summary: Summary, name: str, every: float, run: Steps) -> int | None:
     """The number of evaluations or checkpoints at an interval, with their steps; None where the length is unknown."""
     if not run.total:
-        return None
+        times = 1 / every if every < 1 else 0
+        return round(times) if times and abs(times - round(times)) < ROUNDING else None  # whatever the total is, unless it is tiny
     interval = arithmetic.interval(every, run.total)
     if name == "checkpoints":
-        summary.mark(name, arithmetic.save_steps(run.total, interval))
-        return arithmetic.saves(run.total, interval)
+        summary.mark(name, arithmetic.save_steps(run.total, interval, config.version))
+        return arithmetic.saves(run.total, interval, config.version)
     delay = config.arguments["eval_delay"]
     delay = min(delay, run.total + 1) if isinstance(delay, (int, float)) and abs(delay) < inf else 0
     summary.mark(name, arithmetic.evaluation_steps(run.total, interval, config.version, delay))

@@ -13,7 +13,7 @@ from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.config import ACCUMULATION, VARIABLE, LaunchConfig
 from cfglint.frameworks.own_loops import TURNS, add_loop, integer, number_of, setting, total_steps, warmup_steps
-from cfglint.frameworks.summary import PRECISION, RATE, Summary, launched
+from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
 from cfglint.launch.program import OwnLoop
 from cfglint.source.python.call import CallDocument
 
@@ -24,6 +24,7 @@ DEEPSPEED = ("deepspeed_plugin", "deepspeed_plugins")
 SHARES_BATCHES = ("parallelism_config", "megatron_lm_plugin", "torch_tp_plugin")  # processes that take the same samples
 BY_SYNC_SINCE = (1, 8, 0)  # the engine steps when accelerate synchronizes gradients; before, by its own counter
 FILE_SINCE = (0, 23, 0)  # the number of the DeepSpeed file is used, and not that of the `Accelerator`
+SCHEDULE_STEPS = "num_training_steps"
 IGNORES_SPLIT_SINCE = (1, 0, 0)  # `Accelerator(split_batches=True)` has no effect
 OWN = "the program's own"
 NAMES = {"no": "fp32"}  # precisions as `explain` names them
@@ -197,11 +198,24 @@ def account(config: LaunchConfig) -> Summary:
     if loop is not None:
         steps = integer(accumulation(config).value)
         add_loop(summary, loop, config.facts.launch, steps, has_optimizer=not has_dummy(loop))
+        add_schedule_length(config, summary, loop)
         if has_dummy(loop):
             add_engine(config, summary, loop)
     if config.facts.launch.consumer in ("", KIND) and (loop is None or loop.loader is None):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary
+
+
+def add_schedule_length(config: LaunchConfig, summary: Summary, loop: OwnLoop) -> None:
+    """Add the optimizer's steps after which a prepared schedule ends: it goes on by one for each process (scheduler.py, `step`)."""
+    call, processes = config.accelerator, config.facts.gpus
+    found = setting(loop.schedule, SCHEDULE_STEPS, config.facts.launch) if loop.schedule is not None else None
+    total = integer(found.value) if found is not None else None
+    follows = call is None or call.values.get("step_scheduler_with_optimizer", True) is True
+    if not loop.prepares_schedule or total is None or not processes or not follows or splits(config, loop) is not False:
+        return
+    because = f"{total:,} steps of the schedule" + (f", which makes {processes} at each step" if processes > 1 else "")
+    summary.derive(LENGTH, "schedule's total", SCHEDULE_STEPS, total // processes, because)
 
 
 def has_dummy(loop: OwnLoop) -> bool:

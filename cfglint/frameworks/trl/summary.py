@@ -19,6 +19,8 @@ def account(config: TrlConfig) -> Summary:
         return summary
     if config.packs:
         summary.derive(LENGTH, "packing", "packing", True, "the number of blocks depends on the data, so the number of steps is unknown")
+        if "packing_strategy" in config.arguments.defaults:
+            summary.add(LENGTH, "packing strategy", of(config, "packing_strategy"))
     length = next((name for name in LENGTHS if config.has_field(name)), None)
     if length is not None:
         found = of(config, length)

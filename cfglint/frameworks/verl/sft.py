@@ -16,7 +16,7 @@ from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
 from cfglint.frameworks.verl.batch import derived
-from cfglint.frameworks.verl.checks import INIT, STEP
+from cfglint.frameworks.verl.by_hand import INIT, STEP
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import primary_of
 from cfglint.frameworks.verl.sizes import BATCH, NODES, PER_NODE

@@ -10,7 +10,8 @@ from cfglint.batch.equation import divisors
 from cfglint.batch.nodes import Size, fewest_nodes, node_size
 from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.verl.checks import LOG_PROB, failed
+from cfglint.frameworks.verl.by_hand import LOG_PROB
+from cfglint.frameworks.verl.checks import failed
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.sizes import (
     BATCH,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.verl.files import fields_of_class
@@ -16,7 +18,7 @@ class ComposedConfig:
     def __init__(self, values: ConfigMapping, facts: LaunchFacts, release: Version) -> None:
         self.values = values
         self.facts = facts
-        self._release = release
+        self.release = release
         self._resolver = Resolver(values)
 
     def replaced(self, values: Mapping[str, ConfigValue]) -> ComposedConfig:
@@ -30,7 +32,7 @@ class ComposedConfig:
                 inner[section] = dict(below) if isinstance(below, dict) else {}
                 inner = inner[section]
             inner[name] = value
-        return ComposedConfig(top, self.facts, self._release)
+        return ComposedConfig(top, self.facts, self.release)
 
     def value(self, key: str, default: object = None) -> ConfigValue:
         """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
@@ -39,6 +41,22 @@ class ComposedConfig:
         except ResolutionError as problem:
             return Unknown(Reason("file", str(problem)))
         return Unknown(Reason("argument", "a mandatory value")) if found == MISSING else found
+
+    @functools.cached_property
+    def resolved(self) -> ConfigMapping:
+        """All values, resolved; Unknown where that cannot be done, and for mandatory values that are missing."""
+        return {key: self._resolved(item, (key,)) for key, item in self.values.items()}
+
+    def _resolved(self, value: Any, path: tuple[Any, ...]) -> Any:
+        if isinstance(value, dict):
+            return {key: self._resolved(item, (*path, key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._resolved(item, (*path, index)) for index, item in enumerate(value)]
+        return self.value(".".join(map(str, path))) if isinstance(value, str) and ("${" in value or value == MISSING) else value
+
+    def has(self, key: str) -> bool:
+        """Whether there is a dotted key."""
+        return self._resolver.has(tuple(key.split(".")))
 
     def is_missing(self, key: str) -> bool:
         """Whether a key is a mandatory value that nothing sets."""
@@ -57,7 +75,7 @@ class ComposedConfig:
     def fields_of(self, target: str) -> set[str]:
         """The fields of a class of verl's configs in the release; empty if it is another class."""
         name = target.rpartition(".")[2]
-        return fields_of_class(name, self._release) if target.startswith("verl.") else set()
+        return fields_of_class(name, self.release) if target.startswith("verl.") else set()
 
     def integer(self, key: str, default: int | None = None) -> int | None:
         """The value of a dotted key if it is an integer, else None."""
@@ -79,7 +97,7 @@ class ComposedConfig:
 
     def since(self, *release: int) -> bool:
         """Whether the release is this one or a later one."""
-        return self._release >= release
+        return self.release >= release
 
     def problem(self, path: tuple[Any, ...]) -> str:
         """The exception that resolving the value at a path raises; empty if it can be resolved."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.evaluate import Reason
 from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.objects import COUNT, ITEMS, OPEN, UNCLEAR, Frame, OneOf, Slots, Value, same, unknown
+from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Computed, Frame, Slots, Value, one_of, same, unknown
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
@@ -17,8 +18,7 @@ from cfglint.source.budget import Budget, Exhausted
 Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
 
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
-SPOILT = "it depends on a condition or a loop"
-UNKNOWN = OneOf((), SPOILT)
+SPOILT = Reason("branch", "a condition or a loop")
 CHANGES_PER_STEP = 50  # of the journal that are read again
 EXITS = ("sys.exit", "exit", "quit", "os._exit")
 REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
@@ -103,7 +103,7 @@ class Branches(Expressions):
         found: Writes = {}
         for slots, key, _ in self.journal[mark : way.mark]:
             if slots.born < start:
-                found[id(slots), key] = state.get((id(slots), key), (slots, key, slots.get(key, UNCLEAR)))
+                found[id(slots), key] = state.get((id(slots), key), (slots, key, slots.get(key, ABSENT)))
         way.mark, way.writes = mark, {**found, **way.writes}
 
     def undo(self, mark: int, start: int) -> Writes:
@@ -111,9 +111,9 @@ class Branches(Expressions):
         found: Writes = {}
         changes = [each for each in self.journal[mark:] if each[0].born < start]
         for slots, key, _ in changes:
-            found[id(slots), key] = (slots, key, slots.get(key, UNCLEAR))
+            found[id(slots), key] = (slots, key, slots.get(key, ABSENT))
         for slots, key, before in reversed(changes):
-            if before is UNCLEAR:
+            if before is ABSENT:
                 slots.pop(key, None)
             else:
                 slots[key] = before
@@ -144,7 +144,7 @@ class Branches(Expressions):
         sides = [side_of(each) for each in ended if isinstance(each, QUIET)]
         if not through:
             raise End if all(isinstance(each, End) for each in ended) else Left(LEFT if LEFT in sides else LOOP_LEFT)
-        self.join(through)
+        self.join(through, Computed(tested(node), frame.module, "branch"))
         if not isinstance(node, ast.Try) and not (isinstance(node, ast.If) and gives_up(node)):  # what a handler ends has failed
             behind += [(node, side) for side in sides]
         self.conditions += behind
@@ -153,30 +153,30 @@ class Branches(Expressions):
         """What was changed since a mark, each with a content that it had: none, if there was none at one time."""
         found: Writes = {}
         for slots, key, before in self.journal[mark:]:
-            if before is UNCLEAR or (id(slots), key) not in found:
-                found[id(slots), key] = (slots, key, before if key in slots else UNCLEAR)
+            if before is ABSENT or (id(slots), key) not in found:
+                found[id(slots), key] = (slots, key, before if key in slots else ABSENT)
         return found
 
-    def join(self, ways: list[Writes]) -> None:
+    def join(self, ways: list[Writes], reason: Reason = SPOILT) -> None:
         """Make the changes of several branches: what they leave different is unknown."""
         places = {place: (slots, key) for each in ways for place, (slots, key, _) in each.items()}
         for place, (slots, key) in places.items():
-            current = slots.get(key, UNCLEAR)
+            current = slots.get(key, ABSENT)
             contents = [each[place][2] if place in each else current for each in ways]
             if all(same(contents[0], other) for other in contents[1:]):
-                if contents[0] is UNCLEAR:
+                if contents[0] is ABSENT:
                     self.remove(slots, key)
                 else:
                     self.write(slots, key, contents[0])
             else:
-                self._spoil_one(slots, key, contents)
+                self._spoil_one(slots, key, contents, reason)
 
     def _spoil(self, *ways: Writes) -> None:
         """Make what some code may have changed unknown."""
         for slots, key, content in (each for writes in ways for each in writes.values()):
-            self._spoil_one(slots, key, [content, slots.get(key, UNCLEAR)])
+            self._spoil_one(slots, key, [content, slots.get(key, ABSENT)])
 
-    def _spoil_one(self, slots: Slots, key: object, contents: list[Any]) -> None:
+    def _spoil_one(self, slots: Slots, key: object, contents: list[Any], reason: Reason = SPOILT) -> None:
         """Make a part of an object unknown, which has one of several contents."""
         if key is OPEN:
             self.write(slots, OPEN, True)
@@ -184,9 +184,8 @@ class Branches(Expressions):
             self.write(slots, ITEMS, ())
             self.write(slots, OPEN, True)
         else:
-            is_optional = any(each is UNCLEAR or (isinstance(each, OneOf) and each.is_optional) for each in contents)
-            made = OneOf((each for each in contents if isinstance(each, Value)), SPOILT, is_optional)
-            self.write(slots, key, made if made.objects or made.is_optional else UNKNOWN)
+            values = [each if isinstance(each, Value) else None for each in contents if each is ABSENT or isinstance(each, Value)]
+            self.write(slots, key, one_of(values, reason))
 
     def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
         """The values of expressions of which only one is evaluated, as the branches of a condition."""
@@ -236,6 +235,11 @@ class Branches(Expressions):
             if slots.born < way.born:
                 found.setdefault((id(slots), key), (slots, key, before))
         return {place: each for place, each in {**found, **way.writes}.items() if each[0] is not but}
+
+
+def tested(node: ast.AST) -> ast.AST:
+    """What decides which branch is taken."""
+    return getattr(node, "test", None) or getattr(node, "subject", None) or node
 
 
 def side_of(signal: Signal | None) -> int:

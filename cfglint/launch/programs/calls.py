@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 
+from cfglint.evaluate import Reason
 from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.programs import library, line_parsers, loop_objects, object_methods
 from cfglint.launch.programs.branches import Signal
@@ -41,7 +42,7 @@ from cfglint.source.record import Record
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 MODELS = ("peft.", "transformers.")  # packages of models and their adapters
 MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
-SEVERAL = "the call is made several times, with different values"
+SEVERAL = Reason("branch", "evaluations of the call that differ")
 FIRST = "output_dir"  # the first parameter of the classes of arguments
 # Base classes outside of the program that give their objects no attributes.
 WITHOUT_ATTRIBUTES = ("BaseModel", "NamedTuple", "TypedDict", "Enum", "object", "ABC", "Struct", "BaseSettings", "Generic")
@@ -51,7 +52,8 @@ class MadeCall(Record):
     """A recorded call: what it calls, its arguments with the nodes that name them, and the conditions that it depends on.
 
     `every`: it has no other arguments. `results` are the objects of arguments, or the trainers, that it makes each time.
-    `origin` is the dotted name of the class of a trainer, empty if it is uncertain, `kind` that of an object of a training loop.
+    `origin` is the dotted name of the class of a trainer, empty if it is uncertain, `kind` that of an object of a training loop,
+    which an `Accelerator` wraps if it `is_prepared`.
     """
 
     name: str
@@ -65,6 +67,7 @@ class MadeCall(Record):
     made_of: Class | None = None
     origin: str = ""
     kind: str = ""
+    is_prepared: bool = False
 
     def add(self, other: MadeCall) -> None:
         """Join the arguments of another evaluation of the same call: what differs is unknown."""
@@ -192,7 +195,7 @@ class ProgramEvaluation(TrainingLoops):
             self.opened_objects(function)
             for each in (*given, *named.values()):
                 self.opened(each)
-        return unknown(node)
+        return unknown()
 
     def _run(self, function: Function, given: list[Value], named: dict[Any, Value]) -> Value:
         """Call a function of the program; one that a library has made a command gets the arguments of the launch line."""
@@ -363,7 +366,7 @@ class ProgramEvaluation(TrainingLoops):
         for key, value in named.items():
             if key is not None:
                 found.arguments[key] = (words.get(key) or self._source_of(call, key, frame), value)
-        found.every = None not in named and not any(each.reason == STARRED for each in given)
+        found.every = None not in named and not any(each.data is STARRED for each in given)
         if call in among:
             among[call].add(found)
             return among[call]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.evaluate import Reason
 from cfglint.launch.argparse_types import converted
 from cfglint.launch.arguments import END_OF_OPTIONS
 from cfglint.launch.kinds import kind_of_class, parsed_type
@@ -37,7 +38,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.programs.objects import Given, Named
 
-OPEN_LINE = "the launch line may give it"
+WORD = Reason("argument", "a word of the launch line")
+LINE = Reason("argument", "the launch line")
+
+
+def of_line(name: str) -> Reason:
+    """An argument that the launch line may give."""
+    return Reason("argument", f"`--{name}`", "the launch line may give it")
 
 
 class ClassParser(Record):
@@ -117,7 +124,7 @@ def made_by(
         if value is not None:
             named[name] = value
         elif is_open:
-            named[name] = unknown(f"`--{name}`: {OPEN_LINE}")
+            named[name] = unknown(of_line(name))
     base = next((each.name.rpartition(".")[2] for each in data.line() if isinstance(each, External)), "")
     if kind_of_class(base):
         built = framework_object(base, words, is_open, file, data)
@@ -145,7 +152,7 @@ def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, 
 def field_of_words(kind: str, takes: str, words: list[str | None]) -> Value:
     """The words of a field as its type."""
     if None in words:
-        return unknown("a word of the launch line is unknown")
+        return unknown(WORD)
     inner = kind.removeprefix("list:")
     values = [Value(each) if inner in ("str", "choice") else Value(converted(inner, each or "")) for each in words]
     if inner not in ("str", "int", "float", "bool", "choice") or any(each.data is None for each in values):
@@ -182,7 +189,7 @@ def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Any
         elif field in file:
             found[field] = wrapped(file[field])
         elif is_open:
-            found[field] = unknown(f"`--{field}`: {OPEN_LINE}")
+            found[field] = unknown(of_line(field))
     return Built(name, found, made_of)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.objects import (
     OPEN,
-    UNCLEAR,
     FilePlace,
     LoadedFile,
     Mapping,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 YAML_LOADS = ("safe_load", "load", "full_load", "unsafe_load", "load_yaml")
+REFUSED = Unknown(Reason("file", "a file that is not understood"))
 LARGEST = 200_000  # characters of a config
 MOST_ENTRIES = 5000
 PARSED = {
@@ -52,7 +53,7 @@ def content(run: Interpreter, path: Value) -> Value:
     """The content of a file that the program opens."""
     found = file_of(run, path)
     if found is None or len(found[1]) > LARGEST:
-        return unknown(f"the content of {spelled(path)} is unknown")
+        return unknown(Reason("file", f"the content of {spelled(path)}"))
     value = Value(found[1])
     value.written = FilePlace(LoadedFile(*found, "yaml"), None)
     return value
@@ -78,11 +79,11 @@ def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) ->
         path = source.data.path if isinstance(source.data, OpenFile) else source
         found = file_of(run, path)
         if found is None:
-            return unknown(f"{spelled(path)} is not read")
+            return unknown(Reason("file", spelled(path), "it is not read"))
         place, text = found
     content = values(place or "config", text, syntax, omega)
-    if content is UNCLEAR or entries(content, 0) > MOST_ENTRIES:
-        return unknown("the file is not understood")
+    if isinstance(content, Unknown) or entries(content, 0) > MOST_ENTRIES:
+        return unknown(Reason("file", spelled(path), "it is not understood"))
     value = wrapped(content, by_attribute=omega)
     if place and syntax in ("yaml", "json"):
         locate(value, LoadedFile(place, text, "json" if syntax == "json" else "yaml"), ())
@@ -110,9 +111,9 @@ def entries(content: object, count: int) -> int:
 
 
 def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> Any:
-    """The values of a content; `UNCLEAR` if its parser refuses it."""
+    """The values of a content; unknown if its parser refuses it."""
     if len(text) > LARGEST:
-        return UNCLEAR
+        return REFUSED
     if syntax == "toml":
         return of_toml(text)
     if syntax == "json":
@@ -121,7 +122,7 @@ def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> A
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            return UNCLEAR
+            return REFUSED
     from cfglint.source.loaders import YAML11
     from cfglint.source.parse import parse
 
@@ -131,7 +132,7 @@ def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> A
 
         loader = OMEGACONF
     result = loader.read(parse(path, text, "yaml"))
-    return UNCLEAR if result.problems else result.value
+    return REFUSED if result.problems else result.value
 
 
 def of_toml(text: str) -> Any:
@@ -141,7 +142,7 @@ def of_toml(text: str) -> Any:
 
         return tomllib.loads(text)
     except (ImportError, ValueError, RecursionError):
-        return UNCLEAR
+        return REFUSED
 
 
 def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
@@ -151,7 +152,7 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         return loaded(run, "yaml", Value(OpenFile(first)), omega=True)
     if name in ("create", "structured"):
         content = plain(first) if first is not None else {}
-        return wrapped(content, by_attribute=True) if first is None or content is not UNCLEAR else structured(run, first)
+        return wrapped(content, by_attribute=True) if first is None or not isinstance(content, Unknown) else structured(run, first)
     if name in ("merge", "unsafe_merge"):
         return merged(run, given)
     if name in ("from_cli", "from_dotlist"):
@@ -211,7 +212,7 @@ def merge_into(found: Mapping, other: Mapping) -> None:
     """Take the keys of another config, mapping by mapping."""
     if other.is_open:
         for key in found.items:
-            found.slots[key] = unknown("another config may set it")
+            found.slots[key] = unknown(Reason("file", "another config"))
         found.slots[OPEN] = True
     for key, value in other.items.items():
         mine = found.slots.get(key)
@@ -238,7 +239,7 @@ def from_words(words: list[str]) -> Value:
 def value_of_word(text: str) -> Any:
     """The value of `a=text` as OmegaConf reads it."""
     found = values("words", f"x: {text}", omega=True)
-    return found["x"] if isinstance(found, dict) else UNCLEAR
+    return found["x"] if isinstance(found, dict) else REFUSED
 
 
 def set_path(mapping: Mapping, steps: list[str], value: Value) -> None:

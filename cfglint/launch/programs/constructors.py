@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.evaluate import Unknown
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs import unsloth
@@ -17,7 +18,7 @@ from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.flags import engine_values
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Definition, External, targets_of
-from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.launch.programs.objects import plain
 from cfglint.launch.programs.parsers import Construction
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
@@ -55,7 +56,7 @@ class Constructor(BuiltCall):
         own = self.own.own
         made = evaluated.call(self)
         later = set(self._changed(scopes, evaluated.stores if self.call in evaluated.made else frozenset()))
-        later |= {name for name, value in set_later(made).items() if plain(value) is UNCLEAR}
+        later |= {name for name, value in set_later(made).items() if isinstance(plain(value), Unknown)}
         later |= known if any(each.is_open for each in made.results) else set()
         every = made.every and not self._is_copied(scopes)
         open_fields = later & known if every else known - {*made.arguments} | (later & known)

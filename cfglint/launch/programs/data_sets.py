@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.evaluate import Unknown
 from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs.objects import (
     NONE,
     PROJECT,
-    UNCLEAR,
     Container,
     Counted,
     Mapping,
@@ -77,7 +77,7 @@ def external(name: str, given: Given, named: Named) -> Value | None:
         return None
     builder = plain(given[0] if given else named.get("path", NONE))
     files, field, split = named.get("data_files", NONE), plain(named.get("field", NONE)), plain(named.get("split", NONE))
-    if builder not in BUILDERS or len(given) > 1 or field is UNCLEAR or named.keys() & {"data_dir", "num_proc_shards", "name"}:
+    if builder not in BUILDERS or len(given) > 1 or isinstance(field, Unknown) or named.keys() & {"data_dir", "num_proc_shards", "name"}:
         return None
     by_split = files.data.items if isinstance(files.data, Mapping) and not files.data.is_open else {"train": files}
     sets = {key: DataSet(DataRecipe(str(builder), names_of(each), str(field or ""))) for key, each in by_split.items() if names_of(each)}

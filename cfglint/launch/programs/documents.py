@@ -11,7 +11,7 @@ from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.literals import literal
 from cfglint.launch.programs.modules import ProgramModule
-from cfglint.launch.programs.objects import OPEN, UNCLEAR, Mapping, Value, plain, same, unknown
+from cfglint.launch.programs.objects import OPEN, Mapping, Value, plain, same, unknown
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Problem, Written
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-NO_REASON = "the program computes it"
+NO_REASON = Reason("program", "what the program computes")
 BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
 MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries to edit each
 
@@ -64,7 +64,7 @@ def set_later(made: MadeCall) -> dict[str, Value]:
             if name is OPEN or not isinstance(value, Value):
                 continue
             before = found.get(name, value)
-            found[name] = value if same(before, value) else unknown("the code sets it to different values")
+            found[name] = value if same(before, value) else unknown(Reason("branch", "different values that the code sets"))
     return found
 
 
@@ -76,7 +76,7 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
     expression = key.value if isinstance(key, ast.keyword) else value_of_key(key, made) if isinstance(key, ast.Constant) else key
     span = offsets.span(expression) if isinstance(expression, ast.expr) else (key_node.start, key_node.end)
     content = put(document, key_node, value, value.node if value.module is made.module else None, span, offsets)
-    if content is UNCLEAR:
+    if isinstance(content, Unknown):
         if isinstance(expression, ast.expr):
             document.traced[name] = (expression, made.module)
         return
@@ -93,9 +93,10 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
 def put(document: CallDocument, key: Node, value: Value, written: ast.expr | None, span: tuple[int, int], offsets: Offsets) -> Any:
     """Add a value at the literal that it is written as, else at the span of the expression that gives it; return its content."""
     content = plain(value)
-    if content is UNCLEAR:
-        reasons = (Reason("program", value.explained or NO_REASON),)
-        document.leave_open(key, *span, Unknown(*reasons), reasons)
+    if isinstance(content, Unknown):
+        line = document.position(span[0])[0]
+        content = Unknown(*(each.at(document.path, line) for each in content.reasons or (NO_REASON,)))
+        document.leave_open(key, *span, content)
     elif written is not None and is_literal(written, content):
         document.add(key, node_of(written, offsets), content)
         document.literal.add(key.raw)

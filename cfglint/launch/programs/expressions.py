@@ -6,12 +6,14 @@ import ast
 import operator
 import re
 
+from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
 from cfglint.launch.programs.data_sets import DataSplits, comprehended, part_of
 from cfglint.launch.programs.data_sets import Rows as DataRows
 from cfglint.launch.programs.data_sets import item as split_of
-from cfglint.launch.programs.modules import External, Modules
+from cfglint.launch.programs.modules import External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
+    ABSENT,
     ITEMS,
     LONGEST,
     NONE,
@@ -19,9 +21,9 @@ from cfglint.launch.programs.objects import (
     PLAIN,
     STREAMED,
     STREAMED_SPLITS,
-    UNCLEAR,
     Built,
     Class,
+    Computed,
     Container,
     FilePath,
     Frame,
@@ -30,24 +32,25 @@ from cfglint.launch.programs.objects import (
     Mapping,
     Method,
     ModuleObject,
-    OneOf,
     Opaque,
     OpenFile,
     Sequence,
     Slots,
     Value,
     computed,
+    one_of,
     plain,
     same,
     set_of,
-    shown,
     text_of_path,
     unknown,
+    unknown_from,
 )
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator
 from cfglint.source.budget import Budget
 
+NOT_UNDERSTOOD = Reason("program", "what code that is not understood may change")
 LARGEST = 10**15
 PARAMETERS = (".signature.parameters", ".__dataclass_fields__")  # the names under which a program asks what a class accepts
 MANY_DIGITS = re.compile(r"\d{4}")
@@ -99,12 +102,12 @@ class Expressions:
 
     def write(self, slots: Slots, key: object, content: object) -> None:
         """Change a part of an object so that the change can be undone."""
-        self.journal.append((slots, key, slots.get(key, UNCLEAR)))
+        self.journal.append((slots, key, slots.get(key, ABSENT)))
         slots[key] = content
 
     def remove(self, slots: Slots, key: object) -> None:
         """Remove a part of an object so that the change can be undone."""
-        self.journal.append((slots, key, slots.pop(key, UNCLEAR)))
+        self.journal.append((slots, key, slots.pop(key, ABSENT)))
 
     def opened(self, value: Value) -> None:
         """Note that code which is not understood may change an object."""
@@ -115,14 +118,14 @@ class Expressions:
             for key, each in list(slots.items()):
                 if isinstance(each, Value) and isinstance(each.data, (Mapping, Sequence, Instance)) and not each.data.is_open:
                     self.opened(each)
-                elif isinstance(each, Value) and not isinstance(each, OneOf) and not isinstance(each.data, Function):
-                    self.write(slots, key, unknown("code that is not understood may change it"))
+                elif isinstance(each, Value) and not isinstance(each.data, (Choice, Function)):
+                    self.write(slots, key, unknown(NOT_UNDERSTOOD))
             if isinstance(value.data, Sequence):
                 self.write(slots, ITEMS, ())
 
     def opened_objects(self, value: Value) -> None:
         """Note that code may change the objects that an unknown value may be, or the object of a method that it may be."""
-        for each in value.objects if isinstance(value, OneOf) else ():
+        for each in value.objects:
             data = each.data
             owner = data.owner if isinstance(data, Method) else data.bound if isinstance(data, Function) else each
             if owner is not None:
@@ -137,12 +140,13 @@ class Expressions:
             return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
         method = getattr(self, EXPRESSIONS[type(node)], None)
         found: Value = method(node, frame) if method is not None else unknown()
-        if found.data is UNCLEAR and not found.reason:
-            found = unknown(node)
+        if isinstance(found.data, Unknown):
+            found.data = placed(found.data, node, frame.module)
+            found.node = found.node or node
         return found
 
     def _name(self, node: ast.Name, frame: Frame) -> Value:
-        return self.lookup(node.id, frame) or unknown(f"`{node.id}` is not assigned by the program")
+        return self.lookup(node.id, frame) or unknown(Reason("program", f"`{node.id}`", "nothing assigns it"))
 
     def lookup(self, name: str, frame: Frame) -> Value | None:
         """The value of a name, as Python finds it; None if no code that was evaluated assigns it."""
@@ -177,9 +181,9 @@ class Expressions:
             return data.slots.get(name) or Value(Method(owner, name))
         if isinstance(data, FilePath) and name in ("parent", "name", "stem", "suffix"):
             return path_part(data, name)
-        if isinstance(owner, OneOf):
-            return OneOf([self.attribute(each, name) for each in owner.objects if isinstance(each.data, Container)], owner.reason)
-        return Value(Method(owner, name)) if owner.known else unknown(owner.reason)
+        if isinstance(data, Choice):
+            return one_of([self.attribute(each, name) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
+        return Value(Method(owner, name)) if owner.known else unknown_from(owner)
 
     def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
         """An attribute of an object of the program's own classes."""
@@ -234,11 +238,11 @@ class Expressions:
     def item(self, owner: Value, key: Value) -> Value:
         """The value behind a key or a position."""
         data = owner.data
-        if isinstance(owner, OneOf):
-            return OneOf([self.item(each, key) for each in owner.objects if isinstance(each.data, Container)], owner.reason)
+        if isinstance(data, Choice):
+            return one_of([self.item(each, key) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
         if not isinstance(key.data, PLAIN):
             items = data.items if isinstance(data, (Mapping, Sequence)) else ()
-            return OneOf(items.values() if isinstance(items, dict) else items)
+            return one_of(items.values() if isinstance(items, dict) else items, *key.reasons)
         if isinstance(data, External) and data.name == "os.environ":
             return self.variable(key)
         if isinstance(data, Mapping):
@@ -262,10 +266,10 @@ class Expressions:
         if not inside.by_attribute or not isinstance(text, str) or "${" not in text:
             return value
         if not text.startswith("${") or text.find("}") != len(text) - 1 or depth > 10:
-            return unknown("an interpolation is computed by the program")
+            return unknown(Reason("program", f"the interpolation `{text}`"))
         steps = text[2:-1]
         if not all(step.isidentifier() for step in steps.split(".")):
-            return unknown(f"`{text}` is computed by the program")
+            return unknown(Reason("program", f"the interpolation `{text}`"))
         found: Value | None = None
         at: Any = inside.root
         for step in steps.split("."):
@@ -279,9 +283,8 @@ class Expressions:
     def operated(self, operation: ast.operator, left: Value, right: Value) -> Value:
         """The result of an operation with two values."""
         one, other = left.data, right.data
-        unclear = next((each for each in (left, right) if not each.known), None)
-        if unclear is not None:
-            return with_unknown(operation, left, right, unclear)
+        if not left.known or not right.known:
+            return with_unknown(operation, left, right)
         if isinstance(one, FilePath) and isinstance(operation, ast.Div):
             text = other.text if isinstance(other, FilePath) else other
             return short(joined_path(one.text, text), FilePath) if isinstance(text, str) else unknown()
@@ -295,9 +298,9 @@ class Expressions:
         inner = self.evaluate(node.operand, frame)
         if isinstance(node.op, ast.Not):
             holds = self.truth(inner)
-            return unknown(inner.reason) if holds is None else Value(not holds)
+            return unknown_from(inner) if holds is None else Value(not holds)
         if not isinstance(inner.data, (bool, int, float)):
-            return unknown(inner.reason)
+            return unknown_from(inner)
         if isinstance(node.op, ast.USub):
             written = isinstance(node.operand, ast.Constant)
             return Value(-inner.data, node if written else None, inner.module)
@@ -317,8 +320,9 @@ class Expressions:
             elif holds is stops:
                 if unclear is None:
                     return value
-                return Value(stops) if isinstance(value.data, bool) else OneOf(found)  # of another value only the truth is known
-        return value if unclear is None else OneOf(found, unclear.reason)
+                # Of another value only the truth is known.
+                return Value(stops) if isinstance(value.data, bool) else one_of(found, *unclear.reasons, node=unclear.node)
+        return value if unclear is None else one_of(found, *unclear.reasons, node=unclear.node)
 
     def truth(self, value: Value) -> bool | None:
         """Whether a value is true; None if that is unknown."""
@@ -329,7 +333,7 @@ class Expressions:
             return True
         if isinstance(data, (Mapping, Sequence)):
             parts = data.items.values() if isinstance(data, Mapping) else data.items
-            if any(not isinstance(each, OneOf) or not each.is_optional for each in parts):
+            if not all(each.may_be_absent for each in parts):
                 return True
             return None if parts or data.is_open else False
         return None
@@ -340,15 +344,15 @@ class Expressions:
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Value:
         left = self.evaluate(node.left, frame)
-        result: bool | None = True
+        doubts: list[Value] = []
         for operation, expression in zip(node.ops, node.comparators, strict=True):
             right = self.evaluate(expression, frame)
             part = self.compared(operation, left, right)
             if part is False:
                 return Value(False)
-            result = None if part is None else result
+            doubts += [left, right] if part is None else ()
             left = right
-        return unknown() if result is None else Value(True)
+        return unknown(*unknown_from(*doubts).reasons) if doubts else Value(True)
 
     def compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | None:
         """Whether a comparison of two values holds; None if that is unknown."""
@@ -386,7 +390,7 @@ class Expressions:
             return False  # an object that is known is not None
         if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind:
             first, second = plain(left), plain(right)
-            if UNCLEAR not in (first, second):
+            if not isinstance(first, Unknown) and not isinstance(second, Unknown):
                 return bool(first == second) if one.kind != "set" else len(first) == len(second) and all(each in second for each in first)
         return None
 
@@ -401,7 +405,7 @@ class Expressions:
             return is_parameter(inside.name, left.data)
         if isinstance(inside, Mapping):
             found = inside.items.get(left.data)
-            if isinstance(found, OneOf) and found.is_optional:
+            if found is not None and found.may_be_absent:
                 return None
             return True if found is not None else None if inside.is_open else False
         if isinstance(inside, Sequence):
@@ -415,7 +419,7 @@ class Expressions:
         if holds is not None:
             return self.evaluate(node.body if holds else node.orelse, frame)
         found = self.alternatives(node, [lambda: self.evaluate(node.body, frame), lambda: self.evaluate(node.orelse, frame)])
-        return found[0] if same(found[0], found[1]) else OneOf(found, f"`{shown(node.test)}` is unknown")
+        return found[0] if same(found[0], found[1]) else one_of(found, Computed(node.test, frame.module, "branch"))
 
     def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
         """The values of expressions of which only one is evaluated."""
@@ -468,7 +472,7 @@ class Expressions:
         for each in node.values:
             part = self.evaluate(each, frame)
             if not isinstance(part.data, str):
-                return unknown()
+                return unknown_from(part)
             parts.append(part.data)
         return short("".join(parts))
 
@@ -477,7 +481,7 @@ class Expressions:
         form = self.evaluate(node.format_spec, frame) if node.format_spec is not None else Value("")
         data = text_of_path(inner)
         if not isinstance(data, PLAIN) or not isinstance(form.data, str) or node.conversion not in (-1, 115):
-            return unknown()
+            return unknown_from(inner)
         try:
             return Value(format(data, form.data)) if not MANY_DIGITS.search(form.data) else unknown()
         except (ValueError, TypeError):
@@ -597,7 +601,7 @@ class Expressions:
             if starred is not None and len(items) >= len(targets) - 1:
                 behind = len(targets) - starred - 1
                 return [*items[:starred], unknown(), *items[len(items) - behind :]]
-        return [unknown(value.reason)] * len(targets)
+        return [unknown_from(value) for _ in targets]
 
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
         """Set an attribute of an object."""
@@ -629,6 +633,14 @@ class Expressions:
             else:
                 self.write(data.slots, OPEN, True)
         self.opened_objects(owner)
+
+
+def placed(data: Unknown, node: ast.expr, module: ProgramModule) -> Unknown:
+    """An unknown content with the place where it is computed, if its reasons have none."""
+    if all(each.line for each in data.reasons) and data.reasons:
+        return data
+    reasons = [each.at(module.path, node.lineno) for each in data.reasons] or [Computed(node, module)]
+    return Choice(data.options, *reasons) if isinstance(data, Choice) else Unknown(*reasons)
 
 
 def are_parameters(value: Value) -> bool:
@@ -665,11 +677,11 @@ def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
     return Value(result) if isinstance(result, PLAIN) and len(str(result)) < LONGEST else unknown()
 
 
-def with_unknown(operation: ast.operator, left: Value, right: Value, unclear: Value) -> Value:
+def with_unknown(operation: ast.operator, left: Value, right: Value) -> Value:
     """The result of an operation with an unknown number: `epochs * steps / steps` is `epochs`, whatever the steps are."""
     if isinstance(operation, (ast.Div, ast.FloorDiv)) and any(each is right for each in left.sources):
         return next((each for each in left.sources if each is not right), left)
-    found = unknown(unclear.reason)
+    found = unknown_from(left, right)
     if isinstance(operation, ast.Mult):
         found.sources = (left, right)
     return found

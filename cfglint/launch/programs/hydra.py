@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from functools import lru_cache
 
+from cfglint.evaluate import Reason
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
@@ -40,7 +41,7 @@ def overrides_of(context: Context) -> tuple[list[str] | None, list[str]]:
 def composed(run: Interpreter, folder: Value, name: Value, words: object, module: ProgramModule, unknown_keys: Iterable[str] = ()) -> Value:
     """The config of a program; `words` are its overrides, None if they are unknown; other overrides have `unknown_keys`."""
     if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
-        return unknown("the config of Hydra is unknown")
+        return unknown(Reason("file", "the config of Hydra"))
     given = [each for each in words if each]
     options, places = command_line.split(given)
     named, path = name.data, folder.data or ""
@@ -54,11 +55,11 @@ def composed(run: Interpreter, folder: Value, name: Value, words: object, module
         files = ProjectFiles(run, top, overrides)
         tree = compose(files, named.removesuffix(".yaml"), [files.lenient(each) for each in overrides])
     except (OverrideError, CompositionError) as problem:
-        return unknown(str(problem))
+        return unknown(Reason("file", str(problem)))
     result = wrapped(tree.values, True)
     for key in unknown_keys:
         if "/" in key or isinstance(tree.values.get(key), dict):
-            return unknown("the launch line chooses an unknown file of Hydra's config")
+            return unknown(Reason("argument", "the file of Hydra's config that the launch line chooses"))
         leave_open(result, key.split("."))
     config_files.share_root(result.data, result.data)
     return result
@@ -72,7 +73,7 @@ def leave_open(config: Value, path: list[str]) -> None:
             return
         config = inner
     if isinstance(config.data, Mapping):
-        config.data.slots[path[-1]] = unknown("the launch line sets it to an unknown value")
+        config.data.slots[path[-1]] = unknown(Reason("argument", "a word of the launch line"))
 
 
 @lru_cache(MOST_FILES)

@@ -11,6 +11,7 @@ import builtins
 import contextlib
 from functools import lru_cache, partial
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.programs.branches import (
     LEFT,
     LOOP_LEFT,
@@ -31,8 +32,8 @@ from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.data_sets import filled_by, is_empty_list, rows_of_lines
 from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
+    ABSENT,
     NONE,
-    UNCLEAR,
     Class,
     Frame,
     Function,
@@ -43,6 +44,7 @@ from cfglint.launch.programs.objects import (
     OpenFile,
     Sequence,
     Value,
+    one_of,
     same,
     slots_of,
     unknown,
@@ -120,7 +122,7 @@ class Interpreter(Branches):
         slots = self.site[1].top.slots
         for key, each in list(slots.items()):
             if isinstance(each, Value) and each.is_plain:
-                self.write(slots, key, unknown("`exec` may assign it"))
+                self.write(slots, key, unknown(Reason("program", "what `exec` may assign")))
 
     def words(self) -> Value:
         """The program and the words of its launch line."""
@@ -190,7 +192,7 @@ class Interpreter(Branches):
         inside = self.modules.named(parent) if parent else None
         if inside is not None:
             frame = self.module_frame(inside)
-            return frame.slots.get(last) or self.global_name(last, frame) or unknown(f"`{name}` is not found")
+            return frame.slots.get(last) or self.global_name(last, frame) or unknown(Reason("program", f"`{name}`", "it is not found"))
         return Value(external(name))
 
     def global_name(self, name: str, frame: Frame) -> Value | None:
@@ -326,7 +328,7 @@ class Interpreter(Branches):
         changes = self.changed_since(mark) if ways else {}
         self._spoil(changes)
         for way in ways:
-            way.writes.update((place, (slots, key, slots.get(key, UNCLEAR))) for place, (slots, key, _) in changes.items())
+            way.writes.update((place, (slots, key, slots.get(key, ABSENT))) for place, (slots, key, _) in changes.items())
 
     def _body_and_handlers(self, node: ast.Try, frame: Frame) -> None:
         handlers = [each for each in node.handlers if not is_import_error(each) and not ends(each.body)]
@@ -426,7 +428,7 @@ class Interpreter(Branches):
 
         def turn() -> None:
             if target is not None:
-                self.assign(target, unknown("it depends on the turn of a loop"), frame)
+                self.assign(target, unknown(Reason("branch", "the turn of a loop")), frame)
             self.block(node.body, frame)
 
         before, first = len(self.conditions), len(self.ways_out)
@@ -531,7 +533,7 @@ class Interpreter(Branches):
             elif isinstance(value.data, Sequence) and not value.data.is_open:
                 given.extend(value.data.items)
             else:
-                given.append(Value(UNCLEAR, reason=STARRED))
+                given.append(Value(STARRED))
         named: dict[Any, Value] = {}
         for word in call.keywords:
             value = self.evaluate(word.value, frame)
@@ -561,7 +563,7 @@ class Interpreter(Branches):
         if len(self.active) >= DEEPEST or self.active.count(function.node) > most or is_generator(function.node):
             for each in (*given, *named.values()):
                 self.opened(each)
-            return unknown(f"`{getattr(function.node, 'name', 'lambda')}()` is not evaluated")
+            return unknown(Reason("program", f"`{getattr(function.node, 'name', 'lambda')}()`", "it is not evaluated"))
         frame = Frame(function.frame.module, function.frame)
         if function.bound is not None:
             given = [function.bound, *given]
@@ -590,14 +592,13 @@ class Interpreter(Branches):
             return results[0]
         for each in results:
             self.opened(each)
-        reason = next((each.reason for each in results if each.reason), "")
-        return unknown(reason or f"`{getattr(function.node, 'name', 'lambda')}()` has several results")
+        return one_of(results, Reason("branch", f"the branches of `{getattr(function.node, 'name', 'lambda')}()`"))
 
     def _bind_parameters(self, function: Function, frame: Frame, given: list[Value], named: dict[Any, Value]) -> None:
         """Give the parameters of a function their values."""
         arguments = function.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
-        cut = next((place for place, each in enumerate(given) if each.reason == STARRED), len(given))
+        cut = next((place for place, each in enumerate(given) if each.data is STARRED), len(given))
         names = {each.arg for each in (*positional, *arguments.kwonlyargs)}
         for place, parameter in enumerate((*positional, *arguments.kwonlyargs)):
             name = parameter.arg
@@ -606,7 +607,7 @@ class Interpreter(Branches):
             elif name in named:
                 value = named[name]
             elif cut < len(given) or None in named or name not in function.defaults:
-                value = unknown(f"`{name}` is a parameter of `{getattr(function.node, 'name', 'lambda')}()`")
+                value = unknown(Reason("argument", f"`{name}` of `{getattr(function.node, 'name', 'lambda')}()`"))
             else:
                 value = function.defaults[name]
             frame.slots[name] = value
@@ -617,7 +618,7 @@ class Interpreter(Branches):
             frame.slots[arguments.kwarg.arg] = Value(Mapping(slots_of(rest)))
 
 
-STARRED = "further arguments are unknown"
+STARRED = Unknown(Reason("argument", "further arguments of a call"))
 
 
 def ends(body: list[ast.stmt]) -> bool:

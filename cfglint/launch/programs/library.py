@@ -9,6 +9,7 @@ import ast
 import os
 import posixpath
 
+from cfglint.evaluate import Reason
 from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters, short
 from cfglint.launch.programs.interpreter import Interpreter
@@ -27,7 +28,6 @@ from cfglint.launch.programs.objects import (
     Function,
     Instance,
     Mapping,
-    OneOf,
     Opaque,
     OpenFile,
     Sequence,
@@ -71,6 +71,9 @@ BY_ATTRIBUTE = (
     *("munchify", "fromDict"),
 )
 
+GPUS = Reason("machine", "the number of GPUs")
+NO_DEFAULT = Reason("argument", "a field without a default")
+
 
 def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value:
     """The result of a call of something outside of the program."""
@@ -88,7 +91,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if name in ("os.getenv", "os.environ.get", "os.environ.setdefault"):
         return variable(run, given)
     if name in WORLD:
-        return Value(run.context.gpus) if run.context.gpus is not None else unknown("the number of GPUs is unknown")
+        return Value(run.context.gpus) if run.context.gpus is not None else unknown(GPUS)
     if name in TRUE_HERE or name in FALSE_HERE:
         return Value(name in TRUE_HERE)
     if name == "inspect.signature" and given and isinstance(given[0].data, External):
@@ -202,7 +205,7 @@ def converted(run: Interpreter, name: str, given: Given) -> Value:
     if not all(isinstance(each, PLAIN) for each in contents) or (
         name == "pow" and any(not isinstance(each, (int, float)) or abs(each) > 1000 for each in contents)
     ):
-        return unknown_from(given)
+        return unknown_from(*given)
     try:
         result = NUMBERS[name](*contents)
     except (ValueError, TypeError, OverflowError):
@@ -253,16 +256,16 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         sized = first.data
         if (isinstance(sized, Sequence) and not sized.is_open) or (isinstance(sized, Mapping) and not sized.has_unknown_keys):
             return Value(len(sized.items))
-        return unknown("the length is unknown")
+        return unknown_from(given[0]) if given else unknown()
     items = given if len(given) > 1 else run.iterated(first)
     if items is None or named or not items:
-        return unknown_from(given)
+        return unknown_from(*given)
     if name in ("any", "all"):
         truths = [run.truth(each) for each in items]
         decides = name == "any"
         return Value(decides) if decides in truths else unknown() if None in truths else Value(not decides)
     if not all(isinstance(each.data, (int, float)) for each in items):
-        return unknown_from(items)
+        return unknown_from(*items)
     numbers = [each.data for each in items]
     return computed(Value(sum(numbers) if name == "sum" else max(numbers) if name == "max" else min(numbers)), *items)
 
@@ -275,7 +278,7 @@ def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "enumerate":
         start = named.get("start", given[1] if len(given) > 1 else Value(0)).data
         if type(start) is not int:
-            return unknown_from(given)
+            return unknown_from(*given)
         lists = [[Value(start + place) for place in range(len(lists[0] or ()))], *lists]
     return Value(Sequence([Value(Sequence(each, "tuple")) for each in zip(*(each or () for each in lists), strict=False)]))
 
@@ -318,7 +321,7 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
     made_of = data.made_of
     if key in data.slots or (isinstance(data, Instance) and made_of is not None and run.of_class(made_of, key, owner) is not None):
         found = run.attribute(owner, key)
-        return found if name == "getattr" else unknown() if isinstance(found, OneOf) and found.is_optional else Value(True)
+        return found if name == "getattr" else unknown() if found.may_be_absent else Value(True)
     if isinstance(data, Built) or data.is_open:
         return unknown()
     if name == "hasattr":
@@ -333,7 +336,7 @@ def spoil(run: Interpreter, owner: Value) -> None:
     if isinstance(data, (Instance, Built)):
         for key in list(data.slots):
             if key is not OPEN:
-                run.write(data.slots, key, unknown("the code sets it by a computed name"))
+                run.write(data.slots, key, unknown(Reason("program", "a computed name of an attribute")))
         run.write(data.slots, OPEN, True)
 
 
@@ -350,7 +353,7 @@ def variable(run: Interpreter, given: Given) -> Value:
         return Value(outside)
     if name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") and run.context.gpus is not None:
         return Value(str(run.context.gpus))
-    return unknown(f"it depends on the environment variable `{name}` (--env {name}=...)")
+    return unknown(Reason("environment", f"the variable `{name}`", f"pass --env {name}=VALUE", name=name))
 
 
 def of_path(run: Interpreter, name: str, given: Given) -> Value:
@@ -360,14 +363,14 @@ def of_path(run: Interpreter, name: str, given: Given) -> Value:
         folders = run.context.folders
         return Value("\0/" + folders[0]) if len(folders) == 1 else unknown()
     if not texts or not all(isinstance(each, str) for each in texts):
-        return unknown_from(given)
+        return unknown_from(*given)
     first: str = texts[0]
     if name == "join":
         return short(posixpath.join(*texts))
     if name in ("abspath", "realpath", "normpath", "expanduser"):
         return Value(anchored(run, first)) if name in ("abspath", "realpath") else Value(first)
     if name == "expandvars":
-        return given[0] if "$" not in first else unknown("it depends on the environment")
+        return given[0] if "$" not in first else unknown(Reason("environment", "its variables"))
     if name == "dirname":
         return Value(posixpath.dirname(first) or ("\0" if first.startswith("\0") else ""))
     if name == "basename":
@@ -433,7 +436,7 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
         factory = named.get("default_factory") or named.get("factory")
         if factory is not None:
             return run.called(factory, [], {}, run.here())
-        return given[0] if given and name == "Field" and given[0].data is not Ellipsis else unknown("it has no default")
+        return given[0] if given and name == "Field" and given[0].data is not Ellipsis else unknown(NO_DEFAULT)
     first = given[0].data if given else None
     made_of = first if isinstance(first, Class) else first.made_of if isinstance(first, Instance) else None
     if name == "fields" and isinstance(first, External):
@@ -458,7 +461,7 @@ def dataclass_fields(run: Interpreter, made_of: Class) -> Value:
     found: dict[str, Value] = {}
     for each in reversed(made_of.line()):
         if not isinstance(each, Class):
-            return unknown(f"the fields of `{made_of.node.name}` are unknown")
+            return unknown(Reason("program", f"the fields of `{made_of.node.name}`"))
         module = each.frame.module
         for name, line in annotated(each.node):
             as_text = module.imports.get("annotations") == "__future__.annotations"

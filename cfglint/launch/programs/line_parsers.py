@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.programs import hydra
 from cfglint.launch.programs.class_parsers import (
-    OPEN_LINE,
+    LINE,
+    WORD,
     ClassParser,
     class_parser,
     field_of_words,
     filled,
     made_by,
+    of_line,
     words_behind,
     words_of,
 )
@@ -60,7 +63,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if last == "SchedulerType" and given:
         return given[0]  # an Enum of strings
     if name in ("typer.Option", "typer.Argument"):
-        return given[0] if given and given[0].data is not Ellipsis else named.get("default", unknown("the launch line gives it"))
+        return given[0] if given and given[0].data is not Ellipsis else named.get("default", unknown(LINE))
     if last == "initialize" and package.endswith("hydra"):
         run.hydra_folder = named.get("config_path") or (given[0] if given else NONE)
         return NONE
@@ -138,7 +141,7 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) ->
             data.slots.setdefault(name, value)
     for child in parser.commands.values() if chosen is None else ():
         for argument in child.arguments:
-            data.slots.setdefault(argument.name, unknown("it is an argument of a subcommand"))
+            data.slots.setdefault(argument.name, unknown(Reason("argument", "an argument of a subcommand")))
     left = Sequence([Value(each) if each is not None else unknown() for each in rest])
     return Value(data), Value(left) if not is_open and not unclear and not parser.is_open else unknown()
 
@@ -148,16 +151,16 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
     name = argument.name
     if words is None:
         if is_open:
-            return Value(unknown().data, reason=f"`--{name}`: {OPEN_LINE}", argument=name)
+            return Value(Unknown(of_line(name)), argument=name)
         default = parser.defaults.get(name) or argument.default
         if argument.is_required:
-            return Value(unknown().data, reason=f"`{argument.options[0]}` is required: the launch line gives it", argument=name)
+            return Value(Unknown(of_line(name)), argument=name)
         if default is NONE and argument.stores is not None:
             default = Value(not argument.stores)
         if default is NONE and argument.is_positional and argument.nargs.data == "*":
             default = Value(Sequence([]))
         made = typed(run, argument, default.data) if isinstance(default.data, str) else default
-        return Value(made.data, made.node or default.node, made.module or default.module, made.reason or default.reason, name)
+        return Value(made.data, made.node or default.node, made.module or default.module, name)
     if argument.is_flag_pair:
         return Value(not (words[0] or "").startswith("--no-"), argument=name)
     if argument.stores is not None:
@@ -165,13 +168,13 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
     if argument.action.data == "store_const":
         return argument.const
     if None in words:
-        return Value(unknown().data, reason="a word of the launch line is unknown", argument=name)
+        return Value(Unknown(WORD), argument=name)
     if argument.action.data not in ("store", "append") or (not words and argument.nargs.data != "?"):
         return unknown()
     values = [typed(run, argument, each) for each in words]
     if argument.nargs.data in (None, "?") and argument.action.data == "store":
         found = values[0] if values else argument.const
-        return Value(found.data, reason=found.reason, argument=name)
+        return Value(found.data, argument=name)
     return Value(Sequence(values), argument=name)
 
 
@@ -216,7 +219,7 @@ def of_options(run: Interpreter, function: Function) -> Named:
     result = parsed(run, parser, run.context.words, run.context.is_open)[0].data
     for name, value in result.slots.items():
         if name is not OPEN:
-            found[name] = Value(value.data, value.node, value.module, value.reason)
+            found[name] = Value(value.data, value.node, value.module)
     return found
 
 
@@ -258,7 +261,7 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
         elif words_behind(words, f"no{parameter.arg}" if name == FIRE else f"no_{parameter.arg}") is not None:
             values[parameter.arg] = Value(False)
         elif is_open:
-            values[parameter.arg] = unknown(f"`--{parameter.arg}`: {OPEN_LINE}")
+            values[parameter.arg] = unknown(of_line(parameter.arg))
     return run.run_function(data, [], values)
 
 

@@ -6,6 +6,7 @@ optimization.py, diffusers 0.36.0 optimization.py.
 
 from __future__ import annotations
 
+from cfglint.evaluate import Choice, Reason
 from cfglint.launch.programs.objects import (
     ACCELERATOR,
     ENGINE,
@@ -17,7 +18,6 @@ from cfglint.launch.programs.objects import (
     SCHEDULE,
     LoopObject,
     Mapping,
-    OneOf,
     Opaque,
     Sequence,
     Value,
@@ -113,7 +113,7 @@ def made(name: str, kind: str, call: object, named: Named, context: Context) -> 
     if kind == ACCELERATOR:
         outside = context.variable(VARIABLE)
         steps = Value(int(outside)) if outside is not None and outside.isdigit() else named.get("gradient_accumulation_steps", Value(1))
-        found.slots["num_processes"] = Value(context.gpus) if context.gpus is not None else unknown("the number of GPUs is unknown")
+        found.slots["num_processes"] = Value(context.gpus) if context.gpus is not None else unknown(Reason("machine", "the number of GPUs"))
         found.slots["gradient_accumulation_steps"] = steps
         found.slots["mixed_precision"] = named.get("mixed_precision", NONE)
     if kind != ENGINE:
@@ -127,7 +127,7 @@ def config_of(arguments: dict[str, tuple[object, Value]], key: str) -> Value:
     """A key of the mapping that an engine is made with."""
     config = next((arguments[name][1].data for name in ("config", "config_params") if name in arguments), None)
     found = config.slots.get(key) if isinstance(config, Mapping) else None
-    return found if isinstance(found, Value) else unknown("DeepSpeed computes it")
+    return found if isinstance(found, Value) else unknown(Reason("program", "what DeepSpeed computes"))
 
 
 def method(data: LoopObject, name: str, given: Given) -> Value:
@@ -135,21 +135,24 @@ def method(data: LoopObject, name: str, given: Given) -> Value:
     if data.kind == ENGINE and name in ENGINE_KEYS and data.made is not None:
         return config_of(data.made.arguments, name)
     if data.kind != ACCELERATOR:
-        return unknown(f"`{name}()` is a call outside of the program")
+        return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
+    for each in given if name in ("prepare", "prepare_scheduler") else ():
+        if isinstance(each.data, LoopObject) and each.data.made is not None:
+            each.data.made.is_prepared = True
     if name == "prepare" and given:
         return given[0] if len(given) == 1 else Value(Sequence(given, "tuple"))
     if name == "accumulate":
         return Value(Opaque(ACCUMULATE))
     if name in SAME and given:
         return given[0]
-    return unknown(f"`{name}()` is a call outside of the program")
+    return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
 
 
 def loaders_in(value: Value) -> Iterator[LoopObject]:
     """The data loaders that a loop may go through: one, one of several, or several at once."""
     if isinstance(value.data, LoopObject):
         yield from (value.data,) if value.data.kind == LOADER else ()
-    elif isinstance(value, OneOf):
+    elif isinstance(value.data, Choice):
         for each in value.objects:
             yield from loaders_in(each)
     elif isinstance(value.data, Sequence) and value.data.kind == TOGETHER:

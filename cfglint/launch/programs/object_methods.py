@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
 from cfglint.launch.programs.class_parsers import ClassParser
 from cfglint.launch.programs.expressions import is_wide, short
@@ -16,7 +17,6 @@ from cfglint.launch.programs.objects import (
     RESUMES,
     STREAMED,
     STREAMED_SPLITS,
-    UNCLEAR,
     Built,
     Class,
     FilePath,
@@ -80,7 +80,7 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
     if isinstance(data, (LineParser, ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
     made = of_opaque(run, data, name, given, named) if isinstance(data, Opaque) else None
-    return made or unknown(f"`{name}()` is a call outside of the program")
+    return made or unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
 
 
 def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given, named: Named) -> Value | None:
@@ -120,7 +120,7 @@ def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
         strings = [each for each in texts if isinstance(each, str)]
         return short(text.join(strings)) if len(strings) == len(texts) else unknown()
     contents = [plain(each) for each in given]
-    if name not in STRING_METHODS or UNCLEAR in contents or len(text) > LONGEST:
+    if name not in STRING_METHODS or any(isinstance(each, Unknown) for each in contents) or len(text) > LONGEST:
         return unknown()
     if (name == "format" and is_wide(text)) or (
         name == "replace" and len(text) * max((len(str(each)) for each in contents), default=0) > LARGEST_COPY

@@ -6,6 +6,8 @@ import ast
 import itertools
 from functools import cached_property
 
+from cfglint.evaluate import Choice, Reason, Unknown
+from cfglint.evaluate.operations import unknown as joined
 from cfglint.launch.programs.modules import External, ProgramModule
 from cfglint.source.annotations import Any, Iterable
 from cfglint.source.document import Document, Path
@@ -13,31 +15,40 @@ from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.evaluate import ReasonKind
     from cfglint.source.document import Syntax
 
     Given = list["Value"]  # the positional arguments of a call
     Named = dict[Any, "Value"]  # its keywords; None for further, unknown ones
 
-Reason = str | ast.AST
 Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
 
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents
 LONGEST = 10_000  # characters of a string, items of a list
-MOST_OBJECTS = 16  # that an unknown value may be
+MOST_OBJECTS, MOST_OPTIONS = 16, 64  # that an unknown value may be
 DEEPEST = 20  # containers within containers
 ITEMS = "items"  # the slot of a sequence
 PLAIN = (type(None), bool, int, float, str)
 
 
-class Unclear:
-    """The content of a value that is not known."""
-
-    def __repr__(self) -> str:
-        return "?"
+ABSENT = object()  # in the place of the content of a slot that an object lacks
 
 
-UNCLEAR = Unclear()
+class Computed(Reason):
+    """An expression of the program that gives a value, or a condition that decides it; the words are made where they are read."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: ast.AST, module: ProgramModule, kind: ReasonKind = "program") -> None:
+        self.kind, self.why, self.opens, self.name = kind, "", False, ""
+        self.file, self.line = module.path, getattr(node, "lineno", 0)
+        self.node = node
+
+    @property
+    def what(self) -> str:  # type: ignore[override]
+        """The expression."""
+        return f"`{shown(self.node)}`" if not isinstance(self.node, ast.Try) else "a `try`"
 
 
 class LoadedFile:
@@ -66,37 +77,50 @@ class FilePlace(Record):
 class Value:
     """A value of the program: its content, the literal that it was written as, and the argument of the program that it comes from.
 
-    `reason` explains why it is unknown: in words, or the expression that the program computes. `written` is the place in a config file
-    that it was loaded from, `sources` are the values that it is computed from.
+    The `node` of an unknown one is the expression that computes it. `written` is the place in a config file that it was loaded from,
+    `sources` are the values that it is computed from.
     """
 
-    __slots__ = ("argument", "data", "module", "node", "reason", "sources", "written")
+    __slots__ = ("argument", "data", "module", "node", "sources", "written")
 
-    def __init__(
-        self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, reason: Reason = "", argument: str = ""
-    ) -> None:
+    def __init__(self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, argument: str = "") -> None:
         self.data = data
         self.node = node
         self.module = module
-        self.reason = reason
         self.argument = argument
         self.written: FilePlace | None = None
         self.sources: tuple[Value, ...] = ()
 
     @property
-    def explained(self) -> str:
-        """Why it is unknown, in words; empty if nothing says so."""
-        return self.reason if isinstance(self.reason, str) else f"`{shown(self.reason)}` is computed by the program"
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why it is unknown."""
+        return self.data.reasons if isinstance(self.data, Unknown) else ()
 
     @property
     def known(self) -> bool:
         """Whether the content is known; that of a container may have unknown parts."""
-        return self.data is not UNCLEAR
+        return not isinstance(self.data, Unknown)
+
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether there may be none, as of a key that only one branch sets."""
+        return isinstance(self.data, Choice) and None in self.data.options
+
+    @property
+    def objects(self) -> tuple[Value, ...]:
+        """Of a value that is one of several, those that code can change by it."""
+        options = self.data.options if isinstance(self.data, Choice) else ()
+        return tuple(each for each in options if each is not None and isinstance(each.data, (Container, Method, Function)))[:MOST_OBJECTS]
 
     @property
     def is_plain(self) -> bool:
         """Whether it is a number, a string, a boolean or None."""
         return isinstance(self.data, PLAIN)
+
+
+def computed_by(value: Value) -> ast.expr | None:
+    """The expression that the program computes an unknown value by."""
+    return value.node if not value.known else None
 
 
 def computed(value: Value, *sources: Value) -> Value:
@@ -106,31 +130,24 @@ def computed(value: Value, *sources: Value) -> Value:
     return value
 
 
-def unknown(reason: Reason = "") -> Value:
+def unknown(*reasons: Reason) -> Value:
     """An unknown value."""
-    return Value(UNCLEAR, reason=reason)
+    return Value(Unknown(*reasons))
 
 
-class OneOf(Value):
-    """An unknown value that is one of several, of which `objects` are those that code can change by it.
-
-    `is_optional`: there may be none, as of a key that only one branch sets.
-    """
-
-    __slots__ = ("is_optional", "objects")
-
-    def __init__(self, values: Iterable[Value], reason: Reason = "", is_optional: bool = False) -> None:
-        super().__init__(UNCLEAR, reason=reason)
-        found = [part for each in values for part in (each.objects if isinstance(each, OneOf) else (each,))]
-        self.objects: tuple[Value, ...] = tuple(each for each in found if isinstance(each.data, (Container, Method, Function)))[
-            :MOST_OBJECTS
-        ]
-        self.is_optional = is_optional
+def one_of(values: Iterable[Value | None], *reasons: Reason, node: ast.expr | None = None) -> Value:
+    """A value that is one of several; None among them: there may be none."""
+    options: list[Value | None] = []
+    for each in values:
+        options += each.data.options if each is not None and isinstance(each.data, Choice) else (each,)
+    return Value(Choice(options[:MOST_OPTIONS], *reasons), node)
 
 
-def unknown_from(values: Iterable[Value]) -> Value:
-    """An unknown value that is computed from others, with the first of their reasons."""
-    return unknown(next((each.reason for each in values if each.reason), ""))
+def unknown_from(*values: Value) -> Value:
+    """An unknown value that is computed from others."""
+    first = next((each for each in values if not each.known), None)
+    doubt = joined(*(each.data for each in values))
+    return Value(Unknown() if doubt is None else doubt, first.node if first is not None else None)
 
 
 def text_of_path(value: Value) -> Any:
@@ -150,6 +167,7 @@ def shown(node: ast.AST) -> str:
 
 
 NONE = Value(None)
+FOLDER = Reason("environment", "the working folder")
 
 
 COUNT = itertools.count()
@@ -197,7 +215,7 @@ class Mapping(Container):
     @property
     def has_unknown_keys(self) -> bool:
         """Whether there may be further keys, or not all of those that are known."""
-        return self.is_open or any(isinstance(each, OneOf) and each.is_optional for each in self.slots.values())
+        return self.is_open or any(isinstance(each, Value) and each.may_be_absent for each in self.slots.values())
 
 
 class Sequence(Container):
@@ -393,7 +411,7 @@ def same(one: object, other: object) -> bool:
         return True
     if not isinstance(one, Value) or not isinstance(other, Value):
         return False
-    if one.data is other.data and one.data is not UNCLEAR:
+    if one.data is other.data and one.known:
         return True
     if isinstance(one.data, External) and isinstance(other.data, External):
         return one.data.name == other.data.name
@@ -401,19 +419,23 @@ def same(one: object, other: object) -> bool:
 
 
 def plain(value: Value) -> Any:
-    """The content as Python's own numbers, strings, lists and dicts; `UNCLEAR` if a part is unknown."""
+    """The content as Python's own numbers, strings, lists and dicts; unknown if a part is."""
     return _plain(value, 0, {})
 
 
 def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
     """The content of a value; `known` are those of containers, which others may share."""
     data = value.data
+    if isinstance(data, Unknown):
+        return told(data)
     if isinstance(data, PLAIN):
-        return UNCLEAR if isinstance(data, str) and "\0" in data else data
+        return Unknown(FOLDER) if isinstance(data, str) and "\0" in data else data
     if isinstance(data, FilePath):
-        return UNCLEAR if "\0" in data.text else data.text
+        return Unknown(FOLDER) if "\0" in data.text else data.text
+    if isinstance(data, (Opaque, External)):
+        return Unknown(Reason("program", f"`{data.name}`", "it is outside of the program"))
     if not isinstance(data, (Sequence, Mapping)) or data.is_open or depth > DEEPEST:
-        return UNCLEAR
+        return Unknown()
     if id(data) not in known:
         known[id(data)] = _plain_parts(data, depth + 1, known)
     return known[id(data)]
@@ -422,9 +444,19 @@ def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
 def _plain_parts(data: Sequence | Mapping, depth: int, known: dict[int, Any]) -> Any:
     if isinstance(data, Sequence):
         found = [_plain(each, depth, known) for each in data.items]
-        return UNCLEAR if UNCLEAR in found else tuple(found) if data.kind == "tuple" else found
+        doubt = joined(*found)
+        return doubt if doubt is not None else tuple(found) if data.kind == "tuple" else found
     pairs = {key: _plain(each, depth, known) for key, each in data.items.items()}
-    return UNCLEAR if any(each is UNCLEAR for each in pairs.values()) else pairs
+    doubt = joined(*pairs.values())
+    return pairs if doubt is None else doubt
+
+
+def told(data: Unknown) -> Unknown:
+    """An unknown content; one of several is told with them, if they are numbers, strings or switches."""
+    reasons = [Reason(each.kind, each.what, each.why, each.file, each.line, name=each.name) for each in data.reasons]
+    options = [each.data for each in data.options if each is not None] if isinstance(data, Choice) else []
+    is_told = len(options) > 1 and all(isinstance(each, PLAIN) for each in options)
+    return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
 
 
 def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:
@@ -436,4 +468,4 @@ def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = Non
         return Value(mapping)
     if isinstance(data, (list, tuple)):
         return Value(Sequence([wrapped(each, by_attribute, root) for each in data], "tuple" if isinstance(data, tuple) else "list"))
-    return Value(data) if isinstance(data, PLAIN) else unknown()
+    return Value(data) if isinstance(data, (*PLAIN, Unknown)) else unknown()

@@ -21,7 +21,6 @@ from cfglint.launch.programs.objects import (
     SCHEDULE,
     LoopObject,
     Mapping,
-    OneOf,
     Opaque,
     Sequence,
     Value,
@@ -92,6 +91,7 @@ def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramF
     schedule = as_written(the_same(of_kind[SCHEDULE]), evaluation)
     found.optimizer = document_of_call(optimizer, program) if optimizer is not None and evaluation.is_complete else None
     found.schedule = document_of_call(schedule, program) if schedule is not None and evaluation.is_complete else None
+    found.prepares_schedule = schedule is not None and schedule.is_prepared
 
 
 def with_rate_of_groups(made: MadeCall | None) -> MadeCall | None:
@@ -166,7 +166,7 @@ def is_of_optimizer(event: Event) -> bool:
     owner, node = event.owner, event.place.node
     if isinstance(owner.data, LoopObject):
         return owner.data.kind in (OPTIMIZER, ENGINE)
-    if isinstance(owner, OneOf) and any(isinstance(each.data, LoopObject) for each in owner.objects):
+    if any(isinstance(each.data, LoopObject) for each in owner.objects):
         return all(isinstance(each.data, LoopObject) and each.data.kind in (OPTIMIZER, ENGINE) for each in owner.objects)
     if isinstance(owner.data, Opaque) and owner.data.name.startswith(ENGINE_CALL):
         return owner.data.name.endswith("optimizer")

@@ -14,7 +14,7 @@ from cfglint.launch.programs.data_sets import DataSet
 from cfglint.launch.programs.documents import add
 from cfglint.launch.programs.imports import compares_releases, is_copied
 from cfglint.launch.programs.modules import External
-from cfglint.launch.programs.objects import CALLBACKS, IS_TRAINED, RESUMES, STREAMED, UNCLEAR, Built, Class, Opaque, Sequence, Value, plain
+from cfglint.launch.programs.objects import CALLBACKS, IS_TRAINED, RESUMES, STREAMED, Built, Class, Opaque, Sequence, Value, plain
 from cfglint.launch.programs.runs_of_program import Evaluated, scope_around
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.source.annotations import ConfigValue, Iterator
@@ -101,7 +101,7 @@ def resumes(made: MadeCall) -> ConfigValue:
     """The checkpoint that `train` is given: a path, true for the last one, None for none; `Unknown` if that is not known."""
     trained = [each for each in made.results if RESUMES in each.slots and not each.is_open]
     given = trained[0].slots[RESUMES] if len(trained) == 1 else None
-    value = plain(given) if isinstance(given, Value) else UNCLEAR
+    value = plain(given) if isinstance(given, Value) else Unknown()
     return value if value is None or isinstance(value, (bool, str)) else Unknown()
 
 

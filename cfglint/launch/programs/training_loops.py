@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
+from cfglint.evaluate import Choice
 from cfglint.launch.programs import loop_objects
 from cfglint.launch.programs.interpreter import Interpreter, is_generator
 from cfglint.launch.programs.modules import Modules, ProgramModule
-from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, LoopObject, Method, OneOf, Opaque, Value
+from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, LoopObject, Method, Opaque, Value, computed_by, one_of
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Iterator
 from cfglint.source.record import Record
@@ -144,8 +145,8 @@ class TrainingLoops(Interpreter):
         """What a condition asks of the turns of a loop."""
         source, is_negated = node.test, isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
         named = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and isinstance(value.reason, ast.expr):
-            source = value.reason  # what the variable was assigned, or the function has returned
+        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and (given := computed_by(value)) is not None:
+            source = given  # what the variable was assigned, or the function has returned
         found = Guard(node, source, None)
         rest = next(rests_in(source), None)
         if rest is not None:
@@ -205,8 +206,8 @@ def owner_of(function: Value) -> Value:
     """The object whose method is called."""
     if isinstance(function.data, Method):
         return function.data.owner
-    if isinstance(function, OneOf):
-        return OneOf([each.data.owner for each in function.objects if isinstance(each.data, Method)], function.reason)
+    if isinstance(function.data, Choice):
+        return one_of([each.data.owner for each in function.objects if isinstance(each.data, Method)], *function.reasons)
     return function
 
 

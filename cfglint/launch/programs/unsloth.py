@@ -6,8 +6,9 @@ accept `tokenizer` and the parameters that TRL has moved to its configs; release
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.launch.programs.objects import plain
 from cfglint.source.annotations import Any, Mapping
 from cfglint.source.shell.tables import names
 
@@ -46,6 +47,6 @@ def changed_fields(given: Mapping[str, Any]) -> set[str]:
     found = set(DEFAULTS - given.keys())
     if "output_dir" not in given and "save_strategy" not in given:
         found.add("save_strategy")
-    micro, completions = (plain(given[name]) if name in given else UNCLEAR for name in (MICRO, COMPLETIONS))
+    micro, completions = (plain(given[name]) if name in given else Unknown() for name in (MICRO, COMPLETIONS))
     divides = type(micro) is int and type(completions) is int and completions > 0 and micro % completions == 0
     return found if COMPLETIONS not in given or divides else {*found, MICRO}

@@ -327,7 +327,7 @@ def setting(entry: SettingEntry, anchors: dict[str, str]) -> SummarySetting:
     anchor = f"{anchors[file]}-{line}" if file in anchors else ""
     if entry["needs"]:
         return SummarySetting(entry["name"], "?", entry["needs"], "", "", None, "")
-    is_unknown = entry["value"] is None and (entry["origin"] == DERIVED or entry["because"] == NOT_KNOWN)
+    is_unknown = entry["value"] is None and (entry["origin"] == DERIVED or entry["because"].startswith(NOT_KNOWN))
     return SummarySetting(entry["name"], "?" if is_unknown else spelled(entry["value"]), "", entry["because"], file, line, anchor)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os.path import normpath
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Callable, Collection, ConfigMapping, ConfigTable, ConfigValue, Mapping
 from cfglint.source.document import SCALAR, Document, Node, Part, Path, Problem, Written
 from cfglint.source.loaders import Loader
@@ -97,10 +97,10 @@ class CallDocument(Part):
             return None
         return Written(sources[0].document, (*sources[0].path[:-1], name), has_key=True)
 
-    def leave_open(self, key: Node, start: int, end: int, value: object, reasons: tuple[Reason, ...]) -> None:
+    def leave_open(self, key: Node, start: int, end: int, value: Unknown) -> None:
         """Add a keyword whose value is unknown."""
         self.add(key, Node(SCALAR, start, end), value)
-        self.unknown[key.raw] = reasons
+        self.unknown[key.raw] = value.reasons
 
 
 class Keywords(Loader):

@@ -7,7 +7,7 @@ import re
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import Budget, Exhausted
-from cfglint.source.record import Record
+from cfglint.source.record import Record, changed
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
 from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
@@ -112,6 +112,18 @@ class Expander(Record):
 
     def fields(self, start: int, end: int) -> list[Text]:
         """The words of a span after expansion."""
+        return [self.placed(each, start) for each in self._fields(start, end)]
+
+    def placed(self, text: Text, at: int) -> Text:
+        """A string with the place where it is expanded, for what is unknown and has none."""
+        if text.known or not self.script.verbatim or all(each.line for each in text.reasons):
+            return text
+        path, line = self.script.path, self.script.line(at)
+        return Text(
+            changed(part, reasons=tuple(each.at(path, line) for each in part.reasons)) if part.text is None else part for part in text.parts
+        )
+
+    def _fields(self, start: int, end: int) -> list[Text]:
         word = self.script.text[start:end]
         if PLAIN(word):
             return [self.script.literal(start, end)] if word else []
@@ -169,9 +181,9 @@ class Expander(Record):
         if not quoted:
             simple = self.simple(self.script.text[start:end], start, False)
             if simple is not None:
-                return Text(simple)
+                return self.placed(Text(simple), start)
         texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
-        return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
+        return self.placed(texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts]), start)
 
     def pattern(self, start: int, end: int, marks: str = GLOB_MARKS) -> Text:
         """A span as a pattern: what is quoted stands for itself; `marks` are the characters that have a meaning in such a pattern."""

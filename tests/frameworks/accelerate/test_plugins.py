@@ -29,6 +29,23 @@ def found(report):
         (FSDP, "  fsdp_offload_params: maybe\n", True),
         (FSDP, "  fsdp_use_orig_params: maybe\n", True),
         (FSDP, "  fsdp_version: 2\n  fsdp_use_orig_params: maybe\n", False),
+        (FSDP, "  state_dict_type: 4\n", True),  # the prefix may be left out
+        (FSDP, "  fsdp_sharding_strategy: null\n", True),  # the launcher passes the word None on
+        (FSDP, "  fsdp_version: 2\n  fsdp_sharding_strategy: null\n", False),
+        (FSDP, "  fsdp_state_dict_type: null\n", False),
+        (FSDP, "  fsdp_min_num_params: null\n", False),
+        (FSDP, "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n  fsdp_min_num_params: null\n", True),
+        (FSDP, "  fsdp_version: two\n", True),
+        (FSDP, "  fsdp_version: null\n", True),
+        (FSDP, "  fsdp_version: 3\n", True),
+        (FSDP, "  fsdp_version: '2'\n", False),
+        (FSDP, "  fsdp_version: 2\n  fsdp_activation_checkpointing_offload: true\n", True),
+        (FSDP, "  fsdp_activation_checkpointing: true\n  fsdp_activation_checkpointing_offload: true\n", True),
+        (
+            FSDP,
+            "  fsdp_version: 2\n  fsdp_activation_checkpointing: true\n  fsdp_activation_checkpointing_offload: true\n",
+            False,
+        ),
         (DEEPSPEED, "  zero_stage: 4\n", True),
         (DEEPSPEED, "  zero_stage: 2.0\n", True),
         (DEEPSPEED, "  zero_stage: 3\n  offload_param_device: disk\n", True),

@@ -47,6 +47,18 @@ def test_auto_find_batch_size_restores_it_in_every_release(resumed):
     assert (entry["micro_batch"], entry["end"]) == (4, 1600)
 
 
+@each_case(
+    ("stated", "severity"),
+    [("torch==2.7.0", "error"), ("torch==2.4.1", None), ("torch", "warning"), ("", "warning")],
+)
+def test_the_state_of_the_random_numbers_needs_a_release_of_torch(resumed, tmp_path, capsys, stated, severity):
+    resumed(release="4.42.4", names="model.safetensors optimizer.pt scheduler.pt rng_state.pth")
+    (tmp_path / "requirements.txt").write_text(f"transformers==4.42.4\n{stated}\n")
+    main(["check", "train.json", "--run", "--gpus", "1", "--format", "json"])
+    found = [each["severity"] for each in json.loads(capsys.readouterr().out)["diagnostics"] if each["code"] == "HFT087"]
+    assert found == ([severity] if severity else [])
+
+
 def test_true_is_the_last_checkpoint(resumed):
     entry, _ = resumed(value=True)
     assert (entry["checkpoint"], entry["begin"]) == ("out/checkpoint-300", 300)

@@ -53,6 +53,7 @@ def resumed(tmp_path, monkeypatch, capsys):
         ("iteration: 400", "", {"NEO103"}),
         ("model_parallel_size: 2", "", {"NEO104"}),
         ("model_parallel_size: 2\nno_load_optim: true", "", set()),
+        ("model_parallel_size: 2\ncheckpoint: {load_universal: true}", "", set()),
         ("", "hidden_size: 128", {"NEO105"}),
     ],
 )

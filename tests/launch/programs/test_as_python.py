@@ -16,7 +16,7 @@ from random_programs import RESULTS, Writer
 from records import CAME, given, read
 
 HERE = Path(__file__).parent / "computed"
-UNKNOWN = "?"
+UNKNOWN = "<?>"
 PROGRAMS, RUNS = 120, 12  # random ones, and how often Python runs each
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cfglint.evaluate import Unknown
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.launch.programs.objects import plain
 from cfglint.launch.programs.runs_of_program import Evaluations
 from cfglint.source.budget import Budget
 
@@ -22,8 +23,8 @@ def values(code, words=(), files=(), name="per_device_train_batch_size", **conte
     evaluation = ProgramEvaluation(modules, Budget(), Context(tuple(words), read=texts.get, folders=(".",), **context))
     evaluation.run_main(modules.module_of("train.py"))
     calls = [made.arguments.get(name) for made in evaluation.made.values()]
-    found = [plain(each[1]) if each is not None else UNCLEAR for each in calls]
-    return [None if each is UNCLEAR else each for each in found]
+    found = [plain(each[1]) if each is not None else Unknown() for each in calls]
+    return [None if isinstance(each, Unknown) else each for each in found]
 
 
 def value(code, expression, words=(), files=(), **context):

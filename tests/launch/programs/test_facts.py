@@ -60,7 +60,7 @@ def built(call, facts, evaluated):
     yield f"{type(call).__name__} {call.kind} {document.name}{complete}{' conditional' if call.is_conditional else ''}"
     for name, value in document.values.items():
         reasons = document.unknown.get(name, ())
-        shown = f"? {'; '.join(each.text for each in reasons)}" if reasons else repr(value)
+        shown = f"? {'; '.join(each.cause for each in reasons)}" if reasons else repr(value)
         key, node = document.find((name,))
         notes = " literal" if name in document.literal else ""
         if name in document.borrowed:

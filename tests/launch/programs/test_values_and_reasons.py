@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from cfglint.evaluate import Unknown, because
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.launch.programs.objects import plain
 from cfglint.source.budget import Budget
 from records import check_cases
 
@@ -44,7 +45,7 @@ def outcome(text):
     for place, each in enumerate(expressions if last is not None else ()):
         value = last[f"v{place}"][1]
         found = plain(value)
-        yield f"{each}: {f'? {value.explained}'.rstrip() if found is UNCLEAR else repr(found)}"
+        yield f"{each}: {f'? {because(value.reasons)}' if isinstance(found, Unknown) else repr(found)}"
 
 
 def test_values_and_reasons(updating):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from cases import each_case
+from cfglint.evaluate import Unknown
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.launch.programs.objects import plain
 from cfglint.source.budget import Budget
 
 CODE = """
@@ -34,7 +35,7 @@ def evaluated(words):
     evaluation = ProgramEvaluation(modules, Budget(), Context(tuple(words), read=texts.get, folders=(".",)))
     evaluation.run_main(modules.module_of("train.py"))
     found = {name: plain(evaluation.frames["train.py"].slots[name]) for name in NAMES}
-    return {name: "?" if value is UNCLEAR else value for name, value in found.items()}
+    return {name: "?" if isinstance(value, Unknown) else value for name, value in found.items()}
 
 
 def parsed(words):

@@ -27,7 +27,9 @@ def refused_plugin_value(config: AccelerateConfig) -> Iterator[Finding]:
         return
     if config.distributed == "FSDP":
         section, name, own = known_values(config, "fsdp_config"), "fsdp_config", "fsdp"
-        problems = fsdp_problems({key.removeprefix("fsdp_"): value for key, value in section.items()}, config.fsdp_version == "2")
+        bare = {key.removeprefix("fsdp_"): value for key, value in section.items()}
+        values = {key: value for key, value in bare.items() if config.release_has(f"fsdp_{key}", name)}
+        problems = fsdp_problems(values, config.fsdp_version == "2")
     elif config.uses_deepspeed and not config.section("deepspeed_config").get("deepspeed_config_file"):
         section, name, own = known_values(config, "deepspeed_config"), "deepspeed_config", "deepspeed"
         problems = deepspeed_problems(section)
@@ -53,7 +55,29 @@ def known_values(config: AccelerateConfig, name: str) -> ConfigMapping:
 
 
 def fsdp_problems(values: ConfigMapping, is_2: bool) -> Iterator[tuple[str, Problem]]:
-    """The values of FSDP's section that are refused: (key without its prefix, problem)."""
+    """The values of FSDP's section that are refused: (key without its prefix, problem). A null of the file is the word None."""
+    version = str(values.get("version", 1))
+    if not is_integer(version):
+        yield "version", ("not an integer", f"ValueError: invalid literal for int() with base 10: {version!r}", "set `{}` to 1 or 2")
+        return
+    resharded = str(values.get("reshard_after_forward", "true")).upper()
+    if int(version) not in (1, 2) and resharded not in STRATEGIES:  # neither version's option is read
+        yield "version", ("not 1 or 2", f"KeyError: {resharded!r}", "set `{}` to 1 or 2")
+    if "sharding_strategy" in values and values["sharding_strategy"] is None and version == "1":
+        yield from (("sharding_strategy", each) for each in of_enumeration("sharding_strategy", None, STRATEGIES))
+    if is_on(values.get("activation_checkpointing_offload")):
+        text = "ValueError: `activation_checkpointing_offload=True` requires "
+        if not is_on(values.get("activation_checkpointing")):
+            remedy = "set `fsdp_config.fsdp_activation_checkpointing: true`"
+            yield (
+                "activation_checkpointing_offload",
+                ("without `activation_checkpointing`", f"{text}`activation_checkpointing=True`.", remedy),
+            )
+        elif not is_2:
+            yield (
+                "activation_checkpointing_offload",
+                ("which requires FSDP2", f"{text}`fsdp_version=2`.", "set `fsdp_config.fsdp_version: 2`"),
+            )
     named: dict[str, tuple[str, ...]] = {"state_dict_type": STATE_TYPES}
     if not is_2:
         named["sharding_strategy"] = STRATEGIES
@@ -66,9 +90,9 @@ def fsdp_problems(values: ConfigMapping, is_2: bool) -> Iterator[tuple[str, Prob
     if is_2 and str(values.get("state_dict_type")).upper() in ("LOCAL_STATE_DICT", "2"):
         text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
         yield "state_dict_type", ("which FSDP2 does not support", text, "set `{}: SHARDED_STATE_DICT`")
-    size = values.get("min_num_params")
-    if size is not None and not is_integer(str(size)):
-        is_read = str(values.get("auto_wrap_policy")).upper() == "SIZE_BASED_WRAP"
+    size = values.get("min_num_params", 0)
+    is_read = str(values.get("auto_wrap_policy")).upper() == "SIZE_BASED_WRAP"
+    if (size is not None or is_read) and not is_integer(str(size)):
         text = f"ValueError: invalid literal for int() with base 10: {str(size)!r}" if is_read else ""
         yield "min_num_params", ("not an integer" + ("" if is_read else ", which `SIZE_BASED_WRAP` requires"), text, "set `{}` to a number")
     for key in (*FLAGS, *(("reshard_after_forward",) if is_2 else FLAGS_OF_1)):
@@ -84,6 +108,11 @@ def of_enumeration(key: str, value: ConfigValue, names: tuple[str, ...]) -> Iter
     kinds = {"sharding_strategy": "ShardingStrategy", "backward_prefetch": "BackwardPrefetch", "state_dict_type": "StateDictType"}
     exception = f"ValueError: {int(text)} is not a valid {kinds[key]}" if text.isdigit() else f"KeyError: {text.upper()!r}"
     yield f"not one of {', '.join(names)}", exception, choice("{}", text, names)
+
+
+def is_on(value: ConfigValue) -> bool:
+    """Whether a value is a word for true."""
+    return str(value).lower() in TRUTHS[:6]
 
 
 def truth(value: ConfigValue) -> Problem:

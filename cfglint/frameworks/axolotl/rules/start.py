@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.axolotl.batch import streams
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.parallel import problem
 from cfglint.frameworks.axolotl.trainer_arguments import BUILT, DION, DION_RATE, UNHANDLED
@@ -146,8 +147,6 @@ def axolotl_invalid_trainer_class(config: AxolotlConfig) -> Iterator[Finding]:
 
 @rule("AXL066")
 def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.axolotl.batch import streams
-
     model = config.model
     if not config.parsed or model is None or model.val_set_size is not None or streams(config):
         return
@@ -166,6 +165,18 @@ def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
         exception=text,
         help="set `val_set_size: 0.1`" + ("" if asked else ", or set `val_set_size: 0` for no evaluation"),
     )
+
+
+@rule("AXL068")
+def axolotl_validation_takes_all(config: AxolotlConfig) -> Iterator[Finding]:
+    model = config.model
+    if config.parsed and model is not None and model.val_set_size == 1 and not model.test_datasets and not streams(config):
+        yield Finding(
+            config.place(("val_set_size",)),
+            "`val_set_size: 1` is the ratio 1.0, which has to be below 1; only numbers above 1 are counts of samples",
+            exception="ValueError: test_size=1.0 should be either positive and smaller than the number of samples",
+            help="set `val_set_size: 2`, or set `val_set_size: 0.1`",
+        )
 
 
 @rule("AXL067")

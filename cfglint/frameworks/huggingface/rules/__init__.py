@@ -2,12 +2,53 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.source.annotations import Iterator, Mapping
 
-__all__ = ["article", "lost_strategy", "of", "shown", "strategy"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.huggingface.argument_words import Better
+    from cfglint.frameworks.refusal import Refusal
+    from cfglint.source.document import Path
+
+__all__ = ["article", "lost_strategy", "of", "place", "refusals_of", "refused", "shown", "strategy"]
+
+
+def refusals_of(config: TrainerConfig, page: str) -> Iterator[Refusal]:
+    """What `TrainingArguments` refuses, of the checks that a page speaks of."""
+    return (each for each in config.argument_refusals if each.kind == page)
+
+
+def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:
+    """The findings of a page about what `TrainingArguments` refuses."""
+    better = better_words().get(page)
+    for refusal in refusals_of(config, page):
+        if better is not None:
+            better(config, refusal)
+        places = [place(config, path) for path in refusal.paths or [()]]
+        yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))
+
+
+def better_words() -> Mapping[str, Better]:
+    """What the pages say in better words than those of the framework."""
+    from cfglint.frameworks.huggingface.argument_words import BETTER
+
+    return BETTER
+
+
+def place(config: TrainerConfig, path: Path) -> Setting:
+    """The setting at a path of the arguments, under the names that the file uses."""
+    if len(path) < 2 or path[0] == "fsdp":
+        return of(config, str(path[0])) if path else config.setting()
+    if path[0] == "fsdp_config":
+        from cfglint.frameworks.huggingface.fsdp_section import FsdpSection
+
+        return FsdpSection(config).place(str(path[1]))
+    return config.setting(*path)
 
 
 def strategy(config: TrainerConfig) -> Setting:

@@ -304,25 +304,27 @@ def resumed_without_optimizer(config: TrainerConfig) -> Iterator[Finding]:
 @rule("HFT087")
 def checkpoint_not_loaded_by_torch(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)
-    if both is None or "torch" not in config.facts.target:
+    if both is None:
         return
     resumed, checkpoint = both
-    torch = config.facts.version("torch", "")
+    stated = config.facts.target.get("torch") if config.facts.is_known("torch") else None
+    torch = config.facts.version("torch", "") if stated else ONLY_WEIGHTS  # what is installed today where nothing is stated
     random = "rng_state.pth" if config.world_size == 1 else "rng_state_0.pth"
     if config.version < SAFE_GLOBALS and torch >= ONLY_WEIGHTS and random in checkpoint.names and resumed.steps_left != 0:
         if any(name == "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD" for name, _ in config.facts.environment):
             return
-        text = f"`{random}` of `{resumed.name}` is not loaded by {config.release} with torch {config.facts.target['torch']}"
+        text = f"`{random}` of `{resumed.name}` is not loaded by {config.release} with torch {stated or '2.6 or newer'}"
         exception, remedy = "UnpicklingError: Weights only load failed.", "use transformers 4.47.0 or newer, or torch 2.5"
     elif config.version >= SAFE_LOADING and torch < ONLY_WEIGHTS and "optimizer.pt" in checkpoint.names and not config.uses_deepspeed:
-        text = f"`optimizer.pt` of `{resumed.name}` is not loaded with torch {config.facts.target['torch']}"
+        text = f"`optimizer.pt` of `{resumed.name}` is not loaded with torch {stated}"
         exception = (
             "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to"
         )
         remedy = "use torch 2.6 or newer"
     else:
         return
-    yield Finding(resumed.setting, text, exception=exception, depends_on=doubts(resumed), help=remedy)
+    open_release = () if stated else (Reason("release", "the release of torch", "it is not pinned"),)
+    yield Finding(resumed.setting, text, exception=exception, depends_on=(*doubts(resumed), *open_release), help=remedy)
 
 
 @rule("HFT088")

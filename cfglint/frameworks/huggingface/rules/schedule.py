@@ -4,76 +4,44 @@ from __future__ import annotations
 
 from math import isnan
 
-from cfglint.batch.steps import LAST_EVALUATED, ONE_STEP_TAKEN, RATIO_TAKEN, ZERO_IS_A_LIMIT
+from cfglint.batch.steps import LAST_EVALUATED, RATIO_TAKEN, ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import INFO
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.frameworks.huggingface.rules import of, refused
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
-NAMED_REFUSAL = (4, 42)
-SAYS_VALUE = (5, 23)
 FAR_MORE = 4  # times the training batch from which an evaluation batch is reported: without gradients it needs less memory per sample
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 
 @rule("STP001")
 def invalid_warmup_steps(config: TrainerConfig) -> Iterator[Finding]:
-    version = config.version
-    if version < NAMED_REFUSAL:
-        return
-    ratio = config.arguments["warmup_ratio"]
-    name = "warmup_ratio" if version >= RATIO_TAKEN and has_field("warmup_ratio", version) and ratio is not None else "warmup_steps"
-    value = config.arguments[name]
-    text, required = "", "a number >= 0"
-    if version >= RATIO_TAKEN:
-        if isinstance(value, float) and isnan(value):  # NaN is below no bound, and math.ceil() refuses it when the schedule is built
-            message = f"`{name}` is NaN; it must be a number >= 0"
-            yield Finding(
-                of(config, name),
-                message,
-                exception="ValueError: cannot convert float NaN to integer",
-                fails_at="init",
-                help=f"set `{name}: 0` for no warm-up",
-            )
-        elif is_number(value) and value < 0:
-            named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
-            text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
-    elif version >= ONE_STEP_TAKEN:
-        required = "an integer >= 0"
-        text = "warmup_steps must be of type int and must be 0 or a positive integer." if not isinstance(value, int) or value < 0 else ""
-    elif not isinstance(value, int) or value < 0 or value == 1:
-        text, required = "warmup_steps must be either 0 or > 1", "0 or an integer > 1"
-    if text:
-        message = f"`{name}` is {shown(value)}; it must be {required}"
-        yield Finding(of(config, name), message, exception=f"ValueError: {text}", help=f"set `{name}: 0` for no warm-up")
+    yield from refused(config, "STP001")
+    args, modern = config.arguments, config.version >= RATIO_TAKEN
+    name = "warmup_ratio" if modern and has_field("warmup_ratio", config.version) and args["warmup_ratio"] is not None else "warmup_steps"
+    if modern:  # NaN is below no bound, and math.ceil() refuses it when the schedule is built
+        yield from without_number(config, name, ">= 0")
 
 
 @rule("STP002")
 def warmup_ratio_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
-    value = config.arguments["warmup_ratio"]
-    if config.version >= RATIO_TAKEN or not is_number(value):
-        return
-    if isnan(value):
-        steps = config.arguments["warmup_steps"]
-        if not (is_number(steps) and steps > 0):
-            text = "ValueError: cannot convert float NaN to integer"
-            yield Finding(
-                of(config, "warmup_ratio"),
-                "`warmup_ratio` is NaN; it must be a number between 0 and 1",
-                exception=text,
-                fails_at="init",
-                help="set `warmup_ratio: 0` for no warm-up",
-            )
-    elif not 0 <= value <= 1:
-        yield Finding(
-            of(config, "warmup_ratio"),
-            f"`warmup_ratio` is {value}; it must be between 0 and 1",
-            help="set `warmup_ratio` to a fraction of the steps, such as 0.03",
-        )
+    yield from refused(config, "STP002")
+    count = config.arguments["warmup_steps"]
+    if config.version < RATIO_TAKEN and not (is_number(count) and count > 0):
+        yield from without_number(config, "warmup_ratio", "between 0 and 1")
+
+
+def without_number(config: TrainerConfig, name: str, bounds: str) -> Iterator[Finding]:
+    """The finding about a warm-up that is NaN."""
+    value = config.arguments[name]
+    if isinstance(value, float) and isnan(value):
+        text = "ValueError: cannot convert float NaN to integer"
+        message = f"`{name}` is NaN; it must be a number {bounds}"
+        yield Finding(of(config, name), message, exception=text, fails_at="init", help=f"set `{name}: 0` for no warm-up")
 
 
 @rule("STP004")

@@ -8,8 +8,11 @@ from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import templates
 from cfglint.frameworks.remedies import replace
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.versions import Version, dotted, parse_version
 from cfglint.source.annotations import Iterator
+
+ALL_HELD_OUT = "ValueError: test_size=1.0 should be either positive and smaller than the number of samples"
+NEWEST_DATASETS = (4, 0, 0)  # that LLaMA-Factory allows
 
 
 @rule("LLF014")
@@ -40,6 +43,32 @@ def nearest_template(name: str, release: Version) -> str | None:
 
     ranked = sorted((each.distance, each.name) for each in near(name, names_of(templates(release))) if each.distance <= 1)
     return ranked[0][1] if ranked else None
+
+
+@rule("LLF107")
+def validation_takes_all(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    size = config.own("val_size")
+    if type(size) is float and size == 1 and config.own("dataset") and not config.own("streaming"):
+        yield Finding(
+            config.field("val_size"),
+            "`val_size: 1.0` is a ratio, which has to be below 1",
+            exception=ALL_HELD_OUT,
+            help="set `val_size: 0.1`, or set `val_size: 1` for one sample",
+        )
+
+
+@rule("LLF108")
+def mixing_without_replacement(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    named, (pinned, _) = config.own("dataset"), config.facts.pinned.get("datasets", ("", ""))
+    several = isinstance(named, str) and "," in named.strip(", ")
+    if several and config.own("mix_strategy") == "interleave_once" and not (pinned and parse_version(pinned) > NEWEST_DATASETS):
+        yield Finding(
+            config.field("mix_strategy"),
+            "`mix_strategy: interleave_once` requires a release of datasets that LLaMA-Factory 0.9.5 refuses",
+            exception="ValueError: all_exhausted_without_replacement is not supported. Please enter a valid stopping_strategy.",
+            note="LLaMA-Factory requires datasets up to 4.0.0, which do not have this strategy",
+            help="set `mix_strategy: concat`, or set `mix_strategy: interleave_over`",
+        )
 
 
 @rule("LLF015")

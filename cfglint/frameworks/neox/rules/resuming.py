@@ -50,6 +50,9 @@ def checkpoint_of_other_processes(config: NeoXConfig) -> Iterator[Finding]:
     stage, ranks = config.derived.worker_zero_stage, config.batch.data_parallel.value
     if resumed is None or resumed.checkpoint is None or not stage or not is_integer(ranks) or config.argument("no_load_optim"):
         return
+    section = config.argument("checkpoint")
+    if isinstance(section, dict) and section.get("load_universal"):
+        return
     saved = engine_state(resumed.checkpoint, tag_of(config, resumed.checkpoint))
     refused = other_processes(resumed.name, saved, ranks) if saved is not None else None
     if refused is not None:

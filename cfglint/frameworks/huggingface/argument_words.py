@@ -1,0 +1,181 @@
+"""What findings about refused arguments say, where the framework's own words, or the remedies of a row, are not the best."""
+
+from __future__ import annotations
+
+from math import inf
+
+from cfglint.findings.wording import spelled as shown
+from cfglint.frameworks.huggingface.batch import of
+from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.remedies import choice
+from cfglint.source.annotations import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Better: TypeAlias = Callable[[TrainerConfig, Refusal], None]
+
+WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
+POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
+
+
+def say(refusal: Refusal, message: str, *steps: str | None) -> None:
+    """Change what is said of a refusal."""
+    refusal.message = message
+    refusal.help = [each for each in steps if each]
+
+
+def step_interval(config: TrainerConfig, refusal: Refusal) -> None:
+    every = shown(config.arguments["logging_steps"])
+    refusal.paths = [("logging_steps",), (config.arguments.strategy_key,)]
+    if "evaluation" in refusal.exception:
+        message = f"`eval_strategy: steps` requires a positive `eval_steps` or `logging_steps`, but `logging_steps` is {every}"
+        say(refusal, message, "set `eval_steps` to a positive number")
+    else:
+        refusal.paths = refusal.paths[:1]
+        message = f"`logging_steps` is {every}; `logging_strategy: steps` requires a non-zero value"
+        say(refusal, message, "set a positive `logging_steps`", '`logging_strategy: "no"`')
+
+
+def whole_steps(config: TrainerConfig, refusal: Refusal) -> None:
+    name, value = refusal.key, value_of(config, refusal)
+    refusal.paths = refusal.paths[:1]
+    remedy = f"set `{name}: {round(value)}`" if value < inf else None
+    say(refusal, f"`{name}` is {value}; a number of steps above 1 must be an integer", remedy)
+
+
+def multiple_steps(config: TrainerConfig, refusal: Refusal) -> None:
+    args = config.arguments
+    save, every = args["save_steps"], args.eval_steps
+    source = "eval_steps" if args["eval_steps"] else "logging_steps"
+    rounded = save < 1 and every < 1 and (save * 1_000_000) % (every * 1_000_000) == 0
+    release = ", and transformers before 4.53.0 compares rounded fractions" if rounded else ""
+    saved, evaluated = (shown(each) if isinstance(each, bool) else f"{each:.15g}" for each in (save, every))
+    refusal.paths = [("save_steps",), (source,)]
+    refusal.read = ("save_steps", source)
+    message = f"`load_best_model_at_end` requires `save_steps` ({saved}) to be a multiple of `{source}` ({evaluated}){release}"
+    nearest = f"set `save_steps: {round(max(1, save // every) * every)}`" if 1 <= save < inf and 1 <= every < inf else None
+    say(refusal, message, nearest)
+
+
+def empty_cache(config: TrainerConfig, refusal: Refusal) -> None:
+    refusal.paths = refusal.paths[:1]
+    message = f"`torch_empty_cache_steps` is {shown(value_of(config, refusal))}; it must be a positive integer"
+    say(refusal, message, "remove `torch_empty_cache_steps` to keep the cache")
+
+
+def without_evaluation(config: TrainerConfig, refusal: Refusal) -> None:
+    kind, key = config.arguments["lr_scheduler_type"], config.arguments.strategy_key
+    refusal.paths, refusal.read = [("lr_scheduler_type",)], (key,)
+    message = f'`lr_scheduler_type: {kind}` requires evaluations, but `{key}` is "no"'
+    say(refusal, message, f"set `{key}: epoch`", "another `lr_scheduler_type`")
+
+
+def prefetch(config: TrainerConfig, refusal: Refusal) -> None:
+    refusal.paths, refusal.read = [("dataloader_prefetch_factor",)], ("dataloader_num_workers",)
+    message = "`dataloader_prefetch_factor` requires `dataloader_num_workers` > 0, but it is 0"
+    say(refusal, message, "set `dataloader_num_workers: 2`", "remove `dataloader_prefetch_factor`")
+
+
+def both(config: TrainerConfig, refusal: Refusal) -> None:
+    first, second = refusal.keys[:2]
+    refusal.message = f"`{first}` is incompatible with `{second}`; enable only one of them"
+    refusal.help = [f"set `{first}: false`", f"set `{second}: false`"]
+
+
+def warmup(config: TrainerConfig, refusal: Refusal) -> None:
+    named = of(config, refusal.key).name
+    required = "a number >= 0"
+    if "of type int" in refusal.exception:
+        required = "an integer >= 0"
+    elif "either 0" in refusal.exception:
+        required = "0 or an integer > 1"
+    say(refusal, f"`{named}` is {shown(value_of(config, refusal))}; it must be {required}", f"set `{named}: 0` for no warm-up")
+
+
+def warmup_ratio(config: TrainerConfig, refusal: Refusal) -> None:
+    message = f"`warmup_ratio` is {shown(value_of(config, refusal))}; it must be between 0 and 1"
+    say(refusal, message, "set `warmup_ratio` to a fraction of the steps, such as 0.03")
+
+
+def fsdp_option(config: TrainerConfig, refusal: Refusal) -> None:
+    value: Any = config.arguments["fsdp"]
+    refusal.paths = [("fsdp",)]
+    words = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+    said = refusal.exception
+    word = next((each for each in words if isinstance(each, str) and each in said.replace("=", " ").replace("`", " ").split()), "")
+    if not isinstance(value, str | list):
+        message = f"`fsdp` is {shown(value)}; it must be a string of options or a boolean"
+        say(refusal, message, "set `fsdp: full_shard`", "remove `fsdp`")
+    elif "Error: '" in said or "has no attribute" in said:
+        other = next((each for each in words if not isinstance(each, str)), None)
+        say(refusal, f"`fsdp` contains {shown(other)}, which is not a string")
+    elif "FSDP1" in said:
+        message = f"`fsdp: {word}` requires FSDP1, but `fsdp_config.version` is 2"
+        say(refusal, message, "set `fsdp_config.version: 1`", "another option in `fsdp`")
+    elif "can't work on its own" in said:
+        say(refusal, "`fsdp: offload` requires a sharding option (full_shard or shard_grad_op)", "set `fsdp: full_shard offload`")
+    elif "not compatible" in said:
+        message = "`fsdp` has the options full_shard and shard_grad_op, which are incompatible"
+        say(refusal, message, "set `fsdp: full_shard`", "`fsdp: shard_grad_op`")
+    elif word:
+        say(refusal, f"`fsdp` contains the unknown option {word}", choice("fsdp", word, WORDS))
+
+
+def fsdp_section(config: TrainerConfig, refusal: Refusal) -> None:
+    value = config.section("fsdp_config")
+    if not isinstance(value, dict):
+        message = f"`fsdp_config` is {shown(config.arguments['fsdp_config'])}, not a mapping"
+        say(refusal, message, "remove `fsdp_config`", "write a mapping")
+        return
+    refusal.paths = [path for path in refusal.paths if path[0] == "fsdp_config" and path[1:] != ("xla",)] or refusal.paths
+    refusal.help = [each for each in refusal.help if isinstance(each, str) or each.key != "fsdp"]
+    key, said = refusal.key, refusal.exception
+    found = shown(config.setting(*refusal.paths[0]).value)
+    if "mutually exclusive" in said:
+        refusal.message = "`fsdp_config.min_num_params` is incompatible with `transformer_layer_cls_to_wrap`"
+    elif "sync_module_states` must" in said:
+        message = "`fsdp_config.sync_module_states` is false, but `cpu_ram_efficient_loading` requires it"
+        say(refusal, message, "set `fsdp_config.sync_module_states: true`")
+    elif "auto_wrap_policy` must" in said:
+        message = f"`{key}` is {found}; it must be one of {', '.join(POLICIES)}"
+        say(refusal, message, choice(key, config.setting(*refusal.paths[0]).value, POLICIES))
+    elif "str expected" in said:
+        value = str(config.setting(*refusal.paths[0]).value).lower()
+        say(refusal, f"`{key}` is {found}; this release requires a string", f'set `{key}` to "{value}"')
+    elif key == "fsdp_config.version":
+        say(refusal, f"`{key}` is {found}, not an integer", f"set `{key}: 2`")
+    elif "invalid truth value" in said:
+        say(refusal, f"`{key}` is {found}, not a boolean", f"set `{key}` to true or false")
+    elif "startswith" in said:
+        say(refusal, "a key of `fsdp_config` is no string")
+    refusal.paths = refusal.paths[: 2 if "Error: `" in said else 1]
+
+
+def apex(config: TrainerConfig, refusal: Refusal) -> None:
+    name = refusal.key
+    say(refusal, f"`{name}: apex` does not support bf16", f"remove `{name}`", "set `fp16: true` and `bf16: false`")
+
+
+def value_of(config: TrainerConfig, refusal: Refusal) -> Any:
+    """The value at the place of a refusal."""
+    return of(config, refusal.key).value
+
+
+BETTER: dict[str, Better] = {
+    "HFT004": step_interval,
+    "HFT005": whole_steps,
+    "HFT007": multiple_steps,
+    "HFT008": empty_cache,
+    "HFT009": without_evaluation,
+    "HFT010": prefetch,
+    "HFT020": fsdp_option,
+    "HFT021": fsdp_section,
+    "PRC200": both,
+    "PRC201": both,
+    "PRC202": apex,
+    "STP001": warmup,
+    "STP002": warmup_ratio,
+}

@@ -1,0 +1,124 @@
+"""What `TrainingArguments` refuses while it is built: its rows, on the values of a file."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+from cfglint.frameworks.huggingface import KIND
+from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
+from cfglint.frameworks.row_table import Table
+from cfglint.frameworks.versions import Version, dotted, parse_version
+from cfglint.source.annotations import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+CONFIG: Stage = "config"
+CLASS = "TrainingArguments"
+OWNER_LOOKED_FOR = (4, 32)  # from here on huggingface_hub looks for an owner in push_to_hub_model_id
+TRUE, FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
+# The keys at which findings are, where it is not the first one that the message names.
+PLACES = {
+    "PRC200": ("fp16",),
+    "PRC201": ("fp16_full_eval",),
+    "PRC202": ("half_precision_backend",),
+    "HFT006": ("load_best_model_at_end",),
+    "HFT007": ("save_steps",),
+    "HFT009": ("lr_scheduler_type",),
+}
+# The pages for values on which Python fails.
+OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203", "torch_empty_cache_steps": "HFT008"}
+
+
+@functools.cache
+def table() -> Table:
+    """The checks of transformers as rows."""
+    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
+
+
+@functools.cache
+def pages() -> Pages:
+    """The pages of transformers' checks."""
+    return Pages(KIND)
+
+
+@functools.cache
+def plan(release: Version) -> Plan:
+    """The rows of a release."""
+    return Plan({CONFIG: table().rows(CONFIG, CLASS, release)})
+
+
+def refusals(config: TrainerConfig) -> list[Refusal]:
+    """Every refusal."""
+    args = config.arguments
+    written = {name: value for name, value in args.given.items() if name not in args.unparsed}
+    for name in ("fsdp_config", "accelerator_config"):
+        if isinstance(written.get(name), str):
+            written[name] = unknown_field(name) if (section := config.section(name)) is None else section
+    defaults = {**args.defaults, **{name: unknown_field(name) for name in (*args.undecided, *args.unparsed)}}
+    words = Words((), {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False, PLACES)
+    found = Check(plan(config.version), written, defaults, args.undecided, facts(config), pages()).refusals(words)
+    kept: dict[str, Refusal] = {}
+    for number, refusal in enumerate(found):
+        root = str(refusal.paths[0][0]) if refusal.paths else ""
+        if refusal.failed:
+            refusal.kind = OF_FIELDS.get(root, refusal.kind)
+        if root in OF_FIELDS and not isinstance(written.get(root), dict):  # one finding about the whole value
+            refusal.paths = [(root,)]
+            kept.setdefault(root, refusal)
+        else:
+            kept[f"{root} {number}"] = refusal
+    return [*kept.values()]
+
+
+def facts(config: TrainerConfig) -> Callable[..., Any]:
+    """What the environment answers: a CUDA device that can do everything, and packages that are installed."""
+
+    def answer(name: str, *arguments: Any) -> Any:
+        if name == "is_accelerate_available" and arguments:
+            return config.has_accelerate(parse_version(arguments[0]))
+        if name in ("str_to_bool", "strtobool"):
+            return truth(*arguments)
+        if name.startswith("is_torch_greater_or_equal_than_"):
+            return True
+        if name == "path expanduser":
+            return os.path.expanduser(*arguments)
+        if name == "path join":
+            return os.path.join(*arguments)
+        if name == "get_full_repo_name":
+            return config.version < OWNER_LOOKED_FOR or arguments[1] is not None or "/" in arguments[0]
+        if name == "version":
+            return dotted(config.version) if arguments[0] == "transformers" else None
+        return {
+            "is_accelerate_available": True,
+            "is_torch_available": True,
+            "is_torch_bf16_gpu_available": True,
+            "is_torch_tf32_available": True,
+            "is_torch_cuda_available": True,
+            "is_torch_bf16_cpu_available": True,
+            "is_available": True,
+            "is_safetensors_available": True,
+            "is_torch_xla_available": False,
+            "is_torch_tpu_available": False,
+            "is_torch_npu_available": False,
+            "is_torch_xpu_available": False,
+            "is_torch_hpu_available": False,
+            "is_torch_neuron_available": False,
+            "is_torch_mps_available": False,
+            "is_kubeflow_available": False,
+            "device": {"type": "cuda"},
+        }.get(name)
+
+    return answer
+
+
+def truth(text: Any) -> bool:
+    """The value that a word of a boolean has for accelerate and transformers."""
+    if text.lower() in (*TRUE, *FALSE):
+        return text.lower() in TRUE
+    raise ValueError(f"invalid truth value {text.lower()}")

@@ -1,0 +1,330 @@
+"""Files become documents: the kind of each, and the files that it names."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks import detect, framework, related_tool, takes_arguments
+from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.run.loaded import LAUNCH
+from cfglint.run.paths import SECTIONS, MissingSectionError, Request, UnknownKindError, is_script
+from cfglint.source import files
+from cfglint.source.document import MAPPING, SCALAR, Document, Path
+from cfglint.source.file_source import FileSource, missing
+from cfglint.source.limits import MAX_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.hydra.groups import ConfigGroups
+
+OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
+WRITES = (".dump(", ".write(", ".write_text(", "%%writefile")  # what a program or notebook calls to write a file
+DEEPSPEED = (("deepspeed",), ("deepspeed_config", "deepspeed_config_file"))  # keys whose string is a file or encoded JSON
+WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
+SHORT = 200  # characters of a file that may be the beginning of a longer one
+FEW = 20  # named files; with more of them every file is worth the import
+MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
+TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
+OF_TRAINERS = ("huggingface", "trl")  # kinds with keys that the own configs of programs have as well
+MOST_FOLDERS, MOST_PROGRAMS = 4, 100  # that are looked at for a program that loads a file
+
+
+class Recognition:
+    """Tells of which kind a file is."""
+
+    def __init__(self, source: FileSource, request: Request) -> None:
+        self.source = source
+        self.request = request
+        self._groups: dict[str, ConfigGroups] = {}  # by the top of their project
+
+    def is_composed(self, path: str, text: str, kind: str) -> bool:
+        """Whether Hydra reads a file, and no parser of a trainer: it has a defaults list, or is an option of a group and was not named."""
+        if self.request.kind or not framework(kind).argument_classes() or self.request.kind_by_pattern(path) is not None:
+            return False
+        if path in self.request.named and "defaults:" not in text:
+            return False
+        from cfglint.source.hydra.groups import ConfigGroups, groups_of
+
+        if groups_of(path, text):
+            return True
+        if path in self.request.named:
+            return False
+        root = self.source.root(path)
+        if root not in self._groups:
+            self._groups[root] = ConfigGroups(self.source.project(path, root, self.request.named))
+        return self._groups[root].has_option(path.replace(os.sep, "/"))
+
+    def is_unrelated(self, path: str, text: str) -> bool:
+        """Whether a file is certainly of no kind, decided without parsing it; such a file is counted."""
+        if self.request.kind or self.request.section or self.request.kind_by_pattern(path) is not None:
+            return False
+        one_of_few = path in self.request.named and len(self.request.named) <= FEW
+        names = self._unrelated_keys(path, text, WORTHWHILE if one_of_few else 0)
+        if names is None or (one_of_few and not names):
+            return False
+        self.count_unrecognized(path, names)
+        return True
+
+    def _unrelated_keys(self, path: str, text: str, least: int) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least` characters.
+
+        Empty for a file that was not named on the command line and cannot be parsed.
+        """
+        if not least <= len(text) <= MAX_SIZE:
+            return None
+        from cfglint.run.quick_scan import unrelated_keys
+
+        is_long = len(text) > SHORT  # else it may be what is left of one
+        names = unrelated_keys(path, text, files.syntax_by_name(path), SECTIONS, is_long and path not in self.request.named)
+        return names if names or is_long else None
+
+    def count_unrecognized(self, path: str, names: list[str]) -> None:
+        """Count a file of no kind, with its keys if it was named on the command line; files of a branch comparison are not counted."""
+        if path in self.request.named:
+            self.request.stats.unrecognized_named.append((path, names[:MOST_NAMES]))
+        elif self.request.are_named:
+            self.request.stats.unrecognized += 1
+
+    def look(self, path: str, content: tuple[str, bool] | None) -> tuple[Document, str | None]:
+        document = self.load(path, self.request.kind, content)
+        if missing(document):
+            self.request.stats.unreadable.append(path)
+            return document, self.request.kind
+        if self.request.section and document.root is None and not document.problems:
+            if path in self.request.named:
+                raise MissingSectionError(path, self.request.section)
+            self.request.stats.unrecognized += 1
+            return document, None
+        if self.request.kind == LAUNCH and not is_script(path):
+            self._pass_over(document, NO_MATCH)
+            return document, None
+        if self.request.kind:
+            return document, self.request.kind
+        kind = self.request.kind_by_pattern(path)
+        if kind is not None:
+            return self.load(path, kind, content), kind
+        kind, clarity = detect(document)
+        if kind is None and not self.request.section:
+            document, kind, clarity = self._look_closer(document, clarity)
+        if kind in OF_TRAINERS and self._is_of_own_program(path):
+            kind, clarity = None, NO_MATCH
+        if kind is None:
+            self._pass_over(document, clarity)
+            return document, None
+        if framework(kind).syntax(path) != document.syntax:
+            document = self.load(path, kind, content)
+        return document, kind
+
+    def _is_of_own_program(self, path: str) -> bool:
+        """Whether a program beside a file, or in a folder above it, loads it by its name, and trains without a trainer."""
+        from cfglint.run.program_scan import loads_itself
+
+        root = self.source.root(path)
+        folder, project = os.path.dirname(path) or os.curdir, self.source.project(path, root, self.request.named)
+        for _ in range(MOST_FOLDERS):
+            programs = [each for each in project.names(folder) if each.endswith(".py")][:MOST_PROGRAMS]
+            texts = (project.read(os.path.join(folder, each)) or "" for each in programs)
+            if any(loads_itself(text, os.path.basename(path)) for text in texts):
+                return True
+            if os.path.normpath(folder) == os.path.normpath(root):
+                break
+            folder = os.path.normpath(os.path.join(folder, os.pardir))
+        return False
+
+    def _look_closer(self, document: Document, clarity: int) -> tuple[Document, str | None, int]:
+        """Examine a document that is not recognised by its top-level keys: by a section of it, or by the keys on the lines of a broken
+        file.
+        """
+        root = document.root
+        if not document.problems and root is not None and root.kind == MAPPING:
+            for key in SECTIONS:
+                if document.find((key,))[1] is not None:
+                    section = in_section(document, (key,))
+                    kind, clear = detect(section)
+                    if kind and framework(kind).argument_classes():
+                        return section, kind, clear
+            if not any(key.raw.startswith(TYPOGRAPHIC_QUOTES) for key, _ in root.pairs()):
+                return document, None, clarity
+        elif not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
+            return document, None, clarity
+        from cfglint.run.broken import kind_of_text
+
+        kind, clear = kind_of_text(document.path, self._full_text(document), document.syntax)
+        return document, kind, max(clarity, clear)
+
+    def _full_text(self, document: Document) -> str:
+        """The complete content of a file, even after a byte that is not UTF-8."""
+        if not any(problem.kind in ("encoding", "control") for problem in document.problems):
+            return document.text
+        try:
+            return self.source.read_bytes(document.path).decode("utf-8", "replace")
+        except files.FileProblem:
+            return document.text
+
+    def _pass_over(self, document: Document, clarity: int) -> None:
+        """Count a file that is not checked."""
+        path = document.path
+        if path in self.request.named:
+            from cfglint.run.broken import key_names
+
+            self.count_unrecognized(path, key_names(document))
+            return
+        name = related_tool(document)
+        if name:
+            self.request.stats.related_tools[name] = self.request.stats.related_tools.get(name, 0) + 1
+        elif clarity == MAYBE:
+            self.request.stats.unclear.append(path)
+        elif self.request.are_named and is_remnant(document):
+            self.request.stats.remnants.append(path)
+        else:
+            self.count_unrecognized(path, [])
+
+    def load(self, path: str, kind: str | None, content: tuple[str, bool] | None = None) -> Document:
+        document = self.source.document(path, framework(kind).syntax(path) if kind else None, content)
+        return in_section(document, self.request.section) if self.request.section else document
+
+    def declared(self, paths: list[str]) -> tuple[list[Document], list[str]]:
+        documents: list[Document] = []
+        kinds: list[str] = []
+        for path in paths:
+            document = self.load(path, self.request.kind if not kinds else None)
+            if missing(document):
+                self.request.stats.unreadable.append(path)
+            elif self.request.section and document.root is None and not document.problems:
+                raise MissingSectionError(path, self.request.section)
+            kind = self.kind_in_run(document, kinds)
+            if framework(kind).syntax(path) != document.syntax:
+                document = self.load(path, kind)
+            documents.append(document)
+            kinds.append(kind)
+        return documents, kinds
+
+    def kind_in_run(self, document: Document, before: list[str]) -> str:
+        if not before and self.request.kind:
+            if self.request.kind == LAUNCH and not is_script(document.path):
+                raise UnknownKindError(document.path)
+            return self.request.kind
+        found = detect(document)[0]
+        if found:
+            return found
+        if before:
+            return before[0]
+        raise UnknownKindError(document.path)
+
+
+class References:
+    """Follows references to files. `named` are the files of the command line, which may be anywhere."""
+
+    def __init__(self, source: FileSource, facts: LaunchFacts, named: set[str]) -> None:
+        self.source = source
+        self.facts = facts
+        self.named = named
+
+    def followed(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
+        """(documents, kinds) with the files that the documents name, each after the first one that names it."""
+        of_line = self._named_by_arguments(documents[0], kinds[0])
+        for document in [*documents]:  # no framework follows references in a file that is itself referenced
+            self._follow(document, documents, kinds, bool(of_line) and document is documents[0])
+        if of_line and all(self.source.identity(of_line) != self.source.identity(each.path) for each in documents):
+            documents.append(self.source.document(of_line, framework("deepspeed").syntax(of_line)))
+            kinds.append("deepspeed")
+        return documents, kinds
+
+    def _follow(self, document: Document, documents: list[Document], kinds: list[str], line_wins: bool) -> None:
+        """Add the files that one document names; `line_wins`: the DeepSpeed file on the launch line takes precedence."""
+        position = documents.index(document)
+        after = position + 1
+        same: list[str] = []  # the identities of the documents, computed when a file names another
+        for key, name, kind in framework(kinds[position]).references(document):
+            path = None if line_wins and key == ("deepspeed",) else self._path(document, key, name)
+            if path is None:
+                continue
+            same = same or [self.source.identity(each.path) for each in documents]
+            identity = self.source.identity(path)
+            known = same.index(identity) if identity in same else None
+            if known is None:
+                documents.insert(after, self.source.document(path, framework(kind).syntax(path)))
+                kinds.insert(after, kind)
+                same.insert(after, identity)
+                after += 1
+            elif known != position:
+                kinds[known] = kind
+
+    def _path(self, document: Document, key: Path, name: str) -> str | None:
+        """The path of a file that a key names; None, after recording it, for one that is missing or outside the project."""
+        path = self._locate(name, document.path)
+        if path is None:
+            if must_exist(key, name) and not may_write(document, name):
+                document.missing.append((key, name))
+        elif self.is_foreign(path, document.path):
+            document.outside.append((key, name))
+            return None
+        return path
+
+    def _named_by_arguments(self, document: Document, kind: str) -> str:
+        """The DeepSpeed file that `--args` passes to the program of a trainer file; empty without one."""
+        if not self.facts.arguments or not takes_arguments(kind):
+            return ""
+        from cfglint.launch.overrides import ARGS
+
+        given = [each.texts[0] for each in self.facts.overrides if each.origin == ARGS and each.key == "deepspeed" and len(each.texts) == 1]
+        name = given[-1] if given else ""
+        return name if name and self.source.is_file(name) and not self.is_foreign(name, document.path) else ""
+
+    def is_foreign(self, path: str, origin: str) -> bool:
+        """Whether a file is outside the project of the file that names it, and was not named on the command line itself."""
+        return self.source.leads_out(path, origin, self.named)
+
+    def _locate(self, name: str, origin: str) -> str | None:
+        """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working
+        directory.
+        """
+        adjacent = files.spelled_like(origin, os.path.normpath(os.path.join(os.path.dirname(origin), name)))
+        if self.source.is_file(adjacent):
+            return adjacent
+        if not os.path.isabs(name):
+            from cfglint.source.root import folders_upwards
+
+            for folder in folders_upwards(origin)[1:]:
+                path = files.spelled_like(origin, os.path.normpath(os.path.join(folder, name)))
+                if self.source.is_file(path):
+                    return path
+        return name if self.source.is_file(name) else None
+
+
+def must_exist(key: Path, name: str) -> bool:
+    """Whether a run fails if the file that a key names does not exist."""
+    if key in DEEPSPEED:
+        from cfglint.launch.deepspeed_argument import refused_config
+
+        return is_in_project(name) and bool(refused_config(name))
+    return is_in_project(name) if key in OPENED else is_config_name(name)
+
+
+def may_write(document: Document, name: str) -> bool:
+    """Whether a program may write a file that it names: it names the file elsewhere, too, and writes files."""
+    text = document.text if document.is_call else ""
+    return text.count(name.rpartition("/")[2]) > 1 and any(mark in text for mark in WRITES)
+
+
+def is_config_name(name: str) -> bool:
+    """Whether a string names a file that must be in the project: a relative path without placeholders and variables."""
+    return name[-5:].lower() in (".json", ".yaml", "hjson") and is_in_project(name)
+
+
+def is_in_project(name: str) -> bool:
+    """Whether a string is a relative path without placeholders and variables."""
+    return not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
+
+
+def is_remnant(document: Document) -> bool:
+    """Whether a file of no kind has no content, cannot be parsed, or is only a string: it may be what is left of a config."""
+    return document.root is None or bool(document.problems) or document.root.kind == SCALAR
+
+
+def in_section(document: Document, section: tuple[str, ...]) -> Document:
+    """The document with the mapping under a key as its root; without a root if there is none."""
+    from cfglint.source.sections import found
+
+    return found(document, section)

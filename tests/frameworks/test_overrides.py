@@ -1,0 +1,56 @@
+"""Overrides of a launch line as OmegaConf loads them."""
+
+from __future__ import annotations
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cases import each_case
+from cfglint.launch.overrides import ARGS, Override, by_omegaconf, loaded_by_omegaconf
+
+NUMBERS = st.from_regex(r"\A-?[0-9]{1,6}(\.[0-9]{0,4})?([eE][-+]?[0-9]{1,3})?\Z")
+PATHS = st.from_regex(r"\A(\.{0,2}/)?[A-Za-z0-9_.,/~-]{1,8}\Z")
+WORDS = st.sampled_from(
+    [
+        "true",
+        "True",
+        "tRue",
+        "FALSE",
+        "No",
+        "ON",
+        "null",
+        "~",
+        "y",
+        "nan",
+        ".inf",
+        "inf",
+        "None",
+        "1_000",
+        "0x10",
+        "010",
+        "1:30",
+        "00",
+        "-0",
+        "a: b",
+        "[1, 2]",
+    ]
+)
+
+
+@settings(max_examples=50)
+@given(st.one_of(NUMBERS, PATHS, WORDS))
+@example("-0")
+@example("1e400")
+@example("./a")
+@example("../..")
+def test_plain_values_are_those_of_omegaconf(text):
+    fast, loaded = by_omegaconf(Override("value", [text], ARGS)), loaded_by_omegaconf(text)
+    assert (type(fast), repr(fast)) == (type(loaded), repr(loaded))
+
+
+VALUES = [("out/model-7b", "out/model-7b"), ("128", 128), ("2e-5", 2e-5), ("1.0", 1.0), ("No", False), ("{a: 1}", {"a": 1})]
+
+
+@each_case(("text", "value"), VALUES)
+def test_values_by_their_form(text, value):
+    assert by_omegaconf(Override("value", [text], ARGS)) == value

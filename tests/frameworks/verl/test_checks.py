@@ -1,0 +1,50 @@
+"""What verl's rows refuse: classes of sections, values that Python fails on, and parts of a run that others have."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.verl.checks import failed
+from cfglint.frameworks.verl.sizes import Sizes
+from cfglint.frameworks.verl.values import ComposedConfig
+
+ACTOR_CLASS = "verl.workers.config.FSDPActorConfig"
+
+
+def composed(release, actor=None, **sections):
+    actor = {"_target_": ACTOR_CLASS, "strategy": "fsdp", "use_dynamic_bsz": True, "ppo_mini_batch_size": 8, **(actor or {})}
+    values = {
+        "actor_rollout_ref": {"actor": actor, "rollout": {"n": 1, "name": "vllm"}, "model": {}, "hybrid_engine": True},
+        "critic": {"enable": False, "strategy": "fsdp"},
+        "data": {"train_batch_size": 8},
+        "trainer": {"nnodes": 1, "n_gpus_per_node": 1},
+        "algorithm": {"adv_estimator": "grpo"},
+        **sections,
+    }
+    return ComposedConfig(values, LaunchFacts(), release)
+
+
+def found(tree):
+    return [(each.kind, each.key, each.exception) for each in failed(tree, Sizes(tree)) if each.fails_at == "config"]
+
+
+def test_a_class_refuses_a_value_of_its_section_as_hydra_reports_it():
+    said = "hydra.errors.InstantiationException: Error in call to target 'verl.workers.config.actor.FSDPActorConfig': "
+    said += "ValueError('Invalid loss_agg_mode: mean') full_key: actor_rollout_ref.actor"
+    assert found(composed((0, 7, 1), {"loss_agg_mode": "mean"})) == [("VRL011", "actor_rollout_ref.actor.loss_agg_mode", said)]
+
+
+def test_the_rows_of_another_class_do_not_hold():
+    assert found(composed((0, 7, 1), {"loss_agg_mode": "mean", "_target_": "mine.ActorConfig"})) == []
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "null"), ("four", '"four"')])
+def test_python_fails_on_a_size_that_is_not_an_integer(value, shown):
+    tree = composed((0, 7, 1), {"use_dynamic_bsz": False, "ppo_micro_batch_size_per_gpu": 4}, data={"train_batch_size": value})
+    first = next(each for each in failed(tree, Sizes(tree)) if each.key == "data.train_batch_size")
+    assert (first.kind, first.message) == ("VRL010", f"`data.train_batch_size` is {shown}, not an integer")
+
+
+def test_a_section_that_is_missing_is_no_failure():
+    assert not [each for each in found(composed((0, 9, 1), trainer={"nnodes": 1})) if "NoneType" in each[2]]

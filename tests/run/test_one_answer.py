@@ -1,0 +1,116 @@
+"""One file, one answer: every command names the same runs of a file, with the same batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cfglint
+from cfglint.cli import main
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.server.open_files import OpenFiles
+from records import given, read
+
+TESTS = Path(__file__).parent.parent
+RECORDED = sorted((path, title) for name in ("run", "launch") for path in (TESTS / name / "projects").glob("*.txt") for title in read(path))
+FILES = (".sh", ".py", ".yaml", ".yml", ".json", ".md")
+LINE = "torchrun --nproc_per_node {} train.py --output_dir out --per_device_train_batch_size {} --learning_rate 1e-5 --deepspeed ds.json\n"
+PROJECT = {
+    "train.sh": LINE.format("${1:-2}", 4),
+    "all.sh": "bash train.sh\nbash train.sh 8\n",
+    "other.sh": LINE.format(4, "$BATCH"),
+    "train.py": "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+    "args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]\nTrainer(args=args).train()\n",
+    "main.sh": "torchrun --nproc_per_node 2 main.py --output_dir out --per_device_train_batch_size 3 --learning_rate 1e-5\n",
+    "main.py": "import train\nprint(train.args)\n",  # by its text, it trains nothing
+    "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
+    "alone.json": '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1}}\n',
+    "trainer.yaml": "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n",
+    "built.py": "from transformers import Trainer, TrainingArguments\n"
+    "Trainer(args=TrainingArguments('out', per_device_train_batch_size=2, deepspeed='ds.json')).train()\n",
+}
+
+
+def lay_out(files, folder):
+    (folder / ".git").mkdir()
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def recorded(path, title):
+    """The files of a recorded project."""
+    _, *parts = "\n".join([*given(read(path)[title]), ""]).split("# file: ")
+    return {name: text for name, _, text in (part.partition("\n") for part in parts)}
+
+
+def entries(report):
+    return sorted((place(each.get("launch"), each["files"]), each["resolved"]["global_batch"] or 0, each["gpus"] or 0) for each in report)
+
+
+def place(launch, files):
+    return f"{launch['file']}:{launch['line']}" if launch else files[0]
+
+
+def of_command(capsys, *arguments):
+    main([*arguments, "--format", "json"])
+    shown = capsys.readouterr()
+    found = json.loads(shown.out) if shown.out else {"runs": []}
+    return entries(found["runs"] if isinstance(found.get("runs"), list) else [found])
+
+
+def of_library(name):
+    return sorted((place(each.launch, each.files), each.resolved["global_batch"] or 0, each.gpus or 0) for each in cfglint.check(name))
+
+
+def of_server(name, text):
+    opened = OpenFiles(lambda project, declared: LaunchFacts(gpus=declared.gpus if declared else project.gpus))
+    opened.buffers.put(name, text)
+    opened.check()
+    outcomes = [each.run.outcome() for each in opened.runs]
+    return sorted((place(each.launch, each.files), each.resolved["global_batch"] or 0, each.gpus or 0) for each in outcomes)
+
+
+def different(files, capsys):
+    """(file, command, what it names, what `check` names) where they differ; a command may refuse a file that no run reads."""
+    for name, text in files.items():
+        if not name.endswith(FILES):
+            continue
+        checked = of_command(capsys, "check", name)
+        others = {"library": of_library(name), "server": of_server(name, text)}
+        others |= {"explain": of_command(capsys, "explain", name)} if checked else {}
+        yield from ((name, command, found, checked) for command, found in others.items() if found != checked)
+
+
+def test_every_command_names_the_same_runs(tmp_path, monkeypatch, capsys):
+    lay_out(PROJECT, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert list(different(PROJECT, capsys)) == []
+    assert [each[0] for each in of_command(capsys, "check", "ds.json")] == ["built.py", "other.sh:1", "train.sh:1", "train.sh:1"]
+
+
+def fixed(capsys, *arguments):
+    """The first files of the runs that `fix` answers for."""
+    main([*arguments, "--format", "json"])
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    return sorted(each["files"][0] for each in found["runs"])
+
+
+def test_a_target_is_that_of_all_runs_of_the_file(tmp_path, monkeypatch, capsys):
+    lay_out(PROJECT, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    firsts = sorted(each[0].partition(":")[0] for each in of_command(capsys, "check", "ds.json"))
+    assert fixed(capsys, "fix", "--check", "ds.json", "--gpus", "16") == firsts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "title"), RECORDED, ids=[title[:40] for _, title in RECORDED])
+def test_every_command_names_the_same_runs_of_a_recorded_project(path, title, tmp_path, monkeypatch, capsys):
+    files = recorded(path, title)
+    lay_out(files, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert list(different(files, capsys)) == []
