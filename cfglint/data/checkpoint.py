@@ -73,7 +73,7 @@ class Checkpoint(Record):
         """The content of a config file below the checkpoint; None if it cannot be read."""
         path = os.path.join(self.folder, name)
         try:
-            return read_bytes(path, LARGEST_CONFIG).decode("utf-8", "replace") if may_read(path, self.root) else None
+            return read_bytes(path, LARGEST_CONFIG, self.root or None).decode("utf-8", "replace")
         except FileProblem:
             return None
 

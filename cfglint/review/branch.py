@@ -284,9 +284,14 @@ def bytes_of(source: FileSource, name: str) -> bytes:
         return b""
 
 
+def text_of(source: FileSource, name: str) -> str:
+    """The content of a file; empty if it cannot be read, or is a link out of the project."""
+    return bytes_of(source, name).decode("utf-8", "replace")
+
+
 def texts(source: FileSource, names: Iterable[str]) -> dict[str, str]:
     """The contents of files by their names, in order: of equal ones the first is paired first, in every process."""
-    return {name: bytes_of(source, name).decode("utf-8", "replace") for name in sorted(names)}
+    return {name: text_of(source, name) for name in sorted(names)}
 
 
 def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.review.branch import Branch
+from cfglint.review.branch import Branch, text_of
 from cfglint.review.literals import changed_values, unmodelled_class
 from cfglint.review.releases import ReleaseChange
 from cfglint.run.paths import is_program, is_script
@@ -30,7 +30,7 @@ def unrecognized(name: str, branch: Branch) -> str:
     for _ in range(MOST_FOLDERS):
         programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py")]
         for path in (os.path.join(folder, each) for each in programs[:MOST_PROGRAMS]):
-            if names_file(branch.new.content(path) or "", os.path.basename(name)):
+            if names_file(text_of(branch.new, path), os.path.basename(name)):
                 return NAMED.format(path)
         if not folder:
             break
@@ -65,7 +65,7 @@ def with_values(name: str, reason: str, branch: Branch) -> str:
     """The reason why a file that a run may depend on is not compared, with the values in it that changed and that no comparison lists."""
     if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED) or name in branch.gone:
         return reason
-    before, after = branch.old.content(branch.old_name(name)) or "", branch.new.content(name) or ""
+    before, after = text_of(branch.old, branch.old_name(name)), text_of(branch.new, name)
     if reason == NO_RUN:
         unmodelled = unmodelled_class(name, after)
         if not unmodelled:

@@ -254,4 +254,6 @@ def span(document: Document, start: int, end: int) -> Place:
     """A place from offsets into a document."""
     line, column = document.position(start)
     end_line, end_column = document.position(end)
-    return Place(document.path, line, column, end_line, end_column, start, end, document.line(line))
+    from cfglint.source.quoted_line import quoted_line
+
+    return Place(document.path, line, column, end_line, end_column, start, end, quoted_line(document, start, end))

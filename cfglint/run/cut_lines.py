@@ -17,6 +17,7 @@ def without_consequences(line: LaunchLine, found: list[Diagnostic]) -> list[Diag
     if place is None:
         return found
     cut, lost, spans = found[place], lost_names(line), spans_of_blanks(line)
+    lost |= {word.string for word in line.call.words if is_stray(word, line)}
     caused = [each for each in found if each is not cut and (name_of(each) in lost or is_within(each, line, spans))]
     refused = next((each for each in (cut, *caused) if each.severity == ERROR), None)
     if refused is not None:

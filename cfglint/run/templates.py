@@ -302,10 +302,14 @@ class TemplateRun(CheckedRun):
 
     def _show_originals(self, found: list[Diagnostic]) -> None:
         """Show the lines of the files as they are, not as their placeholders are read."""
+        from cfglint.source.quoted_line import quoted_line
+
         texts = {document.path: document for document in self.documents}
         for place in [place for each in found for place in (each.place, *(related for related, _ in each.related))]:
             if place.file in texts:
-                place.source = texts[place.file].line(place.line)
+                original = texts[place.file]
+                is_there = original.position(place.start)[0] == place.line
+                place.source = quoted_line(original, place.start, place.end) if is_there else original.line(place.line)
 
     def is_placeholder(self, each: Diagnostic) -> bool:
         """Whether a finding is about a placeholder, or refers to one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import shutil
@@ -340,64 +339,3 @@ def test_what_the_user_names_may_be_outside(boundary):
     assert "pass --config to allow it" in boundary.capsys.readouterr().err
     main(["check", "a.sh", "../outside/ds.json", "--config", "cfglint.toml"])
     assert "../outside/ds.json:1:" in boundary.capsys.readouterr().out
-
-
-CFGLINT = Path(__file__).resolve().parents[2] / "cfglint"
-OPENS = ("open", "open_regular", "read_bytes", "read_text")  # and `read` of cfglint.source.files
-# Every module that opens a file, and why it cannot be one outside the project that another file names.
-OPENERS = {
-    "cli/__init__.py": "the null device",
-    "cli/typed_command.py": "the script on the command line",
-    "cli/new.py": "a file that is about to be written, named on the command line",
-    "review/of_branch.py": "the configuration that was found, which `load_configuration` checks",
-    "cli/schema.py": "cfglint's own schemas",
-    "data/checkpoint.py": "checks with `is_inside`; --resume",
-    "data/remembered.py": "cfglint's own cache, outside of the project",
-    "data/rows.py": "checks with `is_inside`",
-    "findings/pages.py": "cfglint's own pages",
-    "frameworks/huggingface/samples.py": "paths that `data/rows.py` has checked",
-    "frameworks/llamafactory/samples.py": "paths that `data/rows.py` has checked",
-    "frameworks/peft/checkpoints.py": "checks with `leads_out`",
-    "explanation/log_file.py": "a log that is named on the command line",
-    "explanation/trainer_state.py": "a checkpoint that is named on the command line",
-    "cli/worker_processes.py": "a pipe",
-    "frameworks/llamafactory/checkout.py": "checks with `leads_out`",
-    "frameworks/row_table.py": "the rows of a framework, of cfglint itself",
-    "frameworks/named_models.py": "--model, a declared run's model (`refuse_foreign_names`), else checked with `leads_out`",
-    "frameworks/neox/neighbours.py": "files in the folder of a config, without links",
-    "frameworks/schema.py": "cfglint's own schemas",
-    "project/baseline.py": "--baseline, else checked by `refuse_foreign_names`",
-    "project/installed.py": "checks with `leads_out`",
-    "project/pinned_versions.py": "checks with `leads_out`",
-    "project/policy_schema.py": "--config, else checked by `refuse_foreign_names`",
-    "project/settings_file.py": "--config, else checked with `leads_out` by `refuse_foreign_file` and `peek`",
-    "report/html/page.py": "cfglint's own templates",
-    "report/links.py": "cfglint's own packaging metadata",
-    "source/folders.py": "ignore rules that are no links",
-    "source/git_index.py": "files of git's own folder",
-    "review/branch.py": "checks with `leads_out`",
-    "source/git.py": "objects of git, and files in the repository after links",
-    "run/documents.py": "the content of a document that was read before",
-    "run/readers.py": "files of a project that `Discovery` has found there",
-    "source/edited_source.py": "what the source that it edits reads",
-    "source/file_source.py": "paths of the command line, and those that `References`, `Project` and `Discovery` have checked",
-    "run/program_scan.py": "files of a folder; a link is checked with `leads_out`",
-    "run/quick_scan.py": "cfglint's own schemas",
-    "server/open_files.py": "open files, and configurations checked by `refuse_foreign_file`",
-    "source/dataclass_fields.py": "checks with `leads_out`",
-    "source/python/package.py": "unpacked wheels of the tools, else checked with `leads_out` by `project/package_source.py`",
-    "source/files.py": "what its callers pass",
-    "source/writing.py": "files that are about to be written",
-}
-
-
-def test_every_module_that_opens_files_is_accounted_for():
-    found = set()
-    for path in CFGLINT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
-                if name in OPENS or (name == "read" and owner == "files"):
-                    found.add(path.relative_to(CFGLINT).as_posix())
-    assert found == OPENERS.keys()
