@@ -19,7 +19,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import rebuild_tables
 from row_expressions import walk
@@ -84,6 +84,8 @@ class Base:
 class Other(Base):
     """In the place of any other class, as that of a logger."""
 
+    _VALID_DICT_FIELDS: ClassVar[list[str]] = []  # of TrainingArguments: TRL's classes add to it
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -142,7 +144,7 @@ class Sources:
                 if not hasattr(found, each):
                     setattr(found, each, self.module(f"{name}.{each}") or StandIn(each))
             return found if names else self.module(top) or StandIn(top)
-        if top in sys.stdlib_module_names and top not in ("importlib", "logging", "warnings"):
+        if (top in sys.stdlib_module_names and top not in ("importlib", "logging", "warnings")) or top == "yaml":
             return importlib.import_module(name) if names else importlib.import_module(top)
         return StandIn(name)
 

@@ -67,7 +67,8 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
     for number, refusal in enumerate(found):
         root = str(refusal.paths[0][0]) if refusal.paths else ""
         if refusal.failed:
-            refusal.kind = OF_FIELDS.get(root, refusal.kind)
+            endless = refusal.exception.startswith("OverflowError")  # a number of steps without end
+            refusal.kind = "HFT005" if endless else OF_FIELDS.get(root, refusal.kind)
         if root in OF_FIELDS and not isinstance(written.get(root), dict):  # one finding about the whole value
             refusal.paths = [(root,)]
             kept.setdefault(root, refusal)
