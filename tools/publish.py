@@ -40,7 +40,7 @@ PLACES = (
     ),
     (
         "README.md",
-        "  - repo: ../cfglint   # your clone: cfglint has no public address yet\n    rev: main   # better: a commit",
+        "  - repo: ../cfglint   # your clone\n    rev: main",
         "  - repo: {repository}\n    rev: v{version}",
     ),
     (

@@ -230,7 +230,6 @@ TYP116 KeyError: 'different_groups'
 TYP200 TypeError: '>' not supported between instances of 'str' and 'int'
 TYP300 AttributeError: type object 'int' has no attribute '__origin__'
 TYP301 ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated
-VRL010 TypeError
 VRL011 NotImplementedError
 VRL032 AssertionError
 VRL045 ValueError: Total available GPUs 4 is less than total desired GPUs 8

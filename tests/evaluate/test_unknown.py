@@ -9,7 +9,7 @@ BATCH = Reason("environment", "the variable `BATCH`", "pass --env BATCH=VALUE", 
 
 def test_a_reason_says_where_it_was_met():
     assert because([BATCH.at("train.py", 31)]) == "not known, because train.py:31 reads the variable `BATCH` (pass --env BATCH=VALUE)"
-    assert because([Reason("program", "the value")]) == "not known, because the value"
+    assert because([Reason("program", "the value")]) == "not known: the value"
     assert because([]) == "not known"
 
 

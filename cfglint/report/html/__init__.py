@@ -86,10 +86,10 @@ def status(runs: list[views.RunView]) -> str:
 def summary(runs: list[views.RunView], findings: list[views.FindingView]) -> str:
     """The counts of findings, files and versions."""
     found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
-    checked = pictures.many(len(runs), "run")
+    files = pictures.many(len({name for each in runs for name in each.files}), "file")
     targets = list(dict.fromkeys(target for each in runs for target in each.targets))
     releases = f"; for {', '.join(targets)}" if len(targets) <= MOST_TARGETS else ""
-    return f"{found or 'Nothing found'} in {checked}{releases}." if runs else ""
+    return f"{found or 'Nothing found'} in {files}{releases}." if runs else ""
 
 
 # ---- explain
