@@ -17,7 +17,12 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "schemas"
 TYPES = (  # later names win
-    *("cfglint/source/annotations.py", "cfglint/findings/vocabulary.py", "cfglint/batch/memory/estimate.py"),
+    *(
+        "cfglint/source/annotations.py",
+        "cfglint/evaluate/__init__.py",
+        "cfglint/findings/vocabulary.py",
+        "cfglint/batch/memory/estimate.py",
+    ),
     "cfglint/findings/entries.py",
 )
 OUTPUTS = {

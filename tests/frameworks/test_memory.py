@@ -362,6 +362,7 @@ LINE = (
         ("--use_lora true --lora_r 16", "B", 14.2),
         ("--lora_rank 16 --lora_target_modules q_proj", "B", 14.2),
         ("--q_lora true --lora_r 16", "B", 7.5),
+        ("--lora_r 16 --q_lora false", "B", 14.2),
         ("--lora_r 16 --bits 4", "B", 7.5),
         ("--lora_r 16 --use_lora false", "C", 14.2),
         ("--lora_r 16 --freeze_vision_tower true", "C", 14.2),

@@ -35,7 +35,17 @@ from cfglint.batch.memory.settings import (
 )
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
-from cfglint.frameworks.huggingface.trained_part import BITS, CASTS, LORA_FIELDS, LORA_NAMES, LORA_SWITCHES, QUANTIZED_BY, doubts, uses
+from cfglint.frameworks.huggingface.trained_part import (
+    BITS,
+    CASTS,
+    LORA_FIELDS,
+    LORA_NAMES,
+    LORA_SWITCHES,
+    QLORA_SWITCHES,
+    QUANTIZED_BY,
+    doubts,
+    uses,
+)
 from cfglint.frameworks.memory import GPUS_FLAG, ROW_KEYS
 from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.peft.adapters import DECISIVE
@@ -336,7 +346,8 @@ class TrainerMemory(Record):
         given = self.config.values
         switches = [given[name] for name in LORA_SWITCHES if name in given]
         ranks = [given[name] for name in LORA_FIELDS["r"] if type(given.get(name)) is int]
-        return any(each is True for each in switches) or (not switches and any(each > 0 for each in ranks))
+        on = any(each is True for each in switches) or any(given.get(name) is True for name in QLORA_SWITCHES)
+        return on or (not switches and any(each > 0 for each in ranks))
 
     def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:
         """The adapters as peft creates them."""

@@ -13,14 +13,15 @@ NAMED = re.compile(
     r"lora|peft|tuner|(?:^|_)tune_|tunable|trainable|adapter|quant|freeze|frozen|unfreez|finetuning_type|train_type|sft_type|dora|ia3|(?:^|_)bits?(?:_|$)|[48]_?bit"
 ).search
 # The names that programs have for the fields of their `LoraConfig`, and what switches LoRA and 4- or 8-bit weights on.
-LORA_SWITCHES = ("use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "q_lora", "qlora", "use_qlora")
+LORA_SWITCHES = ("use_peft", "use_lora", "lora_enable", "enable_lora", "lora")
+QLORA_SWITCHES = ("q_lora", "qlora", "use_qlora")  # false: adapters on weights that are not quantised, or none at all
 LORA_FIELDS = {
     "r": ("lora_r", "lora_rank", "lora_dim"),
     "target_modules": ("lora_target_modules", "lora_target", "target_modules", "lora_modules"),
     "lora_dropout": ("lora_dropout",),
     "modules_to_save": ("lora_modules_to_save", "modules_to_save"),
 }
-QUANTIZED_BY = {4: ("load_in_4bit", "q_lora", "qlora", "use_qlora", "use_4bit"), 8: ("load_in_8bit", "use_8bit")}
+QUANTIZED_BY = {4: ("load_in_4bit", *QLORA_SWITCHES, "use_4bit"), 8: ("load_in_8bit", "use_8bit")}
 BITS = ("bits", "quantization_bit", "quant_bits")
 LORA_NAMES = frozenset(
     (
