@@ -57,7 +57,7 @@ def test_the_kinds_that_no_file_shows_are_those_of_launch_lines():
 @each_case("kind", kinds())
 def test_the_parts_of_a_framework_exist(kind):
     own = framework(kind)
-    tables = ("constructors", "modules", "names", "operations", "words")
+    tables = ("base_fields", "constructors", "modules", "names", "operations", "parsed_types", "words")
     assert all(callable(imported(place)) != (name in tables) for name, place in own.parts.items())
     assert {"config", "batch", "account"} <= own.parts.keys()
 

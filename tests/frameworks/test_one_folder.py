@@ -27,6 +27,8 @@ NAMED_IN = {
     "cli/prompts.py": "the text of a question",
     "explanation/_exceptions.py": "generated",
     "explanation/common_causes.py": "a page that a cause refers to",
+    "explanation/failures.py": "the packages whose classes an exception without one may be of",
+    "explanation/unknown_keyword.py": "the packages whose constructors refuse keywords",
     "findings/_rule_releases.py": "generated",
     "findings/_example_findings.py": "generated",
     "findings/_rules.py": "generated",
@@ -59,7 +61,7 @@ NAMED_IN = {
     "launch/programs/trainer_calls.py": "the packages that a program imports",
     "launch/programs/trainers.py": "the packages that a program imports",
     "run/consumer.py": "the kinds whose programs the users write",
-    "run/discovery.py": "the kinds with keys that the own configs of programs have as well",
+    "run/documents.py": "the kinds with keys that the own configs of programs have as well",
     "rules/releases.py": "the package whose trainers an older transformers refuses",
     "server/tool_server.py": "what it tells a client about itself",
 }

@@ -38,6 +38,8 @@ def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
         value, allowed = setting.value, choices(refusal.key, config.version)[1]
         if refusal.key == "debug" and isinstance(value, str):
             value = next((word for word in value.split() if word not in allowed), value)
+        if isinstance(value, str) and value in allowed:  # an installed release has more values than the rows of the newest modelled one
+            continue
         fix = _choice_fix(setting, value, allowed)
         remedy = None if fix else choice(setting.name, value, allowed)
         yield Finding(setting, _message(setting.name, value), exception=refusal.exception, fix=fix, help=remedy)

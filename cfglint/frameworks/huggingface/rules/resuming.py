@@ -192,7 +192,7 @@ def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: Dee
 
 
 @rule("HFT089")
-def other_form_of_state(config: TrainerConfig) -> Iterator[Finding]:
+def checkpoint_of_another_form(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)
     asked, place = form_of_state(config) if both is not None else ("", None)
     if both is None or place is None or asked not in STATE_FORMS:

@@ -45,7 +45,7 @@ def missing_iteration(config: NeoXConfig) -> Iterator[Finding]:
 
 
 @rule("NEO104")
-def checkpoint_of_other_processes(config: NeoXConfig) -> Iterator[Finding]:
+def states_of_other_processes(config: NeoXConfig) -> Iterator[Finding]:
     resumed = config.resumption
     stage, ranks = config.derived.worker_zero_stage, config.batch.data_parallel.value
     if resumed is None or resumed.checkpoint is None or not stage or not is_integer(ranks) or config.argument("no_load_optim"):
@@ -98,7 +98,7 @@ def value_of_another_run(config: NeoXConfig) -> Iterator[Finding]:
 
 
 @rule("NEO106")
-def nothing_left_to_train(config: NeoXConfig) -> Iterator[Finding]:
+def train_iters_reached(config: NeoXConfig) -> Iterator[Finding]:
     resumed, total = config.resumption, total_steps(config)
     if resumed is not None and resumed.begin is not None and total is not None and resumed.begin >= total:
         yield Finding(

@@ -10,7 +10,7 @@ from cfglint.source.annotations import Iterator
 
 
 @rule("VRL033")
-def invalid_checkpoint(config: VerlConfig) -> Iterator[Finding]:
+def invalid_resume_path(config: VerlConfig) -> Iterator[Finding]:
     named = config.value(PATH)
     if config.facts.resume is not None or config.value(MODE) != "resume_path":
         return
@@ -24,7 +24,7 @@ def invalid_checkpoint(config: VerlConfig) -> Iterator[Finding]:
 
 
 @rule("VRL034")
-def checkpoint_of_other_processes(config: VerlConfig) -> Iterator[Finding]:
+def shards_of_other_processes(config: VerlConfig) -> Iterator[Finding]:
     resumed = config.resumption
     if resumed is None or resumed.checkpoint is None or not config.sizes.is_fsdp:
         return
@@ -41,7 +41,7 @@ def checkpoint_of_other_processes(config: VerlConfig) -> Iterator[Finding]:
 
 
 @rule("VRL049")
-def resumed_unasked(config: VerlConfig) -> Iterator[Finding]:
+def continued_unasked(config: VerlConfig) -> Iterator[Finding]:
     resumed = config.resumption
     if resumed is not None and resumed.is_unasked and resumed.begin is not None:
         yield Finding(
@@ -52,7 +52,7 @@ def resumed_unasked(config: VerlConfig) -> Iterator[Finding]:
 
 
 @rule("VRL050")
-def nothing_left_to_train(config: VerlConfig) -> Iterator[Finding]:
+def last_step_reached(config: VerlConfig) -> Iterator[Finding]:
     resumed = config.resumption
     left, total = (resumed.steps_left, config.sizes.total_steps) if resumed is not None else (None, None)
     if resumed is None or left is None or total is None or resumed.begin is None or resumed.begin < total:
