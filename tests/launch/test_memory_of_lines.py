@@ -57,7 +57,7 @@ def explained(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     "more",
-    ["--use_lora True", "--lora_enable", "--lora_r 8", "--bits 4", "--finetuning_type lora", "--tuner_type $T", "--freeze_backbone True"],
+    ["--bits 4", "--finetuning_type lora", "--tuner_type $T", "--freeze_backbone True"],
 )
 def test_arguments_that_may_limit_what_is_trained_give_no_verdict(explained, more):
     memory = explained(f"{LINE} {more}")["memory"]
@@ -76,15 +76,15 @@ def test_the_switch_of_the_program_decides(explained):
     assert explained(LINE, train_py=PROGRAM.replace("bool = False", "bool = True"))["memory"]["class"] == "C"
 
 
-def test_adapters_that_the_code_creates_give_no_verdict(explained):
-    assert explained(LINE, train_py=ALWAYS)["memory"]["class"] == "C"
+def test_adapters_that_the_code_creates_are_known(explained):
+    assert explained(LINE, train_py=ALWAYS)["memory"]["class"] == "B"
 
 
 def test_a_line_of_llamafactory_is_read_like_its_file(explained):
     of_file = explained("llamafactory-cli train y.yaml", y_yaml="".join(f"{key}: {value}\n" for key, value in FACTORY.items()))
     of_line = explained("llamafactory-cli train " + " ".join(f"--{key} {value}" for key, value in FACTORY.items()))
     assert of_line["memory"] == of_file["memory"]
-    assert of_line["memory"]["class"] == "C"
+    assert of_line["memory"]["class"] == "B"
 
 
 def test_defaults_of_the_trainer_are_no_facts_about_swift(explained):

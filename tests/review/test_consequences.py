@@ -240,6 +240,7 @@ def test_neox(told):
         "learning rate unchanged: optimizer.params.lr 0.0006 (train.yaml:11)",
         "tokens per step 524,288 -> 262,144 (halved)",
         "total samples 256,000 -> 128,000 (halved)",
+        "tokens in all 524,288,000 -> 262,144,000",
     ]
 
 

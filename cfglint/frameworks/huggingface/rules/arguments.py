@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.fields import FIELDS, choices
+from cfglint.frameworks.huggingface.fields import FIELDS, choices, has_field
 from cfglint.frameworks.huggingface.rules import article, lost_strategy, of, place, refusals_of, refused, shown, strategy
 from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import ConfigValue, Iterator
@@ -38,8 +38,8 @@ def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
         value, allowed = setting.value, choices(refusal.key, config.version)[1]
         if refusal.key == "debug" and isinstance(value, str):
             value = next((word for word in value.split() if word not in allowed), value)
-        if isinstance(value, str) and value in allowed:  # an installed release has more values than the rows of the newest modelled one
-            continue
+        if not has_field(refusal.key, config.version) or (isinstance(value, str) and value in allowed):
+            continue  # an installed release has other fields and values than the newest modelled one, whose rows these are
         fix = _choice_fix(setting, value, allowed)
         remedy = None if fix else choice(setting.name, value, allowed)
         yield Finding(setting, _message(setting.name, value), exception=refusal.exception, fix=fix, help=remedy)
