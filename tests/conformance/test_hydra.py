@@ -110,6 +110,6 @@ def test_a_composition_is_the_same(words, tmp_path_factory):
             theirs = OmegaConf.to_container(compose("main", list(words)))
     except Exception as error:
         with pytest.raises(CompositionError, match=type(error).__name__):
-            ours(repository, "main", overrides, str)
+            ours(repository, "main", overrides)
         return
-    assert ours(repository, "main", overrides, str).values == theirs
+    assert ours(repository, "main", overrides).values == theirs
