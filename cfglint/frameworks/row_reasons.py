@@ -37,7 +37,7 @@ SMALL = 1e-3  # what is above less than this is simply set
 MOST_TRIED = 1000  # numbers that are tried as a divisor
 
 
-class Reason:
+class Cause:
     """A key of a condition that holds: `how` its value makes it hold, and the value or values that it is compared with."""
 
     __slots__ = ("how", "path", "values")
@@ -73,7 +73,7 @@ class Condition:
         self.comparison: tuple[str, Any, Any] | None = None  # of two amounts that holds
         self.kept = {each.get("let") or each["each"]: each for each in every(rows) if "let" in each or "each" in each}
         parts = row["when"] if "raise" in row else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
-        found: dict[tuple[Path, str], Reason] = {}
+        found: dict[tuple[Path, str], Cause] = {}
         for part in parts:
             for reason in self._of(part, True):
                 other = found.setdefault((reason.path, reason.how), reason)
@@ -83,7 +83,7 @@ class Condition:
             reason for reason in found.values() if not self._is_needless(reason, {how for path, how in found if path == reason.path})
         ]
 
-    def _is_needless(self, reason: Reason, others: set[str]) -> bool:
+    def _is_needless(self, reason: Cause, others: set[str]) -> bool:
         """Whether the other reasons with the same key say more: which value it has, rather than that it has one."""
         if reason.how == OTHER:
             return not others <= {OTHER, IS_NOT}
@@ -91,7 +91,7 @@ class Condition:
             return bool(others & {OTHER, BELOW}) or (SET in others and value_at(self.run.values, reason.path) is True)
         return reason.how == SET and bool(others & {IS, ABOVE})
 
-    def _of(self, part: Any, wanted: bool, depth: int = 0) -> Iterator[Reason]:
+    def _of(self, part: Any, wanted: bool, depth: int = 0) -> Iterator[Cause]:
         """The reasons why a part of the condition is true, or false if that is wanted."""
         if not isinstance(part, list) or not part or depth > DEEPEST:
             return
@@ -102,7 +102,7 @@ class Condition:
             return
         path = self.path(part) if operator != "member" else None
         if path:
-            yield Reason(path, SET if wanted else UNSET)
+            yield Cause(path, SET if wanted else UNSET)
         elif operator == "v" and part[1] in self.kept:
             row = self.kept[part[1]]
             whole = ["and", *row["when"], row.get("be", row.get("in"))]
@@ -114,27 +114,27 @@ class Condition:
         elif operator == "not":
             yield from self._of(part[1], not wanted, depth + 1)
         elif operator == "member" and (path := self.path(part[1])):
-            yield Reason(path, IS_NOT, [value for _, _, value in part[3][1:]])
+            yield Cause(path, IS_NOT, [value for _, _, value in part[3][1:]])
         elif operator == "call" and part[1] in ("any", "bool") and len(part) == 3:
             yield from self._of(part[2], wanted, depth + 1)
         elif operator in ("==", "!=") and part[2] == 0 and isinstance(part[1], list) and part[1][0] == "%":
             self.division = (part[1][1], part[1][2]) if (operator == "!=") == wanted else None
             for path in dict.fromkeys(path for side in part[1][1:] for factor in self.factors(side) for path in self.paths(factor)):
-                yield Reason(path, OTHER)
+                yield Cause(path, OTHER)
         elif operator in ("==", "is", "!=", "is not", "in", "not in") and (path := self.path(part[1])):
             yield from self._compared(path, operator, part[1], part[2], wanted)
         elif operator in REVERSED and (path := self.path(part[1])) and isinstance(part[2], int | float):
             direction = operator if wanted else REVERSED[operator]
             limit = part[2] + {">=": -1, "<=": 1}.get(direction, 0)
-            yield Reason(path, ABOVE if direction[0] == ">" else BELOW, (limit,))
+            yield Cause(path, ABOVE if direction[0] == ">" else BELOW, (limit,))
         else:
             if operator in COMPARED:
                 self.is_compared = True
                 self.comparison = (operator if wanted else OPPOSITE[operator], part[1], part[2])
             for path in dict.fromkeys(self.paths(part)):
-                yield Reason(path, OTHER)
+                yield Cause(path, OTHER)
 
-    def _compared(self, path: Path, operator: str, expression: Any, other: Any, wanted: bool) -> Iterator[Reason]:
+    def _compared(self, path: Path, operator: str, expression: Any, other: Any, wanted: bool) -> Iterator[Cause]:
         """The reasons of a comparison of a key with constants, or with anything else."""
         positive = (operator in ("==", "is", "in")) == wanted
         values = other[1:] if isinstance(other, list) and other[:1] in (["list"], ["tuple"], ["set"]) else [other]
@@ -142,11 +142,11 @@ class Condition:
             if operator in OPPOSITE:
                 self.comparison = (operator if wanted else OPPOSITE[operator], expression, other)
             for each in dict.fromkeys([path, *self.paths(other)]):
-                yield Reason(each, OTHER)
+                yield Cause(each, OTHER)
         elif [*values] == [None] or (len(values) == 1 and values[0] is False and value_at(self.run.values, path) is not False):
-            yield Reason(path, UNSET if positive else SET)
+            yield Cause(path, UNSET if positive else SET)
         else:
-            yield Reason(path, IS if positive else IS_NOT, values)
+            yield Cause(path, IS if positive else IS_NOT, values)
 
     def _deciding(self, parts: Sequence[Any], wanted: bool) -> Any:
         """The first part that is as true as wanted."""
@@ -292,7 +292,7 @@ class Explanation:
         self.reasons = [each for _, each in ranked]
         self.named = [each for each in self.reasons if self.place_in_message(each) >= 0]
 
-    def rank(self, reason: Reason, written: Mapping[str, Any], first: Sequence[str]) -> tuple[int, bool, bool, bool, int]:
+    def rank(self, reason: Cause, written: Mapping[str, Any], first: Sequence[str]) -> tuple[int, bool, bool, bool, int]:
         """The order of the keys: those of the page, those that are written, that may be changed, and that the framework's message names."""
         is_unset = value_at(written, reason.path[:1]) is None
         listed = reason.key in first and not (is_unset and reason.how == OTHER)
@@ -300,11 +300,11 @@ class Explanation:
         later = self.is_kept(reason) if self.is_changeable else not reason.fulfilled
         return first.index(reason.key) if listed else len(first), is_unset, later, place < 0, place
 
-    def is_kept(self, reason: Reason) -> bool:
+    def is_kept(self, reason: Cause) -> bool:
         """Whether the key makes the run what it is."""
         return reason.path[-1] in self.words.kept
 
-    def place_in_message(self, reason: Reason) -> int:
+    def place_in_message(self, reason: Cause) -> int:
         """Where the framework's message names the key; -1 if it does not."""
         found = re.search(rf"(?<!\w){re.escape(reason.path[-1])}(?!\w)", self.said)
         return found.start() if found else -1
@@ -315,7 +315,7 @@ class Explanation:
         return [*dict.fromkeys(reason.key for reason in self.reasons)]
 
     @property
-    def missing(self) -> list[Reason]:
+    def missing(self) -> list[Cause]:
         """What the condition lacks; where the framework's message names some of it, that."""
         found = [reason for reason in self.reasons if not reason.fulfilled]
         return [reason for reason in found if reason in self.named] or found
@@ -376,7 +376,7 @@ class Explanation:
             return ""
         return counted(value, self.words.counted[path]) if path in self.words.counted else f"`{'.'.join(path)}` ({value})"
 
-    def incompatible(self, held: Sequence[Reason]) -> str:
+    def incompatible(self, held: Sequence[Cause]) -> str:
         """The sentence for keys that exclude each other."""
         first, *others = held
         under = [reason for reason in others if self.is_kept(reason)] if len(others) > 1 else []
@@ -406,11 +406,11 @@ class Explanation:
                 text = re.sub(written, r"`\g<0>`", text, count=1)
         return text
 
-    def joined(self, reasons: Sequence[Reason]) -> str:
+    def joined(self, reasons: Sequence[Cause]) -> str:
         """Keys that are set together."""
         return listed([self.subject(reason) for reason in reasons], "and")
 
-    def subject(self, reason: Reason) -> str:
+    def subject(self, reason: Cause) -> str:
         """A key of a condition as a message names it: `key`, `key: value`, `key` above 1."""
         value = value_at(self.values, reason.path)
         if reason.how in (ABOVE, BELOW) and not 0 < reason.values[0] < SMALL:
@@ -419,7 +419,7 @@ class Explanation:
             return f"`{reason.key}: {'false' if value is False else value}`"
         return f"`{reason.key}`"
 
-    def needed(self, reason: Reason) -> str:
+    def needed(self, reason: Cause) -> str:
         """What a key should be as a message names it."""
         choices = [str(value) for value in reason.values if value is not None]
         if reason.how == UNSET or [*reason.values] == [True]:
@@ -442,7 +442,7 @@ class Explanation:
         advice = [f"use {instead[1].rstrip(', ')}"] if instead and all(isinstance(step, Removal) for step in found.values()) else []
         return [*advice, *found.values()][:MOST_REMEDIES]
 
-    def advised(self, reason: Reason) -> list[str]:
+    def advised(self, reason: Cause) -> list[str]:
         """The values for a key that the framework's message names: `key: value`, or `use value instead`."""
         found = re.findall(rf"(?<!\w){re.escape(reason.path[-1])}`?[:=] ?['`\"]?(\w+)", self.said)
         return [
@@ -450,7 +450,7 @@ class Explanation:
             *(re.findall(r"[Uu]se ['`\"]?(\w+)['`\"]? instead", self.said) if isinstance(value_at(self.values, reason.path), str) else []),
         ]
 
-    def changes(self, reason: Reason) -> Iterator[tuple[Any, str | Removal]]:
+    def changes(self, reason: Cause) -> Iterator[tuple[Any, str | Removal]]:
         """Values of a key that may lift the refusal, each with the instruction."""
         key, value = reason.key, value_at(self.values, reason.path)
         for words in self.advised(reason):
@@ -477,7 +477,7 @@ class Explanation:
             if value is True and self.words.is_flag(key):
                 yield False, f"set `{key}: false`"
 
-    def bound(self, reason: Reason) -> int | None:
+    def bound(self, reason: Cause) -> int | None:
         """The nearest value of a key with which a comparison with an amount does not hold; None if the condition is not one."""
         operator, left, right = self.condition.comparison or ("", None, None)
         for own, other, step in ((left, right, {"<=": 1, ">=": -1}), (right, left, {"<=": -1, ">=": 1})):
