@@ -7,7 +7,7 @@ from math import ceil, prod
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, NOT_KNOWN, Setting
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_few
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
@@ -85,7 +85,7 @@ class RunSummary:
 
     @property
     def left_open(self) -> str:
-        """What is said of a run without errors instead of the claim that it starts: its trainer or its program is not known."""
+        """What is said of a run without errors instead of the claim that it starts: its trainer, program or values are not known."""
         from cfglint.rewrite.retarget import is_filled_elsewhere
 
         if is_filled_elsewhere(self.run):
@@ -98,7 +98,10 @@ class RunSummary:
         not_read = self.run.not_read if not self.run.unmodelled else ()
         if not_read and self.run.assumed:
             return f"No errors found if {self.run.assumed}; not read: {not_read[0].text}"
-        return f"No error in what was read; not read: {'; '.join(each.text for each in not_read)}" if not_read else ""
+        if not_read:
+            return f"No error in what was read; not read: {'; '.join(each.text for each in not_read)}"
+        not_known = list(dict.fromkeys(each.what for each in self.run.launch.not_known))
+        return f"No error in what is known; not known: {first_few(not_known)}" if not_known else ""
 
     @property
     def fingerprint(self) -> str:

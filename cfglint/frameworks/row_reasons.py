@@ -192,7 +192,10 @@ class Condition:
         if operator == "or":
             return self.factors(self._deciding(expression[1:], True) or expression[-1])
         if operator == "if":
-            return self.factors(expression[2 if self.run.truth(expression[1]) is True else 3])
+            try:
+                return self.factors(expression[2 if self.run.truth(expression[1]) is True else 3])
+            except Raised:  # a section that the choice looks into is null
+                return []
         if operator == "f" and (made := self.source(expression[1])) is not None:
             return self.factors(made)
         return [expression]

@@ -21,9 +21,10 @@ def quoted_line(document: Document, start: int, end: int) -> str:
         found = BEFORE_COMMENT.match(behind) if "#" in behind else None
         return text if found is None else text[: len(text) - len(behind) + found.end() - 1].rstrip()
     place = max(0, bisect_left(document.comments, (first, first)) - 1)  # the one before may be a block that ends on this line
-    quoted = text
+    pieces, at = [], 0
     for begin, until in document.comments[place : bisect_left(document.comments, (last, last))]:
         if until > first and (until <= start or begin >= end):
             left, right = max(begin, first) - first, min(until, last) - first
-            quoted = quoted[:left] + " " * (right - left) + quoted[right:]
-    return quoted if quoted == text else quoted.rstrip()
+            pieces += [text[at:left], " " * (right - left)]
+            at = right
+    return ("".join(pieces) + text[at:]).rstrip() if pieces else text
