@@ -45,3 +45,13 @@ def test_a_run_whose_arguments_nothing_parses_is_not_said_to_start(files, told):
     texts = {"run.sh": LINE, "ds.json": '{"train_micro_batch_size_per_gpu": 4}\n', **files}
     run = Discovery(LaunchFacts(), source=FileSource(texts)).one(["run.sh"])
     assert told in " ".join(render_account("text", RunSummary(run)).split())
+
+
+def test_a_run_with_a_value_that_is_not_known_is_not_said_to_start():
+    program = (
+        "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    )
+    line = "torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size $BATCH\n"
+    run = Discovery(LaunchFacts(), source=FileSource({"run.sh": line, "train.py": program})).one(["run.sh"])
+    told = "No error in what is known; not known: `per_device_train_batch_size`."
+    assert told in " ".join(render_account("text", RunSummary(run)).split())

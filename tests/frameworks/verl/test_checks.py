@@ -48,3 +48,9 @@ def test_python_fails_on_a_size_that_is_not_an_integer(value, shown):
 
 def test_a_section_that_is_missing_is_no_failure():
     assert not [each for each in found(composed((0, 9, 1), trainer={"nnodes": 1})) if "NoneType" in each[2]]
+
+
+@pytest.mark.parametrize("sections", [{"actor_rollout_ref": None, "trainer": None}, {"critic": 3, "trainer": [1]}, {"data": None}])
+def test_sections_that_are_no_mappings_are_no_fault_of_ours(sections):
+    tree = composed((0, 9, 1), **sections)
+    assert failed(tree, Sizes(tree))
