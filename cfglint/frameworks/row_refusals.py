@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import all_of
 from cfglint.findings.rule import pages_of_checks
@@ -43,6 +45,12 @@ class Pages:
         fields = dict.fromkeys(each[1] for each in walk(row["when"]) if isinstance(each, list) and each[:1] == ["f"])
         words = f"{text} [{', '.join(fields)}]" if text else f"put {row['key']}" if "put" in row else f"set {row.get('set')}"
         return max(((len(mark), code) for mark, code in self.marks if mark in words), default=(0, self.others))[1]
+
+
+@functools.cache
+def pages_of(kind: Kind) -> Pages:
+    """The pages of the checks of a kind."""
+    return Pages(kind)
 
 
 class Plan:

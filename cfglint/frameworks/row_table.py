@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 
 from cfglint.frameworks.history import holds
 from cfglint.frameworks.row_evaluation import WHOLE, Evaluation, Raised, cannot_fail, every
@@ -75,6 +77,12 @@ class Table:
                 function, _, field = name.partition(" ")
                 return Function(function, field, [self._read["rows"][row] for row in rows])
         return None
+
+
+@functools.cache
+def table_of(kind: str) -> Table:
+    """The checks of a kind as rows, which are read once."""
+    return Table(os.path.join(os.path.dirname(__file__), kind, "rows.json"))
 
 
 class Selection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
@@ -20,7 +19,7 @@ from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
 from cfglint.frameworks.row_reasons import Condition, Explanation, Words
-from cfglint.frameworks.row_table import Function, Selection, Table
+from cfglint.frameworks.row_table import Function, Selection, table_of
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
 from cfglint.source.load_results import copied
@@ -50,15 +49,9 @@ MACHINE = {("capabilities", "n_gpu"): " on several GPUs", ("capabilities",): "",
 CONSTANTS = {"ALL_ATTENTION_FUNCTIONS": (), "Resampling.LANCZOS": 1, "Resampling.BILINEAR": 2, "Resampling.BICUBIC": 3}
 
 
-@functools.cache
-def table() -> Table:
-    """axolotl's validators as rows."""
-    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
-
-
 def exceptions() -> Iterator[tuple[str, str]]:
     """The page and the text of every exception that the validators raise."""
-    return table().messages(lambda function, _: code_of(function))
+    return table_of("axolotl").messages(lambda function, _: code_of(function))
 
 
 def facts(release: Version, data: Data) -> Callable[..., Any]:
@@ -83,9 +76,9 @@ def facts(release: Version, data: Data) -> Callable[..., Any]:
 @functools.cache
 def selection(stage: str, release: Version, added: tuple[str, ...]) -> Selection:
     """The validators of a stage in a release, in order; `added` are the folders of the plugins."""
-    found = table().functions(stage, release)
+    found = table_of("axolotl").functions(stage, release)
     own = [each for each in found if "." not in each.name]
-    place = min(table().place(stage, release, PLUGINS), len(own))
+    place = min(table_of("axolotl").place(stage, release, PLUGINS), len(own))
     of_plugins = [each for folder in (added if stage == BEFORE else added[::-1]) for each in found if each.name.startswith(f"{folder}.")]
     values: Callable[[], ConfigTable] = dict if BEFORE in stage else lambda: dict(top_fields(release, added).defaults)
     nothing = Data({}, [], False, release)

@@ -8,8 +8,8 @@ import os
 from cfglint.frameworks.huggingface import KIND
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
-from cfglint.frameworks.row_table import Table
+from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version, dotted, parse_version
 from cfglint.source.annotations import Any, Callable
 
@@ -36,21 +36,9 @@ OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "K
 
 
 @functools.cache
-def table() -> Table:
-    """The checks of transformers as rows."""
-    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
-
-
-@functools.cache
-def pages() -> Pages:
-    """The pages of transformers' checks."""
-    return Pages(KIND)
-
-
-@functools.cache
 def plan(release: Version) -> Plan:
     """The rows of a release."""
-    return Plan({CONFIG: table().rows(CONFIG, CLASS, release)})
+    return Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, release)})
 
 
 def refusals(config: TrainerConfig) -> list[Refusal]:
@@ -62,7 +50,7 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
             written[name] = unknown_field(name) if (section := config.section(name)) is None else section
     defaults = {**args.defaults, **{name: unknown_field(name) for name in (*args.undecided, *args.unparsed)}}
     words = Words((), {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False, PLACES)
-    found = Check(plan(config.version), written, defaults, args.undecided, facts(config), pages()).refusals(words)
+    found = Check(plan(config.version), written, defaults, args.undecided, facts(config), pages_of(KIND)).refusals(words)
     kept: dict[str, Refusal] = {}
     for number, refusal in enumerate(found):
         root = str(refusal.paths[0][0]) if refusal.paths else ""

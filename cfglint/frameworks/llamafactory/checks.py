@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import os
 
 from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import PROCESSES, Check, Pages, Plan, unknown_field
-from cfglint.frameworks.row_table import Table
+from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable, Iterator
 
@@ -45,28 +44,16 @@ PLACES = {
 }
 
 
-@functools.cache
-def table() -> Table:
-    """LLaMA-Factory's checks as rows."""
-    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
-
-
-@functools.cache
-def pages() -> Pages:
-    """The pages of LLaMA-Factory's checks."""
-    return Pages(KIND)
-
-
 def exceptions() -> Iterator[tuple[str, str]]:
     """The page and the text of every exception that the checks raise."""
-    return table().messages(lambda _, row: pages()(row))
+    return table_of(KIND).messages(lambda _, row: pages_of(KIND)(row))
 
 
 @functools.cache
 def plan(release: Version) -> Plan:
     """The rows of a release, in the order in which they run."""
     names = (*(("class", name) for name in CLASSES), ("parser", "get_train_args"))
-    return Plan({CONFIG: [*EVALUATES, *(row for stage, name in names for row in table().rows(stage, name, release))]})
+    return Plan({CONFIG: [*EVALUATES, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))]})
 
 
 def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
@@ -80,7 +67,7 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     (written if "report_to" in written else defaults)["report_to"] = args.trackers
     words = Words(KEPT, {(PARALLEL,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]), PLACES)
     varying = (PARALLEL, "report_to", *args.undecided)
-    return Check(plan(config.own_version), written, defaults, varying, facts(config), pages()).refusals(words)
+    return Check(plan(config.own_version), written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
 
 
 def facts(config: LlamaFactoryConfig) -> Callable[..., Any]:

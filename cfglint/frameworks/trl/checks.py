@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import os
 
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.refusal import FAILURE, Refusal
 from cfglint.frameworks.row_reasons import Words
-from cfglint.frameworks.row_refusals import PROCESSES, Check, Pages, Plan, unknown_field
-from cfglint.frameworks.row_table import Table
+from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.trl import KIND
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.versions import Version, dotted
@@ -43,12 +42,6 @@ PLACES = {
     "TRL063": ("delta", "loss_type", "off_policy_mask_threshold", "top_entropy_quantile", "importance_sampling_level"),
     "TRL064": ("loss_type", "precompute_ref_log_probs"),
 }
-
-
-@functools.cache
-def table() -> Table:
-    """TRL's checks as rows."""
-    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
 
 
 def refusals(config: TrlConfig) -> list[Refusal]:
@@ -87,26 +80,20 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     kinds = args.fields.types
     words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
     varying = (WORLD, DEVICE, *args.undecided, *reported, *args.redefined)
-    return Check(rows, written, defaults, varying, facts(config), pages()).refusals(words)
+    return Check(rows, written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
 
 
 @functools.cache
 def plan(name: str, release: Version) -> Plan:
     """The rows of a class and of its trainer's constructor."""
     stages: tuple[Stage, ...] = (CONFIG, INIT)
-    rows = {stage: table().rows(stage, name, release) for stage in stages}
+    rows = {stage: table_of(KIND).rows(stage, name, release) for stage in stages}
     return Plan({**rows, CONFIG: [*EVALUATES, *rows[CONFIG]]} if any(rows.values()) else {})
-
-
-@functools.cache
-def pages() -> Pages:
-    """The pages of TRL's checks."""
-    return Pages(KIND)
 
 
 def exceptions() -> Iterator[tuple[str, str]]:
     """The page and the text of every exception that the checks raise."""
-    return table().messages(lambda _, row: pages()(row))
+    return table_of(KIND).messages(lambda _, row: pages_of(KIND)(row))
 
 
 def facts(config: TrlConfig) -> Callable[..., Any]:

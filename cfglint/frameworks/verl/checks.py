@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 
 from cfglint.findings.wording import spelled
@@ -11,7 +10,7 @@ from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
 from cfglint.frameworks.row_reasons import Condition, Words, value_at, walk
 from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
-from cfglint.frameworks.row_table import Table
+from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.verl import KIND
 from cfglint.frameworks.verl.by_hand import CHECKS, CONFIG, INIT, INSTANTIATION, STEP, too_few
 from cfglint.frameworks.verl.sizes import (
@@ -80,12 +79,6 @@ MESSAGES = {"VRL015": "neither `{0}` nor `{1}` is set", "VRL016": "`{0}` and `{1
 OF_A_SIZE, OF_GLOBAL, OF_ROWS, OF_GROUPS = "VRL010", "VRL018", "VRL022", "VRL029"
 
 
-@functools.cache
-def table() -> Table:
-    """verl's checks as rows."""
-    return Table(os.path.join(os.path.dirname(__file__), "rows.json"))
-
-
 class RowPages(Pages):
     """The page of a row; its words have the exception and the keys, too."""
 
@@ -118,7 +111,7 @@ def plan(release: Version, parts: frozenset[str], targets: frozenset[tuple[str, 
     """The rows of a release for sections with these classes, of the functions for all runs and those of some parts."""
     rows: dict[Stage, list[Row]] = {}
     for stage in (CONFIG, INIT):
-        functions = [each for each in table().functions(stage, release) if "-" not in each.name or each.name in parts]
+        functions = [each for each in table_of(KIND).functions(stage, release) if "-" not in each.name or each.name in parts]
         found = (row for function in functions for row in function.rows)
         rows[stage] = [row for each in found if (row := of_targets(each, targets)) is not None]
     return Plan(rows)
