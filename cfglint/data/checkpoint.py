@@ -149,8 +149,8 @@ def has_output(output: str, origin: str) -> bool:
     return any(os.path.isdir(folder) and may_read(folder, root) for folder in places_of(output, origin))
 
 
-def step_of(name: str) -> int | None:
-    """The number of a folder `checkpoint-N`; None for another name."""
-    digits = name.removeprefix(NUMBERED)
+def step_of(name: str, prefix: str = NUMBERED) -> int | None:
+    """The number of a folder `checkpoint-N`, or of another prefix; None for another name."""
+    digits = name.removeprefix(prefix)
     is_number = digits != name and digits.isascii() and digits.isdigit() and len(digits) < len(str(LARGEST))
     return int(digits) if is_number else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.data.checkpoint import Checkpoint, integer, named_checkpoint
+from cfglint.data.checkpoint import Checkpoint, named_checkpoint, step_of
 from cfglint.data.engine_state import STEP
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import is_integer
@@ -22,7 +22,7 @@ def resumption(config: NeoXConfig) -> Resumption | None:
     found = given_checkpoint(config.facts, FOLDER) or named(config)
     if found is None or found.checkpoint is None or config.argument("finetune"):
         return found if found is not None and config.facts.resume is not None else None
-    found.begin = step_of(tag_of(config, found.checkpoint))
+    found.begin = step_of(tag_of(config, found.checkpoint), STEP)
     total = total_steps(config)
     found.end = max(total, found.begin) if total is not None and found.begin is not None else None
     return found if found.begin is not None else None
@@ -41,12 +41,6 @@ def tag_of(config: NeoXConfig, checkpoint: Checkpoint) -> str:
     """The folder of the state that is loaded: of `iteration`, else the one that `latest` names."""
     iteration = config.argument(ITERATION)
     return f"{STEP}{iteration}" if is_integer(iteration) else checkpoint.text(LATEST)
-
-
-def step_of(tag: str) -> int | None:
-    """The step in the name of a state."""
-    digits = tag.removeprefix(STEP)
-    return integer(int(digits)) if digits != tag and digits.isascii() and digits.isdigit() and len(digits) < 16 else None
 
 
 def saved_values(checkpoint: Checkpoint, tag: str) -> ConfigTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.data.checkpoint import Checkpoint, integer, named_checkpoint
+from cfglint.data.checkpoint import Checkpoint, named_checkpoint, step_of
 from cfglint.frameworks.resumption import Resumption, given_checkpoint
 from cfglint.frameworks.verl.config import MODE, OUTPUT, VerlConfig
 
@@ -19,7 +19,7 @@ def resumption(config: VerlConfig) -> Resumption | None:
     """The checkpoint of a run: the one that the user or the line names, else the last one of its output folder."""
     found = given_checkpoint(config.facts, PATH) or chosen(config)
     if found is not None and found.checkpoint is not None:
-        found.begin = step_of(found.name)
+        found.begin = step_of("".join(found.name.rstrip("/").rpartition(STEP)[1:]), STEP)
         found.end = end(config, found.begin)
     return found
 
@@ -42,12 +42,6 @@ def chosen(config: VerlConfig) -> Resumption | None:
     name = os.path.join(output, f"{STEP}{number}")
     last = named_checkpoint(name, origin)
     return Resumption(config.setting(OUTPUT), name, last, is_certain=True, is_unasked=True) if last is not None else None
-
-
-def step_of(name: str) -> int | None:
-    """The step in the name of a checkpoint."""
-    digits = name.rstrip("/").rpartition(STEP)[2]
-    return integer(int(digits)) if digits.isascii() and digits.isdigit() and STEP in name and len(digits) < 16 else None
 
 
 def end(config: VerlConfig, begin: int | None) -> int | None:

@@ -5,14 +5,15 @@ Source: gpt-neox 2026-05 megatron/checkpointing.py:53-80, 300-420, megatron/lear
 
 from __future__ import annotations
 
-from cfglint.data.engine_state import engine_state, engine_tags
+from cfglint.data.checkpoint import step_of
+from cfglint.data.engine_state import STEP, engine_state, engine_tags
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.deepspeed.checkpoints import other_processes
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import is_integer
-from cfglint.frameworks.neox.resumption import FOLDER, ITERATION, saved_values, step_of, tag_of
+from cfglint.frameworks.neox.resumption import FOLDER, ITERATION, saved_values, tag_of
 from cfglint.frameworks.neox.steps import total_steps
 from cfglint.frameworks.resumption import Resumption
 from cfglint.source.annotations import Iterator
@@ -32,7 +33,7 @@ def missing_iteration(config: NeoXConfig) -> Iterator[Finding]:
     resumed, iteration = config.resumption, config.argument(ITERATION)
     if resumed is None or resumed.checkpoint is None or not is_integer(iteration):
         return
-    steps = sorted(step for step in map(step_of, engine_tags(resumed.checkpoint)) if step is not None)
+    steps = sorted(step for tag in engine_tags(resumed.checkpoint) if (step := step_of(tag, STEP)) is not None)
     if steps and iteration not in steps:
         yield Finding(
             config.setting(ITERATION),
