@@ -65,10 +65,11 @@ class Accelerate(Framework):
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that the DeepSpeed block names."""
+        from cfglint.frameworks.huggingface import named_file
+
         path = ("deepspeed_config", "deepspeed_config_file")
-        _, node = document.find(path)
-        raw = node.resolved().raw if node is not None else ""
-        return [(path, raw, "deepspeed")] if raw and raw not in ("none", "null", "~") else []
+        name = named_file(document, *path)
+        return [(path, name, "deepspeed")] if name not in ("", "none") else []
 
 
 FRAMEWORK = Accelerate()

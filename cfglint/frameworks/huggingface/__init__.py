@@ -170,9 +170,9 @@ def relative_of(names: set[str]) -> str | None:
     return None
 
 
-def named_file(document: Document, key: str) -> str:
+def named_file(document: Document, *path: str) -> str:
     """The file that a key names: a string that is neither inline JSON nor a number, null or boolean; empty for other values."""
-    found = document.find((key,))[1]
+    found = document.find(path)[1]
     node = found.resolved() if found is not None else None
     if node is None or node.kind != "scalar" or node.raw.startswith("{"):
         return ""

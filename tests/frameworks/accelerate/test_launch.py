@@ -129,6 +129,14 @@ def test_a_named_deepspeed_file_fills_and_is_compared(run):
     assert "RUN001" in codes(found)
 
 
+@pytest.mark.parametrize(("name", "missing"), [("NULL", 0), ("~", 0), ("none", 0), ("'null'", 1), ("ds.json", 1)])
+def test_a_deepspeed_file_is_named_as_yaml_reads_the_value(tmp_path, name, missing):
+    text = f"distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: {name}\n"
+    (tmp_path / "launch.yaml").write_text(text, encoding="utf-8")
+    found = Discovery(LaunchFacts(complete=True)).one([str(tmp_path / "launch.yaml")])
+    assert codes(found).count("RUN010") == missing
+
+
 @pytest.mark.parametrize("extra", ["mixed_precision: bf16\n", "deepspeed_config:\n  zero_stage: 2\n"])
 def test_a_trainer_with_a_deepspeed_file_leaves_nothing_to_the_launch(run, extra):
     text = '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}'
