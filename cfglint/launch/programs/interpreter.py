@@ -575,11 +575,13 @@ class Interpreter(Branches):
         before, first = len(self.conditions), len(self.ways_out)
         try:
             signal = self._signal(function.node.body, frame)
-            if isinstance(signal, End):
+            ways = self._taken(first, Return)
+            if isinstance(signal, End) and not ways:  # else a branch has returned before, and the end is that of the other ones
                 raise signal
-            if not isinstance(signal, Left):
+            goes_on = not isinstance(signal, (End, Left))
+            if goes_on:
                 frame.returned.append(signal.value if isinstance(signal, Return) else NONE)
-            self._merge(self._taken(first, Return), not isinstance(signal, Left), frame.slots)
+            self._merge(ways, goes_on, frame.slots)
         finally:
             self.active.pop()
             del self.conditions[before:], self.ways_out[first:]
