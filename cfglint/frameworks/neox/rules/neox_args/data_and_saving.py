@@ -18,7 +18,8 @@ def save_without_interval(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("save"),
             "`save` requires `checkpoint_factor` or `extra_save_iters`",
-            help=set_key("checkpoint_factor", 1000) | remove_key("save"),
+            [config.absent("checkpoint_factor")],
+            help="set `checkpoint_factor: 1000`, or remove `save`",
         )
 
 
