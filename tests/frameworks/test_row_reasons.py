@@ -8,6 +8,7 @@ from cases import each_case
 from cfglint.frameworks.refusal import Removal, Words
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
 from cfglint.frameworks.row_reasons import Condition, Explanation
+from remedies import sentence
 
 WORDS = Words(
     kept=("rl",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.refusal import Refusal, Removal, Words
+from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.row_evaluation import Evaluation, Raised, value_at, walk
 from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import table_of

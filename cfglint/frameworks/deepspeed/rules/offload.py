@@ -47,7 +47,7 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
         raised = "AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam"
         setting = config.at("zero_optimization", "offload_optimizer", "ratio")
         text = f"`ratio` below 1 requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
-        yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`", depends_on=config.rest)
+        yield Finding(setting, text, exception=raised, help=remove_key("zero_optimization.offload_optimizer.ratio"), depends_on=config.rest)
 
 
 @rule("DSP116")
@@ -75,7 +75,7 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
             setting,
             text,
             exception=f"KeyError: '{lacking}'",
-            help="set `zero_optimization.offload_optimizer.super_offload` to false",
+            help=set_key("zero_optimization.offload_optimizer.super_offload", False),
             depends_on=config.rest,
         )
 
@@ -158,6 +158,6 @@ def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Fin
                 text,
                 exception=raised,
                 on_key=True,
-                help=f"remove `optimizer.params.{key}`",
+                help=remove_key(f"optimizer.params.{key}"),
                 depends_on=config.rest,
             )

@@ -102,7 +102,7 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("fp16", "fp16_master_weights_and_grads"),
             text,
             exception=raised,
-            help="remove `fp16.fp16_master_weights_and_grads`, or remove `bf16.bf16_master_weights_and_grads`",
+            help=remove_key("fp16.fp16_master_weights_and_grads") | remove_key("bf16.bf16_master_weights_and_grads"),
             depends_on=config.rest,
         )
         return
@@ -120,7 +120,7 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at(section, key),
             text,
             exception=raised,
-            help=f'set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW, or remove `{section}.{key}`',
+            help='set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW' | remove_key(f"{section}.{key}"),
             depends_on=config.rest,
         )
 
@@ -158,7 +158,7 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
             setting,
             text,
             exception=raised,
-            help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}",
+            help=set_key("data_types.grad_accum_dtype", config.precision),
             depends_on=config.rest,
         )
     elif config.stage == 0 and config.has_optimizer:
@@ -168,13 +168,11 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
             text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {needed}" + (
                 ", the model's type" if needed == config.precision else " with bf16"
             )
-            yield Finding(
-                setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(needed)}", depends_on=config.rest
-            )
+            yield Finding(setting, text, exception=raised, help=set_key("data_types.grad_accum_dtype", needed), depends_on=config.rest)
     elif config.stage == 0 and not config.has_optimizer and found == "fp16" and config.version >= CHECKED_WITHOUT_OPTIMIZER:
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
         text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 with bf16 and without an optimizer"
-        yield Finding(setting, text, exception=raised, help='set `data_types.grad_accum_dtype` to "fp32"', depends_on=config.rest)
+        yield Finding(setting, text, exception=raised, help=set_key("data_types.grad_accum_dtype", "fp32"), depends_on=config.rest)
 
 
 def type_without_zero(config: DeepSpeedConfig, asked: str) -> str:

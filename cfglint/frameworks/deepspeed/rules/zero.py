@@ -104,7 +104,7 @@ def gradient_norm_required(config: DeepSpeedConfig) -> Iterator[Finding]:
                 config.at("zero_optimization", "compute_grad_norm"),
                 f"`compute_grad_norm: false` {ours or theirs}",
                 exception=f"ValueError: zero_optimization.compute_grad_norm=false {theirs}",
-                help=", or ".join(filter(None, (remedy, "set `zero_optimization.compute_grad_norm` to true"))),
+                help=any_of(remedy, set_key("zero_optimization.compute_grad_norm", True)),
                 depends_on=config.rest,
             )
             return
@@ -154,7 +154,7 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "allgather_bucket_size"),
             f"`allgather_bucket_size` is {size}; it must be even",
             exception=raised,
-            help=f"set `zero_optimization.allgather_bucket_size` to {size + 1}",
+            help=set_key("zero_optimization.allgather_bucket_size", size + 1),
             depends_on=config.rest,
         )
 
@@ -182,7 +182,7 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", key),
             f"`{key}` is incompatible with Muon and ZeRO stage 3",
             exception=raised,
-            help=f"set `zero_optimization.{key}` to false, or use another optimizer",
+            help=set_key(f"zero_optimization.{key}", False) | "use another optimizer",
             depends_on=config.rest,
         )
     elif quantized and scatter is False:
@@ -192,7 +192,7 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "reduce_scatter"),
             text,
             exception=raised,
-            help="set `zero_optimization.reduce_scatter` to true",
+            help=set_key("zero_optimization.reduce_scatter", True),
             depends_on=config.rest,
         )
 

@@ -28,7 +28,9 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
     if config.parsed and config.arguments.lacks("output_dir"):
         yield Finding(
-            config.absent("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
+            config.absent("output_dir"),
+            "`output_dir` is missing; it is required before transformers 4.49",
+            help=set_key("output_dir", "out"),
         )
 
 
@@ -115,7 +117,7 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
         yield Finding(
             setting,
             "`use_configured_state: true` works only in a training script that builds an `Accelerator` before its arguments",
-            help="remove `accelerator_config.use_configured_state`",
+            help=remove_key("accelerator_config.use_configured_state"),
             depends_on=config.rest,
         )
 

@@ -153,4 +153,4 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.readable and config.arguments.lacks("output_dir"):
         owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
         message = "`output_dir` is required before transformers 4.49"
-        yield Finding(config.absent("output_dir"), message, exception=NO_FOLDER.format(owner), help="set `output_dir: out`")
+        yield Finding(config.absent("output_dir"), message, exception=NO_FOLDER.format(owner), help=set_key("output_dir", "out"))

@@ -236,7 +236,7 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
             of(config, name),
             f"`{name}` is not accepted: the script loads the model itself",
             exception=text,
-            help=f"remove `{name}`",
+            help=remove_key(name),
             depends_on=config.rest,
         )
 
