@@ -63,7 +63,8 @@ def invalid_string_for_type(config: TrlConfig) -> Iterator[Finding]:
             else {"int": "an integer", "float": "a number", "dict": "a mapping"}.get(each.kind, each.kind)
         )
         message = f"`{each.name}` is the string {shown(each.value)}, which cannot be converted to {need}"
-        yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each), help=f"write {need}")
+        text, others = f"SystemExit: 2 ({each.text})", config.other_parsers if config.has_own_keys else ()
+        yield Finding(setting, message, exception=text, fix=meant_number(setting, each), help=f"write {need}", depends_on=others)
 
 
 def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
