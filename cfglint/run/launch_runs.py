@@ -333,7 +333,7 @@ class LaunchReader:
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
         spelled = tuple(string for _, string in known)
-        return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled)
+        return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -439,7 +439,7 @@ class LaunchReader:
 
         project = self.project(path)
         folders = tuple(dict.fromkeys((project.root, os.path.dirname(path) or ".")))
-        return Context((), False, dict(self.facts.environment), self.facts.gpus, project.read, folders)
+        return Context((), False, dict(self.facts.environment), self.facts.gpus, project.read, folders, exists=project.exists)
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BY_HAND = "--args"  # in place of a path: a run that consists of arguments given with --args
 HERE = ""  # the working directory if no path is given; files below it have relative paths
-SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
+SCRIPTS = (".sh", ".bash", ".zsh", ".ksh", ".sbatch", ".slurm", ".pbs", ".qsub", ".lsf", ".job", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 PROGRAMS = (".py", ".ipynb")
