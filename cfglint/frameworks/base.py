@@ -294,6 +294,11 @@ class Config:
         """Whether the value of a field is known, be it written or a default."""
         return True
 
+    @property
+    def has_unknown(self) -> bool:
+        """Whether a field has a default that is not known."""
+        return not self.facts.launch.is_closed
+
     def lacks_field(self, key: str) -> bool:
         """Whether other releases of the framework have a field of this name, and the targeted one has not."""
         return False

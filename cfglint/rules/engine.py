@@ -127,11 +127,7 @@ def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
     program = config.facts.launch.program
     first = config.documents[0]
-    return (
-        (isinstance(first, Part) and bool(first.unknown))
-        or (program is not None and bool(program.changed))
-        or not config.facts.launch.is_closed
-    )
+    return (isinstance(first, Part) and bool(first.unknown)) or (program is not None and bool(program.changed)) or config.has_unknown
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:

@@ -193,7 +193,7 @@ def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
     if not world or world == 1 or not config.accelerator.get("split_batches"):
         return None
     at_once = config.micro_batches_at_once(micro.value)
-    if at_once is None:
+    if at_once is None or micro.value is None:
         return None
     processes = shards(config, world, tensor_parallel(config))
     return uneven_split(micro, processes, bool(config.accelerator.get("dispatch_batches")), at_once)
