@@ -212,8 +212,8 @@ def is_opened(file: NamedFile, line: LaunchLine) -> bool:
 
 
 def is_page(line: LaunchLine) -> bool:
-    """Whether a line stands in a page or a notebook, where the name of a config is often that of an example."""
-    return line.call.path.lower().endswith(SHOWN)
+    """Whether a line stands in a page or a notebook, or in a script that one calls: what it leaves out is often for the reader to add."""
+    return (line.call.called_from or (line.call.path,))[0].lower().endswith(SHOWN)
 
 
 def severity_of(line: LaunchLine) -> Severity:
