@@ -278,7 +278,8 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
             numbers = [number(before) or 0, number(after) or 0]
             times = relation(*numbers) if min(numbers) > 0 else None  # -1 steps are no limit
             factor = None if times is None else times * (growth(old, new) or 1 if what == LENGTHS else 1)
-            found[what] = Consequence(what, f"{what.replace('_', ' ')} change with {text}", factor=factor, known=False)
+            verb = "may change" if old.run.not_read or new.run.not_read else "change"
+            found[what] = Consequence(what, f"{what.replace('_', ' ')} {verb} with {text}", factor=factor, known=False)
         else:
             numeric = (number(before), number(after)) if what in NUMERIC else (before, after)
             found[what] = Consequence(what, text + (f": {MEANINGS[what]}" if what in MEANINGS else ""), *numeric)

@@ -72,7 +72,7 @@ class SettingChange:
         before.text, after.text = shortened_pair(before.text, after.text)
         types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
         is_known = AUTO not in (before.value, after.value) and UNKNOWN not in (before.text, after.text)
-        if before.written and after.written and types[0] != types[1] and is_known:
+        if before.written and after.written and types[0] != types[1] and is_known and kind != LAUNCH:  # whose words are strings
             self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
 
 
@@ -131,11 +131,12 @@ def size_texts(launch: Launch) -> dict[str, Text]:
 
 
 def unread_texts(run: CheckedRun) -> dict[str, Text]:
-    """The `key=value` arguments of a program that is not modelled, or whose arguments were not read."""
+    """The `key=value` arguments of a program that is not modelled, or whose arguments were not read, without those of its configs."""
     line = run.launch.line
     if line is None or not (run.unmodelled or run.launch.not_read):
         return {}
-    return {each.name: each.texts[0] for each in override_arguments(line.arguments) if each.texts and not each.word.string.startswith("-")}
+    given = [each for each in override_arguments(line.arguments) if each.texts and not each.word.string.startswith("-")]
+    return {each.name: each.texts[0] for each in given if not any(config.sets(each.name) for config in run.configs)}
 
 
 def size_state(launch: Launch, text: Text | None) -> SettingState:
