@@ -88,6 +88,7 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         return lost
     found = [
         *start(old, new),
+        *another_trainer(old, new),
         *subjects(settings),
         *launch(old, new),
         *batch(old, new, changed_keys),
@@ -97,6 +98,14 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
     ]
     found += from_settings(old, new, settings, changing(found))
     return [*found, *computed(old, new, {each.what for each in found})]
+
+
+def another_trainer(old: Side, new: Side) -> list[Consequence]:
+    """The consequence of arguments that are those of another framework's trainer."""
+    kinds = [next((each.kind for each in side.run.configs if is_trainer(each.kind)), None) for side in (old, new)]
+    titles = [framework(kind).title for kind in kinds if kind is not None]
+    same = kinds[0] == kinds[1] or len(titles) < len(kinds)
+    return [] if same else [Consequence("trainer", f"another trainer: {titles[0]} -> {titles[1]}", *titles)]
 
 
 def changing(found: list[Consequence]) -> set[str]:
