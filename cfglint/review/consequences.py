@@ -105,7 +105,7 @@ def another_trainer(old: Side, new: Side) -> list[Consequence]:
     kinds = [next((each.kind for each in side.run.configs if is_trainer(each.kind)), None) for side in (old, new)]
     titles = [framework(kind).title for kind in kinds if kind is not None]
     same = kinds[0] == kinds[1] or len(titles) < len(kinds)
-    return [] if same else [Consequence("trainer", f"another trainer: {titles[0]} -> {titles[1]}", *titles)]
+    return [] if same else [Consequence("trainer", f"another trainer: {titles[0]} -> {titles[1]}", titles[0], titles[1])]
 
 
 def changing(found: list[Consequence]) -> set[str]:
