@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
-from cfglint.source.annotations import Any, ConfigValue, Iterable, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Sequence
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -94,6 +94,21 @@ class Removal(Record):
         for inner in sections:
             section = section.get(inner) if isinstance(section, dict) else None
         return f"remove `{self.key}`" if isinstance(section, dict) and name in section and not self.stays else ""
+
+
+class Words(Record):
+    """What the findings of a kind say besides its rows.
+
+    `kept` are keys that make the run what it is, which no remedy removes; `machine` has words for conditions on the machine, which no key
+    sets, None where only the framework's message says it; `is_flag` is whether a key is a switch; `first` has the places of the findings
+    of a check, where they are others than usual; `counted` what numbers of the machine count.
+    """
+
+    kept: Sequence[str]
+    machine: Mapping[tuple[str, ...], str | None]
+    is_flag: Callable[[str], bool]
+    first: Mapping[str, Sequence[str]]
+    counted: Mapping[tuple[str, ...], str] = {}
 
 
 def dotted(path: Sequence[str | int]) -> str:

@@ -22,6 +22,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import BINARY, PLAIN, all_of, any_or_all, either, inside, negated, truth, unknown
 from cfglint.evaluate.operations import applied as on_known
 from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from cfglint.source.load_results import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,6 +81,13 @@ def every(rows: Iterable[Row]) -> Iterator[Row]:
         yield from every(row.get("rows", ()))
 
 
+def walk(expression: Any) -> Iterator[Any]:
+    """An expression with all its parts."""
+    yield expression
+    for part in expression if isinstance(expression, list) else ():
+        yield from walk(part)
+
+
 def cannot_fail(e: Any) -> bool:
     """Whether evaluating an expression cannot fail."""
     if not isinstance(e, (list, tuple)):
@@ -136,6 +144,20 @@ class Evaluation:
             except Raised as raised:  # noqa: PERF203
                 raised.row = raised.row or row
                 raise
+
+    def moment(self) -> Evaluation:
+        """The values of this moment, which later rows change."""
+        copy = Evaluation(copied(self.values), self.facts, self.enums)
+        copy.kept, copy.changed = {**self.kept}, {**self.changed}
+        return copy
+
+    def forget(self, raised: Raised) -> None:
+        """Take what a row that failed would have set or kept as unknown, for the rows after it."""
+        doubt = Unknown(Reason("program", raised.kind))
+        if "let" in raised.row:
+            self.kept[raised.row["let"]] = doubt
+        elif "set" in raised.row:
+            self.values[raised.row["set"]] = doubt
 
     def eval(self, expression: Any) -> Any:
         """The value of an expression."""
@@ -703,6 +725,11 @@ def member(e: Any) -> Code:
     return applied(converted, code(e[1]), code(e[3]))
 
 
+def named_member(e: Any) -> Code:
+    """The value of the member of an Enum that a name is: name, name of the Enum, (name, value) of its members."""
+    return applied(lambda name, members: entry(dict(members), name), code(e[1]), code(e[3]))
+
+
 def fails(e: Any) -> Code:
     """Whether expressions fail with one of some exceptions."""
     parts, kinds = [code(part) for part in e[1][1:]], e[2:]
@@ -786,6 +813,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "math": lambda e: of_python(FUNCTIONS["math"][e[1]], e[2:]),
     "re": lambda e: of_python(FUNCTIONS["re"][e[1]], e[2:]),
     "member": member,
+    "named": named_member,
     "fails": fails,
     "fmt": template,
 }

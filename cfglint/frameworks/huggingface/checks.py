@@ -6,8 +6,7 @@ import functools
 import os
 
 from cfglint.frameworks.huggingface import KIND
-from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version, dotted, parse_version
