@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.frameworks import framework, schema
+from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL
 from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.annotations import ConfigTable, Iterable, Iterator
@@ -46,7 +47,7 @@ def of_package(kind: str, code: str, owner: str, name: str) -> Iterator[tuple[st
         rows = [row for row in own.constructor(trainer) if row[NAME] == name]
         if rows:
             new = next((row[2] for row in rows if row[1] == PASSED_ON), "")
-            new = new or own.field_in_place(trainer, name, parse_version(own.newest)) or ""
+            new = new or field_in_place(own, trainer, name)
             until = () if any(not row[UNTIL] for row in rows) else max(row[UNTIL] for row in rows)
             yield OF_TRAINERS, became(name, trainer, own.package, dotted(min(row[SINCE] for row in rows)), dotted(until), new)
     for history in own.histories():
@@ -54,9 +55,15 @@ def of_package(kind: str, code: str, owner: str, name: str) -> Iterator[tuple[st
             if owner.lower() in (section.lower(), f"{section.replace('_', '')}config", ""):
                 entry = schema.load(kind).lookup((name,))
                 new = ".".join(entry.renamed_to or ()) if entry is not None else ""
-                new = new or own.field_in_place(owner.replace("Config", "Trainer"), name, parse_version(own.newest)) or ""
+                new = new or field_in_place(own, owner.replace("Config", "Trainer"), name)
                 since, until = history.since(section, name) or (), history.until(section, name) or ()
                 yield code, became(name, owner or CLASS_OF[kind], own.package, dotted(since), dotted(until), new)
+
+
+def field_in_place(own: Framework, trainer: str, name: str) -> str:
+    """The field of the newest release that has what a keyword of a trainer was for: `SFTConfig(max_length=...)`."""
+    field = own.field_in_place(trainer, name, parse_version(own.newest))
+    return f"{field[0]}({field[1]}=...)" if field is not None else ""
 
 
 def became(name: str, owner: str, package: str, since: str, until: str, new: str) -> str:

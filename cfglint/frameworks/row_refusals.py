@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import all_of
 from cfglint.findings.rule import pages_of_checks
@@ -45,10 +43,14 @@ class Pages:
         return max(((len(mark), code) for mark, code in self.marks if mark in words), default=(0, self.others))[1]
 
 
-@functools.cache
+_pages: dict[Kind, Pages] = {}
+
+
 def pages_of(kind: Kind) -> Pages:
     """The pages of the checks of a kind."""
-    return Pages(kind)
+    if kind not in _pages:
+        _pages[kind] = Pages(kind)
+    return _pages[kind]
 
 
 class Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
+from cfglint.findings.remedy import Remedy, Step, set_key
 from cfglint.findings.wording import described
 from cfglint.frameworks.accelerate import KIND
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED
@@ -196,14 +197,24 @@ def explain(refusal: Refusal, names: list[str], arguments: Arguments) -> None:
         value = arguments.values.get(name)
         key = arguments.path(name)[-1]
         refusal.message = f"`{key}` is {described(value)}, not {wanted}"
-        refusal.help = [f"set `{name}: {value}`, without quotes" if str(value).isdecimal() else f"set `{name}` to {wanted}"]
+        number = int(value) if isinstance(value, str) and value.isdecimal() else None
+        refusal.help = [f"set `{name}` to {wanted}" if number is None else set_key(name, number, ", without quotes")]
 
 
-def placed(step: str | Removal, arguments: Arguments) -> str | Removal:
+def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str | Removal:
     """A remedy with the keys of the file."""
+
+    def path(key: str) -> str:
+        return dotted(arguments.path(argument_of(key)))
+
+    def moved(change: Step) -> Step:
+        return Step(path(change.key), change.value, change.removes, change.reason, change.choices)
+
     if isinstance(step, Removal):
-        return Removal(dotted(arguments.path(argument_of(step.key))), step.value, step.stays)
-    return re.sub(r"`([\w.]+)(?=[`:])", lambda found: f"`{dotted(arguments.path(argument_of(found[1])))}", step)
+        return Removal(path(step.key), step.value, step.stays)
+    if isinstance(step, Remedy):
+        return Remedy(tuple(each if isinstance(each, str) else tuple(map(moved, each)) for each in step.alternatives))
+    return re.sub(r"`([\w.]+)(?=[`:])", lambda found: f"`{path(found[1])}", step)
 
 
 def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterator[Refusal]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import Remedy
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.checks import ACCELERATOR, OF_SIZES, makes_sizes
 from cfglint.frameworks.accelerate.config import AXES, AccelerateConfig
@@ -23,7 +24,7 @@ def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     yield from [error] if error is not None else [finding(config, each) for each in refusals]
 
 
-def wrong(config: AccelerateConfig, message: str, exception: str, remedy: str | None = None) -> Finding:
+def wrong(config: AccelerateConfig, message: str, exception: str, remedy: Remedy | str | None = None) -> Finding:
     """A finding about the sizes of the section."""
     return Finding(config.setting("parallelism_config"), f"`parallelism_config`{message}", exception=exception, help=remedy)
 

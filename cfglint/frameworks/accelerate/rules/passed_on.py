@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.rules import SAGEMAKER
@@ -72,7 +73,7 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
             f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}",
             related=(config.setting("num_processes"),),
             note="one process has no GPU of its own" if named + 1 == each else f"{each - named} processes have no GPU of their own",
-            help=f"set `num_processes: {named * config.processes // each}`, or set `gpu_ids: all`",
+            help=set_key("num_processes", named * config.processes // each) | set_key("gpu_ids", "all"),
         )
 
 
@@ -85,4 +86,4 @@ def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     if own and own != config.precision:
         setting = config.setting("mixed_precision")
         message = f"`mixed_precision` is {setting.spelled}, which the Trainer's `{own}` overrides"
-        yield Finding(setting, message, related=(trainer.setting(own),), help="remove `mixed_precision`")
+        yield Finding(setting, message, related=(trainer.setting(own),), help=remove_key("mixed_precision"))

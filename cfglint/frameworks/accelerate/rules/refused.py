@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.evaluate import Reason
+from cfglint.findings.remedy import set_key, set_one
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.frameworks.accelerate.checks import FILE_AND_KEYS, OF_ARGUMENTS, OF_PLUGINS, WITHOUT_SIZE
@@ -32,7 +33,7 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
         refusal.message = f"`{key}` is {first.spelled}, which is the boolean false in YAML, not a string"
         fix = replace(first, "no", "quote it", safe=True)
     elif "invalid truth value" in refusal.exception:
-        refusal.message, remedy = f"`{key}` is {first.spelled}, not a boolean", f"set `{first.name}` to true or false"
+        refusal.message, remedy = f"`{key}` is {first.spelled}, not a boolean", set_one(first.name, ("true", "false"))
     return Finding(
         first,
         refusal.message,
@@ -80,4 +81,4 @@ def size_based_wrap_without_size(config: AccelerateConfig) -> Iterator[Finding]:
         if refusal.kind == WITHOUT_SIZE:
             text = "`SIZE_BASED_WRAP` requires `fsdp_min_num_params`"
             setting = config.setting(*refusal.paths[0])
-            yield Finding(setting, text, exception=refusal.exception, help="add `fsdp_config.fsdp_min_num_params: 100000000`")
+            yield Finding(setting, text, exception=refusal.exception, help=set_key("fsdp_config.fsdp_min_num_params", 100000000))

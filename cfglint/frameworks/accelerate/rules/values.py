@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.checks import OF_LAUNCHER
 from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -49,7 +50,7 @@ def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
         if config.version < KEYS_COMPARED:
             text = "TypeError: SageMakerConfig.__init__() got an unexpected keyword argument"
         message = f"`compute_environment` is {setting.spelled}; it must be LOCAL_MACHINE or {SAGEMAKER}"
-        yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
+        yield Finding(setting, message, exception=text, help=set_key("compute_environment", "LOCAL_MACHINE"))
 
 
 @rule("ACC018")
@@ -74,7 +75,7 @@ def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
         if text is None and name == "deepspeed_config" and config.uses_deepspeed:
             text = not_attribute(block, "keys")
         if text is not None:
-            yield mistyped(config.setting(name), "a mapping", text, f"remove `{name}`, or write a mapping")
+            yield mistyped(config.setting(name), "a mapping", text, remove_key(name) | "write a mapping")
 
 
 def indexing_error(block: object) -> str | None:
