@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         "megatron",
         "megatron_swift",
         "neox",
+        "openrlhf",
         "swift",
         "trl",
         "verl",
