@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, any_of, remove_key
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
-from cfglint.source.annotations import Any, ConfigValue, Iterable, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Sequence
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
+    from cfglint.frameworks.row_evaluation import Path
 
 
 FAILURE = "type"  # the kind of a refusal where Python itself fails on a value
@@ -31,7 +33,7 @@ class Refusal(Exception):
         keys: Sequence[str],
         message: str,
         exception: str = "",
-        help: Sequence[str | Removal] = (),  # noqa: A002
+        help: Sequence[Remedy | str | Removal] = (),  # noqa: A002
         fails_at: Stage = "config",
     ) -> None:
         super().__init__(message)
@@ -72,10 +74,10 @@ class Refusal(Exception):
             **more,
         )
 
-    def help_for(self, values: Mapping[str, ConfigValue]) -> str | None:
+    def help_for(self, values: Mapping[str, ConfigValue]) -> Remedy | None:
         """The remedy for a file with these values: `set ..., or remove ...`."""
         steps = [step.within(values) if isinstance(step, Removal) else step for step in self.help]
-        return ", or ".join(filter(None, steps)) or None
+        return any_of(*steps)
 
 
 class Removal(Record):
@@ -85,7 +87,7 @@ class Removal(Record):
     value: str = ""
     stays: bool = False
 
-    def within(self, values: Mapping[str, ConfigValue]) -> str:
+    def within(self, values: Mapping[str, ConfigValue]) -> Remedy | str:
         """The instruction for a file with these values."""
         if self.value and self.value not in ("true", "false"):
             return f"use another `{self.key}`"
@@ -93,9 +95,24 @@ class Removal(Record):
         *sections, name = self.key.split(".")
         for inner in sections:
             section = section.get(inner) if isinstance(section, dict) else None
-        return f"remove `{self.key}`" if isinstance(section, dict) and name in section and not self.stays else ""
+        return remove_key(self.key) if isinstance(section, dict) and name in section and not self.stays else ""
 
 
 def dotted(path: Sequence[str | int]) -> str:
     """A path as messages write it."""
     return ".".join(map(str, path))
+
+
+class Words(Record):
+    """What the findings of a kind say besides its rows.
+
+    `kept` are keys that make the run what it is, which no remedy removes; `machine` has words for conditions on the machine, which no key
+    sets, None where only the framework's message says it; `is_flag` is whether a key is a switch; `first` has the places of the findings
+    of a check, where they are others than usual; `counted` what numbers of the machine count.
+    """
+
+    kept: Sequence[str]
+    machine: Mapping[Path, str | None]
+    is_flag: Callable[[str], bool]
+    first: Mapping[str, Sequence[str]]
+    counted: Mapping[Path, str] = {}

@@ -18,7 +18,7 @@ TRAINS = listed(
 OTHERS = listed(
     "eval infer generat predict serve server preprocess pre_process process_data convert merge export benchmark "
     "demo vllm tokeniz download chat_cli chatbot recall metrics embedding dataset prepare sweep plot upload quantize test_ "
-    "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
+    "sample gen_ synthes extract filter score compare rerank_data webui cli_demo gradio setup.py pip"
 )
 PREPARES = names("data dataset datasets data_process preprocess eval evaluation")  # packages and folders whose programs do not train
 ARGUMENTS = names(
@@ -56,7 +56,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
         return False
     if launcher_of(line).trains_by_default:
         return not other or named
-    for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))
+    for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess", "compare"))
     if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1]))):
         return given > 1
     if named or given > 1 or (line.module and is_main_of_framework(name) and not other):

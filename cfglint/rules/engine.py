@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
-from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, SKIP, Finding, Rule
+from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, Finding, Rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
@@ -127,17 +127,12 @@ def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
     program = config.facts.launch.program
     first = config.documents[0]
-    return (
-        (isinstance(first, Part) and bool(first.unknown))
-        or (program is not None and bool(program.changed))
-        or not config.facts.launch.is_closed
-    )
+    return (isinstance(first, Part) and bool(first.unknown)) or (program is not None and bool(program.changed)) or config.has_unknown
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; None if it rests on an unknown value, or the run does not get there."""
-    skipped = config.is_partial and rule.when_partial == SKIP
-    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about in (KEY, CODE)):
+    if not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about in (KEY, CODE)):
         return None
     if rule.about not in (KEY, CODE) and is_of_missing_field(finding, config):
         return None
@@ -147,12 +142,13 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     setting = setting.at_key if finding.on_key else setting.at_value
     if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
         finding.fix.safe, finding.fix.by_release = False, True
-    advice = clipped(remedy(finding.help, setting, config)) if finding.help else None
-    fix = finding.fix
-    if advice and fix is None and not config.without_remedies:
-        from cfglint.rules.named_edit import named_edit
+    advice, fix = finding.help, finding.fix
+    if advice is not None and not isinstance(advice, str):
+        from cfglint.rules.remedies import edit_of, said
 
-        fix = named_edit(finding.help or "", advice, finding.setting, config)
+        remedy, advice = advice, said(advice, setting, config)
+        if fix is None and not config.without_remedies:
+            fix = edit_of(remedy, advice, finding.setting, config)
     found = Diagnostic(
         rule.code,
         rule.name,
@@ -165,7 +161,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         tuple((place_of(each.at_value, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
         fix,
         clipped(finding.note) if finding.note else None,
-        advice,
+        clipped(advice) if advice else None,
         rule.about,
     )
     if fails:
@@ -173,16 +169,6 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
 
         found.rest_on(unknowns(rule, finding, blamed, config))
     return found
-
-
-def remedy(text: str, setting: Setting, config: Config) -> str:
-    """A remedy in the spelling of the file that it is for."""
-    document = setting.document
-    if document is None or not document.is_call:
-        return text
-    from cfglint.findings.python_spelling import in_python
-
-    return in_python(text, config.framework.is_engine)
 
 
 def is_of_missing_field(finding: Finding, config: Config) -> bool:

@@ -38,6 +38,7 @@ FILE, MODULE = "ds.json", "import bench.tables"
         ("tables.py", "python tables.py", "a.sh", True),
         ("tables.py", '"python tables.py"', "a.ipynb", True),
         ("tables.py", "# see tables.py", "a.py", False),  # what it imports is another mark
+        ("tables.py", '{"program": "tables.py"}', "a.json", False),  # no run reads that
     ],
 )
 def test_a_file_is_mentioned_by_its_whole_name(mark, content, path, expected):
@@ -65,3 +66,30 @@ def test_modules_of_tests_are_no_link_between_a_file_and_its_runs(tmp_path, monk
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     assert Readers(FileSource()).of(["ds.json"], texts) == ["test_a.py", "test_b.py", "b.sh"]
+
+
+def test_a_page_mentions_a_file_in_its_blocks_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "prose.md": "See ds.json.\n```sh\ntorchrun train.py\n```\n",
+        "block.md": "```sh\ntorchrun other.py\n```\n```sh\ntorchrun train.py --deepspeed ds.json\n```\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    readers = Readers(FileSource())
+    assert readers.of(["ds.json"], texts) == ["block.md"]
+    assert [readers.is_mentioned_in(block) for block in ("torchrun other.py", "torchrun train.py --deepspeed ds.json")] == [False, True]
+
+
+def test_a_module_is_found_in_imports_of_a_file_that_names_it_otherwise_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "pkg/run.py": "CONFIG = 'ds.json'\n",
+        "train.py": "# run it\nimport os\nfrom pkg import run\n",
+        "other.py": "from other.run import x\nrun = 1\n",
+        "test_x.py": "from pkg import run\n\ndef test_run(): pass\n",  # no link to a run
+    }
+    (tmp_path / "pkg").mkdir()
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert Readers(FileSource()).of(["ds.json"], texts) == ["pkg/run.py", "train.py"]

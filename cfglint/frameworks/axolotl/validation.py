@@ -6,6 +6,7 @@ import functools
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import set_key
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
 from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
@@ -16,9 +17,8 @@ from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.pydantic import Fault, Invalid
-from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_reasons import Condition, Explanation, Words
 from cfglint.frameworks.row_table import Function, Selection, table_of
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
@@ -202,6 +202,8 @@ class Validation:
 
     def _raised(self, raised: Raised, function: Function, evaluation: Evaluation) -> None:
         """Note the refusal of a validator."""
+        from cfglint.frameworks.row_reasons import Condition, Explanation
+
         if "raise" not in raised.row and raised.kind not in WRAPPED:
             self._failed(raised.kind, raised.message, evaluation.read[-1] if evaluation.read else "")
             return
@@ -241,7 +243,7 @@ class Validation:
         if any(refusal.kind == TYPE for refusal in self.refusals):
             return
         value = self.values.get(key)
-        remedy = f"set `{key}: {value}`, without quotes" if isinstance(value, str) and value.isdecimal() else ""
+        remedy = set_key(str(key), int(value), ", without quotes") if isinstance(value, str) and value.isdecimal() else ""
         message = f"`{key}` has a value that axolotl cannot work with"
         self.refusals.append(refuses(TYPE, (str(key),) if key else (), message, says, remedy=remedy, raises=raises))
 

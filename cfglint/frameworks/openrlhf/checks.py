@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import functools
 
+from cfglint.findings.remedy import Remedy, remove_key
 from cfglint.frameworks.command_options import INVALID
 from cfglint.frameworks.openrlhf import KIND
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
-from cfglint.frameworks.refusal import Refusal, Removal
-from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.refusal import Refusal, Removal, Words
 from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Iterator
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
-KEPT = ("advantage_estimator", "algo.advantage.estimator", "pretrain", "zero_stage", "ds.zero_stage")
+KEPT = (
+    "advantage_estimator",
+    "algo.advantage.estimator",
+    "vllm_num_engines",
+    "vllm.num_engines",
+    "pretrain",
+    "zero_stage",
+    "ds.zero_stage",
+)
 DATA = "ORL012"  # the page of a data set that is not named
 FAILED = "ORL011"  # the page of what Python itself refuses
 
@@ -53,11 +61,11 @@ def failed(config: OpenRlhfConfig) -> list[Refusal]:
     return found
 
 
-def option(step: str | Removal, switches: set[str]) -> Any:
-    """A remedy with options in the place of keys: `--key value`, a switch alone."""
-    if isinstance(step, Removal) or not step.startswith("set `"):
+def option(step: Remedy | str | Removal, switches: set[str]) -> Remedy | str | Removal:
+    """A remedy for a line: a switch stands alone, or is removed."""
+    if not isinstance(step, Remedy):
         return step
-    name, _, value = step.removeprefix("set `").partition("`")[0].partition(": ")
-    if name in switches:
-        return Removal(name) if value == "false" else f"add `--{name}`"
-    return f"set `--{name}{f' {value}' if value else ''}`"
+    first = step.edit[0] if len(step.edit) == 1 else None
+    if first is None or first.key not in switches or first.removes:
+        return step
+    return f"add `--{first.key}`" if first.value else remove_key(first.key)

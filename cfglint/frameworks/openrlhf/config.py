@@ -23,6 +23,7 @@ class OpenRlhfConfig(OptionsConfig):
     framework = FRAMEWORK
     sole_consumer = True
     chooses_sizes = True
+    has_dotted_options = True
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         if facts.launch.program_path and not facts.is_known(FRAMEWORK.package) and FRAMEWORK.package not in facts.outside:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import re
 
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.refusal import Refusal, Removal
-from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_reasons import Condition, Words, value_at, walk
+from cfglint.frameworks.refusal import Refusal, Words
+from cfglint.frameworks.row_evaluation import Evaluation, Raised, value_at, walk
 from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.verl import KIND
@@ -36,6 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.row_evaluation import Row
+    from cfglint.frameworks.row_reasons import Condition
 
 STAGES = (CONFIG, INIT, STEP)
 TARGET = "_target_"  # the class of the object that Hydra makes of a section
@@ -180,7 +179,6 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), PLACES, {(WORLD,): "GPU"})
     check = RunCheck(rows, values)
     for each in check.refusals(words):
-        each.help = [hydra(step) for step in each.help]
         if each.kind == OF_ROWS:
             each.message, each.help = too_few(sizes), ["set a smaller batch"]
         elif each.kind == OF_GLOBAL and (key := next((key for key in each.keys if key.endswith("_per_gpu")), "")):
@@ -206,14 +204,6 @@ def known(value: object) -> object:
     return unknown_field("a number") if value is None else value
 
 
-def hydra(step: str | Removal) -> str | Removal:
-    """A remedy as a launch line writes it."""
-    if isinstance(step, Removal):
-        return step
-    text = re.sub(r"`([\w.]+): ([^`]+)`", r"`\1=\2`", step)
-    return text.replace("=true`", "=True`").replace("=false`", "=False`")
-
-
 class RunCheck(Check):
     """The rows of a run; Hydra reports what a class refuses. `failures` has the pages of the refusals where Python fails on a value."""
 
@@ -231,6 +221,8 @@ class RunCheck(Check):
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
         found = super().refusal(raised, *others)
         if found.failed:
+            from cfglint.frameworks.row_reasons import Condition
+
             self.failures[id(found)] = pages()(raised.row, raised.kind)
             self.place(found, Condition(raised.row, self.plan.rows, raised.state, self.written))
         path = found.paths[0] if found.paths else ()

@@ -127,7 +127,8 @@ class ProgramEvaluation(TrainingLoops):
         owner = frame.slots.get(above.name) if isinstance(above, ast.ClassDef) else None
         if owner is not None and isinstance(owner.data, Class):
             function = function.of(Value(Instance(owner.data, {OPEN: True})), owner.data)
-        self.run_function(function, [], {})
+        others: dict[Any, Value] = {None: unknown(Reason("argument", f"the arguments of `{scope.node.name}()`"))}
+        self.run_function(function, [], others)
 
     def _make(self, call: ast.Call, name: str, scope: Scope, among: dict[ast.Call, MadeCall]) -> None:
         """Record a call with the values that its arguments have wherever the other names of its function are unknown."""

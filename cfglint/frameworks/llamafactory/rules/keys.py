@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
@@ -14,6 +15,7 @@ from cfglint.frameworks.llamafactory.rules import refused
 from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.record import changed
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
 MEGATRON = frozenset(
@@ -54,13 +56,13 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         exception = refusal(key, unknown)
         removed = removal(key, config)
         if removed is not None:
-            remedy = None if removed[1] else f"remove `{key}`"
+            remedy = None if removed[1] else remove_key(key)
             yield Finding(setting, removed[0], exception=exception, fix=removed[1], on_key=True, help=remedy)
             continue
         near = nearest(key, config) if isinstance(key, str) and not config.without_remedies else None
         message = f"unknown key `{key}` is not accepted by LLaMA-Factory" + (f"; did you mean `{near}`?" if near else "")
         yield Finding(
-            setting, message, exception=exception, fix=renamed(setting, near), on_key=True, help=None if near else f"remove `{key}`"
+            setting, message, exception=exception, fix=renamed(setting, near), on_key=True, help=None if near else remove_key(key)
         )
 
 
@@ -139,10 +141,11 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
 
 @rule("LLF002")
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    yield from refused(config, "LLF002")
+    for finding in refused(config, "LLF002"):
+        yield changed(finding, setting=config.absent(*finding.setting.path))
     if config.readable and is_required("model_name_or_path", config.own_version) and "model_name_or_path" not in config.values:
         yield Finding(
-            config.field("model_name_or_path"),
+            config.absent("model_name_or_path"),
             "`model_name_or_path` is required",
             exception=NO_ARGUMENT,
             help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
@@ -150,4 +153,4 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.readable and config.arguments.lacks("output_dir"):
         owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
         message = "`output_dir` is required before transformers 4.49"
-        yield Finding(config.field("output_dir"), message, exception=NO_FOLDER.format(owner), help="set `output_dir: out`")
+        yield Finding(config.absent("output_dir"), message, exception=NO_FOLDER.format(owner), help=set_key("output_dir", "out"))

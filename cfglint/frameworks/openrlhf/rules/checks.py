@@ -1,4 +1,4 @@
-"""Rules about OpenRLHF's own checks, which are rows (`rows.json`): each failing one is a finding at its argument."""
+"""Rules about OpenRLHF's own checks, which are rows: each failing one is a finding at its argument."""
 
 from __future__ import annotations
 
