@@ -32,6 +32,7 @@ BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
 TRAIN_CALL, TRAINER = ".train(", "Trainer("
+INSTANTIATE = "instantiate"  # the function with which Hydra makes arguments of a config
 EVALUATES = (".evaluate(", ".predict(")
 
 
@@ -81,7 +82,7 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
     if TRAINER_CALL in text or (BACKWARD in text and (launcher_of(line).starts_programs or ENGINE in text)):
         return True
     trains_it = TRAIN_CALL in text or not any(call in text for call in EVALUATES)  # else another module does
-    return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes()))
+    return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes(), INSTANTIATE))
 
 
 def has_word(name: str, marks: tuple[str, ...]) -> bool:
