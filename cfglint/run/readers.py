@@ -24,6 +24,8 @@ IMPORTING = (
 )
 BY_IMPORT, BY_OPTION = b"import", b" -m"  # what a program, and what a script or cell names a module with
 IMPORT = "import "  # before the folder and the name of a module among the marks of a file
+HYDRA = "hydra "  # before the name of a config without its extension, by which Hydra finds it
+CHOOSING = (b"config_name", b"config-name", b"defaults:")  # what a file has that names a config to Hydra
 FURTHEST = 200  # bytes before a name in which these are looked for
 MOST_KEPT = 64_000_000  # bytes of contents that one search keeps
 MOST_JOINED = 16_000_000  # bytes of contents that are searched together
@@ -60,10 +62,12 @@ class Readers:
         """(file, name that it mentions). The contents are searched together, which takes a fraction of the time of a search in each."""
         modules = [mark for mark in marks if mark.startswith(IMPORT)]
         programs = [mark for mark in marks if mark.endswith(".py")]
-        others = [mark for mark in marks if mark not in modules and mark not in programs]
+        configs = [mark for mark in marks if mark.startswith(HYDRA)]
+        others = [mark for mark in marks if mark not in (*modules, *programs, *configs)]
         for sought, searched, text in (
             (others, paths, self.content),
             (programs, [path for path in paths if starts_programs(path)] if programs else (), self.content),
+            (configs, [path for path in paths if chooses_configs(self.content(path))] if configs else (), self.content),
             (modules, [path for path in paths if import_words(path) and not self.is_test(path)] if modules else (), self.imports),
         ):
             for part in parts(searched, text) if sought else ():
@@ -161,8 +165,13 @@ def marks_of(paths: Iterable[str]) -> list[str]:
 
 
 def names_of(path: str) -> list[str]:
-    """The file name, and for a module of Python the name by which it is imported, with that of its folder (`import FOLDER.NAME`)."""
+    """The file name; for a module of Python also the name by which it is imported, with that of its folder (`import FOLDER.NAME`), for a
+    YAML those by which Hydra finds it, alone or as an option of a group.
+    """
     name = os.path.basename(path)
+    if name.endswith(".yaml"):
+        stem = name.removesuffix(".yaml")
+        return [name, f"{HYDRA}{stem}", f"{os.path.basename(os.path.dirname(os.path.abspath(path)))}={stem}"]
     if not name.endswith(".py"):
         return [name]
     module = os.path.splitext(os.path.abspath(path))[0].removesuffix(f"{os.sep}__init__")
@@ -177,6 +186,8 @@ def marks_in(marks: Iterable[str], content: bytes, path: str) -> dict[str, bool]
     for mark in found:
         if (mark.startswith(IMPORT) and not words) or (mark.endswith(".py") and not names_programs):
             continue
+        if mark.startswith(HYDRA) and not chooses_configs(content):
+            continue
         name, folder = _encoded.get(mark) or encoded(mark)
         if name not in content:
             continue
@@ -187,6 +198,11 @@ def marks_in(marks: Iterable[str], content: bytes, path: str) -> dict[str, bool]
             lines = lines_with_imports(content, *words)
         found[mark] = is_in(name, folder, lines)
     return found
+
+
+def chooses_configs(content: bytes) -> bool:
+    """Whether a file may name a config to Hydra."""
+    return any(word in content for word in CHOOSING)
 
 
 def starts_programs(path: str) -> bool:
@@ -205,7 +221,7 @@ def encoded(mark: str) -> tuple[bytes, bytes | None]:
     """(file name, None) or (name of a module, its folder) of a mark."""
     folder, _, module = mark.removeprefix(IMPORT).rpartition(".")
     is_module = mark.startswith(IMPORT)
-    _encoded[mark] = (os.fsencode(module), os.fsencode(folder)) if is_module else (os.fsencode(mark), None)
+    _encoded[mark] = (os.fsencode(module), os.fsencode(folder)) if is_module else (os.fsencode(mark.removeprefix(HYDRA)), None)
     return _encoded[mark]
 
 

@@ -8,7 +8,7 @@ from cases import each_case
 from cfglint.run.readers import Readers, marks_in, marks_of
 from cfglint.source.file_source import FileSource
 
-FILE, MODULE = "ds.json", "import bench.tables"
+FILE, MODULE, CONFIG = "ds.json", "import bench.tables", "hydra ds"
 
 
 @each_case(
@@ -38,6 +38,10 @@ FILE, MODULE = "ds.json", "import bench.tables"
         ("tables.py", "python tables.py", "a.sh", True),
         ("tables.py", '"python tables.py"', "a.ipynb", True),
         ("tables.py", "# see tables.py", "a.py", False),  # what it imports is another mark
+        (CONFIG, "@hydra.main(config_path='conf', config_name='ds')", "a.py", True),
+        (CONFIG, "python train.py --config-name ds", "a.sh", True),
+        (CONFIG, "defaults:\n  - group: ds\n", "a.yaml", True),
+        (CONFIG, "python train.py ds", "a.sh", False),
         ("tables.py", '{"program": "tables.py"}', "a.json", False),  # no run reads that
     ],
 )
@@ -46,6 +50,7 @@ def test_a_file_is_mentioned_by_its_whole_name(mark, content, path, expected):
 
 
 def test_the_marks_of_files():
+    assert marks_of(["conf/a.yaml"]) == ["a.yaml", "hydra a", "conf=a"]
     assert marks_of(["conf/ds.json", "bench/tables.py", "pkg/__init__.py", "README.md"]) == [
         "ds.json",
         "tables.py",

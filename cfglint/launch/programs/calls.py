@@ -10,7 +10,7 @@ import contextlib
 
 from cfglint.evaluate import Reason
 from cfglint.launch.kinds import kind_of_class
-from cfglint.launch.programs import library, line_parsers, loop_objects, object_methods
+from cfglint.launch.programs import hydra, library, line_parsers, loop_objects, object_methods
 from cfglint.launch.programs.branches import Signal
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import STARRED
@@ -307,6 +307,9 @@ class ProgramEvaluation(TrainingLoops):
             part = made_object(name, given, named, record, attach)
             if part is not None:
                 return part
+        if name in hydra.INSTANTIATING and given:
+            target, arguments = hydra.target_of(self, given[0], named)
+            return self.external(target, [], arguments, node) if is_framework(target) else unknown()
         kind = loop_objects.kind_of(name)
         if kind:
             found = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
