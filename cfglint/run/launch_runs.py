@@ -52,6 +52,7 @@ ENGINE = "deepspeed"
 ENGINE_CALL = "initialize"  # what builds the engine
 MOST_READERS = 8  # maximum number of other contents of a script that are remembered
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
+DEVICE_MAP = Reason("program", "the `device_map` of its model")
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 
 
@@ -496,11 +497,17 @@ class LaunchReader:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
-            spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
             own_loop = any(isinstance(each, ProgramCall) and each.has_loop for each in documents)  # nothing spreads a batch over GPUs then
-            if spreads or own_loop:
+            if own_loop:
                 gpus = 1
+            elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
+                from cfglint.run.program_runs import spreads_model
+
+                spreads = spreads_model(launch.parser, self.context(line, launch))
+                launch.spreads = spreads or ""
+                gpus = 1 if spreads else gpus if spreads is not None else None
+                line.unsure("visible_gpus", *([DEVICE_MAP] if spreads is None else []))
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, command) and optimizer
