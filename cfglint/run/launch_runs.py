@@ -175,7 +175,7 @@ class LaunchReader:
         """The run of a line with other contents for some files, on machines of this size. Raises EditRefused if the script then
         starts something else.
         """
-        if line.call.path in texts and line.is_sourced:
+        if line.call.path in texts and line.is_sourced and line.call.path not in self.named:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         reader = self.reader_of(texts, size, line.script_path)
         text = reader.source.content(line.script_path) or text if texts else text
