@@ -52,6 +52,7 @@ ENGINE = "deepspeed"
 ENGINE_CALL = "initialize"  # what builds the engine
 MOST_READERS = 8  # maximum number of other contents of a script that are remembered
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
+DEVICE_MAP = Reason("program", "the `device_map` of its model")
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 
 
@@ -72,7 +73,7 @@ class LaunchReader:
         self.incomplete: set[str] = set()  # those of them that have further launch lines
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
-        self.programs: dict[tuple[str, str, tuple[str, ...]], ProgramFacts | None] = {}
+        self.programs: dict[tuple[str, str, tuple[str, ...], str], ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
         self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
@@ -174,7 +175,7 @@ class LaunchReader:
         """The run of a line with other contents for some files, on machines of this size. Raises EditRefused if the script then
         starts something else.
         """
-        if line.call.path in texts and line.is_sourced:
+        if line.call.path in texts and line.is_sourced and line.call.path not in self.named:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         reader = self.reader_of(texts, size, line.script_path)
         text = reader.source.content(line.script_path) or text if texts else text
@@ -349,7 +350,7 @@ class LaunchReader:
 
     def program(self, found: Found) -> ProgramFacts | None:
         """The facts about a program; None if it cannot be parsed."""
-        key = found.path, found.package, tuple(found.folders)
+        key = found.path, found.package, tuple(found.folders), found.entry
         if key not in self.programs:
             self.programs[key] = read_found(found, {})
         return self.programs[key]
@@ -498,11 +499,17 @@ class LaunchReader:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
-            spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
             own_loop = any(isinstance(each, ProgramCall) and each.has_loop for each in documents)  # nothing spreads a batch over GPUs then
-            if spreads or own_loop:
+            if own_loop:
                 gpus = 1
+            elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
+                from cfglint.run.program_runs import spreads_model
+
+                spreads = spreads_model(launch.parser, self.context(line, launch))
+                launch.spreads = spreads or ""
+                gpus = 1 if spreads else gpus if spreads is not None else None
+                line.unsure("visible_gpus", *([DEVICE_MAP] if spreads is None else []))
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, command) and optimizer
@@ -620,7 +627,8 @@ def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
     from cfglint.launch.programs.context import with_texts
     from cfglint.launch.programs.reading import read_program
 
-    return read_program(found.path, found.package, found.folders, with_texts(found.read, texts) if texts else found.read)
+    read = with_texts(found.read, texts) if texts else found.read
+    return read_program(found.path, found.package, found.folders, read, found.entry)
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
