@@ -6,7 +6,16 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.swift.command_line import CONFIG, FILE_WINS, VISIBLE, has_known_options, named_by_option, named_file, shown_devices
+from cfglint.frameworks.swift.command_line import (
+    CONFIG,
+    FILE_WINS,
+    VISIBLE,
+    devices_per_process,
+    has_known_options,
+    named_by_option,
+    named_file,
+    shown_devices,
+)
 from cfglint.frameworks.swift.fields import Arguments, exists
 from cfglint.frameworks.swift.parser import LEFT, RefusedWords, as_words, parse
 from cfglint.frameworks.versions import Version
@@ -90,6 +99,11 @@ class CommandConfig(Config):
             return self.setting()
         start, end = document.within(word.place)
         return Setting((VISIBLE[0],), word.string, WRITTEN, document, Node(SCALAR, start, end, word.string))
+
+    @property
+    def devices(self) -> tuple[int, int] | None:
+        """(visible GPUs, processes) of a node; None if unknown, or if ms-swift does not compare them."""
+        return devices_per_process(self.facts)
 
     @property
     def is_whole(self) -> bool:
