@@ -33,6 +33,7 @@ def test_scripts_take_inputs_from_the_environment_alone():
     assert all("$[[" not in line for line in (*COMPONENT["cfglint"]["script"], *COMPONENT["cfglint"]["before_script"]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("python3") is None or shutil.which("bash") is None, reason="needs python3 and bash")
 def test_the_installation_imports_nothing_from_the_checkout(tmp_path, environment):
     """Its commands run in a checkout with modules of the names that they use; there is nothing to install, so the last one fails."""

@@ -4,7 +4,8 @@ import pytest
 from draw_architecture import PAGE, with_imports, with_ways
 
 
-@pytest.mark.parametrize("draw", [with_imports, pytest.param(with_ways, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [with_imports, with_ways])
 def test_the_page_is_current(draw, updating):
     page = PAGE.read_text(encoding="utf-8")
     if updating:

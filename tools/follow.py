@@ -367,7 +367,7 @@ def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
 
 def rows(given: Following) -> list[str]:
     """Write the rows with those of this release; what it has to have by hand."""
-    target = given.target.with_name("rows.json")
+    target = given.target.with_name(row_table_text.NAME)
     table = row_table_text.Table.read(target, given.others)
     table.add(given.release, importlib.import_module(f"rows_{given.kind}").functions(given.path))
     target.write_text(table.text(), encoding="utf-8")

@@ -23,7 +23,7 @@ HEAD = """\
 cfglint itself is under the Apache License 2.0 (`LICENSE`). pip installs these packages with it; its own distribution has none of
 their code. Written by `tools/licences.py`.
 
-`cfglint/frameworks/KIND/rows.json` states the checks of a framework in a notation of cfglint's own; of the framework's text it has the
+`cfglint/frameworks/KIND/_rows.py` states the checks of a framework in a notation of cfglint's own; of the framework's text it has the
 messages that a user sees, which findings quote: those of transformers, TRL and LLaMA-Factory (Apache License 2.0), and of axolotl (Apache
 License 2.0; some of its `integrations` are under the Axolotl Community License).
 """

@@ -1,4 +1,4 @@
-"""Rebuild `cfglint/frameworks/KIND/_tables.py`, and `rows.json` beside it, from the unpacked wheels of a package, one for each release.
+"""Rebuild `cfglint/frameworks/KIND/_tables.py`, and `_rows.py` beside it, from the unpacked wheels of a package, one for each release.
 
     python tools/rebuild_tables.py KIND FOLDER [--fetch] [--check]
 
@@ -6,7 +6,7 @@ KIND is accelerate, axolotl, deepspeed, huggingface, llamafactory, trl or verl. 
 that holds the package and its metadata, and `dates.json` with the day of each release on the index, also of the libraries whose
 releases the tables name. `--fetch` downloads first what FOLDER lacks, yanked releases too, which files pin; of transformers only the
 files that are read, because all wheels together are 1 GB.
-`rows.json` has the checks of the functions that `rows_KIND.py` names; what it cannot read is printed, and has to be done by hand.
+`_rows.py` has the checks of the functions that `rows_KIND.py` names; what it cannot read is printed, and has to be done by hand.
 `--check` compares only, and exits 1 when a file would change.
 """
 
@@ -27,6 +27,7 @@ from types import ModuleType
 from typing import Any
 
 import list_releases
+import row_table_text
 from schema_source import SourceError, release
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
@@ -52,7 +53,7 @@ def main() -> int:
         texts = {target / "_tables.py": tables(source, options.folder, dates)}
         if options.kind in WITH_ROWS:
             table = importlib.import_module(f"rows_{options.kind}").table(release_folders(source, options.folder))
-            texts[target / "rows.json"] = table.text()
+            texts[target / row_table_text.NAME] = table.text()
             print(*(f"by hand: {place}: {why}" for place, why in table.by_hand.items()), sep="\n", file=sys.stderr)
     except (SourceError, OSError) as problem:
         print(problem, file=sys.stderr)

@@ -13,16 +13,12 @@ if TYPE_CHECKING:
     from cfglint.evaluate import Reason
     from cfglint.findings.pages import Example, Page, Text
     from cfglint.findings.releases import Releases
-    from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject, WhenPartial
+    from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject
 
     Check = Callable[..., Iterable["Finding"]]
     Span = tuple[tuple[int, ...], tuple[int, ...], str, str]
 
 WIDEST = 136  # characters of a line of a page
-
-KEEP: WhenPartial = "keep"
-WARN: WhenPartial = "warn"
-SKIP: WhenPartial = "skip"
 
 CONFIG: Scope = "config"
 RUN: Scope = "run"
@@ -71,9 +67,8 @@ class Rule:
     """A check and what the head of its page says of the findings.
 
     `fails_at` is the stage that fails, of an error. Empty `kinds` means every kind.
-    `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
-    is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
-    fix is safe only if the release is specified. `old_names` are accepted wherever names are.
+    `scope` is what the check is called with: each config, or the complete run. `by_version`: the finding is valid for some releases
+    only, so its fix is safe only if the release is specified. `old_names` are accepted wherever names are.
     `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
     rule runs in these only. `own_releases`: the page declares them; `found_releases` are those that the sources have
     (`tools/rule_ranges.py`).
@@ -93,7 +88,6 @@ class Rule:
         about: Subject = COMBINATION,
         *,
         raises: str | None = None,
-        when_partial: WhenPartial = KEEP,
         scope: Scope = CONFIG,
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
@@ -110,7 +104,6 @@ class Rule:
         self.kinds = kinds
         self.about = about
         self.raises = raises
-        self.when_partial = when_partial
         self.scope = scope
         self.by_version = by_version
         self.old_names = old_names

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     Stage: TypeAlias = Literal["load", "config", "init", "first-step"]  # when a run fails, in chronological order
     Verdict: TypeAlias = Literal["accept", "reject"]
     Scope: TypeAlias = Literal["config", "run"]  # the argument of a rule's function
-    WhenPartial: TypeAlias = Literal["keep", "warn", "skip"]  # what happens to an error if the files may be a part of the run
     Subject: TypeAlias = Literal[  # what the findings of a rule are about; cfglint/findings/rule.py describes each
         "key",
         "value",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sys import modules
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import KEY, Finding, Rule
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RENAMED
@@ -219,11 +219,6 @@ class Config:
         """The package of the kind that this one extends, if it extends one."""
         return (imported(f"{self.framework.base}.FRAMEWORK").package,) if self.framework.base else ()
 
-    @property
-    def is_partial(self) -> bool:
-        """Whether missing values may come from elsewhere: another file, the launch line, or an object passed in code."""
-        return not self.facts.complete
-
     def blamed(self, setting: Setting) -> Setting:
         """The setting that is the cause of a finding about another setting."""
         return setting
@@ -239,8 +234,15 @@ class Config:
 
     @property
     def rest(self) -> tuple[Reason, ...]:
-        """The rest of the run, if the files may be only a part of it."""
-        return (REST_OF_RUN,) if self.is_partial else ()
+        """The rest of the run, if the files may be only a part of it: another file, the launch line, or an object passed in code."""
+        return () if self.facts.complete else (REST_OF_RUN,)
+
+    def absent(self, *path: str | int) -> Setting:
+        """A key that the files lack; its value is not known while the rest of the run may set it."""
+        found = self.setting(*path)
+        if self.rest:
+            found.value = Unknown(*self.rest)
+        return found
 
     def unset(self, *names: str) -> tuple[Reason, ...]:
         """Those of some fields that the files do not set, if they may be only a part of the run: the command line may set them."""
@@ -372,7 +374,6 @@ class Config:
         """Apply some overrides to the values; `overridden` has their paths."""
         if not overrides:
             return values
-        from cfglint.evaluate import Unknown
         from cfglint.launch.overrides import put
 
         laid = dict(values)

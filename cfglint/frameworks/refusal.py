@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
-from cfglint.source.annotations import Any, ConfigValue, Iterable, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Sequence
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
+    from cfglint.frameworks.row_evaluation import Path
 
 
 FAILURE = "type"  # the kind of a refusal where Python itself fails on a value
@@ -99,3 +100,18 @@ class Removal(Record):
 def dotted(path: Sequence[str | int]) -> str:
     """A path as messages write it."""
     return ".".join(map(str, path))
+
+
+class Words(Record):
+    """What the findings of a kind say besides its rows.
+
+    `kept` are keys that make the run what it is, which no remedy removes; `machine` has words for conditions on the machine, which no key
+    sets, None where only the framework's message says it; `is_flag` is whether a key is a switch; `first` has the places of the findings
+    of a check, where they are others than usual; `counted` what numbers of the machine count.
+    """
+
+    kept: Sequence[str]
+    machine: Mapping[Path, str | None]
+    is_flag: Callable[[str], bool]
+    first: Mapping[str, Sequence[str]]
+    counted: Mapping[Path, str] = {}

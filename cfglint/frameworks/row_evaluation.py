@@ -15,7 +15,6 @@ refuse anything: it is noted in `undecided`, and what it would set becomes unkno
 from __future__ import annotations
 
 import math
-import re
 from _operator import neg
 
 from cfglint.evaluate import Reason, Unknown
@@ -27,11 +26,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    Path: TypeAlias = tuple[str, ...]
     Row: TypeAlias = dict[str, Any]
     Facts: TypeAlias = Callable[..., Any]
     Code: TypeAlias = Callable[["Evaluation"], Any]
 
-PYTHON = (TypeError, ValueError, SyntaxError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError, re.error)
+PYTHON = (TypeError, ValueError, SyntaxError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError)
 TYPES = {
     **{kind.__name__: kind for kind in (str, int, float, bool, list, dict, tuple, set)},
     "NoneType": type(None),
@@ -66,7 +66,7 @@ class Raised(Exception):
 
 def failed(error: Exception) -> Raised:
     """An exception of Python as one of the framework."""
-    return Raised("error" if isinstance(error, re.error) else type(error).__name__, str(error))
+    return Raised(type(error).__name__, str(error))
 
 
 class Stop(Exception):
@@ -78,6 +78,24 @@ def every(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         yield row
         yield from every(row.get("rows", ()))
+
+
+def walk(expression: Any) -> Iterator[Any]:
+    """An expression with all its parts."""
+    yield expression
+    for part in expression if isinstance(expression, list) else ():
+        yield from walk(part)
+
+
+def value_at(values: Mapping[str, Any], path: Path) -> Any:
+    """The value of a key at any depth; None without it."""
+    found: Any = values
+    for step in path:
+        if isinstance(found, list):
+            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
+        else:
+            found = found.get(step) if isinstance(found, dict) else None
+    return found
 
 
 def cannot_fail(e: Any) -> bool:
@@ -97,6 +115,8 @@ def cannot_fail(e: Any) -> bool:
 
 def version_of(text: object) -> tuple[tuple[int, ...], int]:
     """A version that can be compared."""
+    import re
+
     found = re.match(r"v?(\d+(?:\.\d+)*)", str(text))
     if found is None:
         raise Raised("InvalidVersion", f"Invalid version: {str(text)!r}")
@@ -743,9 +763,19 @@ def formatted(run: Evaluation, expression: Any, part: Code, conversion: str, for
     return str(python(format, shown, form))
 
 
+def pattern(text: Any) -> Any:
+    """A compiled regular expression."""
+    import re
+
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise Raised("error", str(error)) from None
+
+
 FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
     "math": {name: getattr(math, name) for name in ("ceil", "floor", "gcd", "isfinite", "log2", "sqrt")},
-    "re": {"compile": re.compile, "fullmatch": re.fullmatch},
+    "re": {"compile": pattern, "fullmatch": lambda text, value: pattern(text).fullmatch(value)},
 }
 
 

@@ -7,19 +7,14 @@ from math import gcd
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.wording import counted, listed, spelled
-from cfglint.frameworks.refusal import FAILURE, Removal
+from cfglint.frameworks.refusal import FAILURE, Removal, Words
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.row_evaluation import Evaluation, Raised, every
+from cfglint.frameworks.row_evaluation import Evaluation, Raised, every, value_at, walk
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence
-from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from cfglint.frameworks.row_evaluation import Row
-
-    Path: TypeAlias = tuple[str, ...]
+    from cfglint.frameworks.row_evaluation import Path, Row
 
 # How the value of a key makes a condition hold.
 SET, UNSET, IS, IS_NOT, ABOVE, BELOW, OTHER = "set", "unset", "is", "is not", "above", "below", "other"
@@ -228,39 +223,6 @@ class Condition:
             else:
                 for part in expression:
                     yield from self.paths(part, depth + 1)
-
-
-def walk(expression: Any) -> Iterator[Any]:
-    """An expression with all its parts."""
-    yield expression
-    for part in expression if isinstance(expression, list) else ():
-        yield from walk(part)
-
-
-def value_at(values: Mapping[str, Any], path: Path) -> Any:
-    """The value of a key at any depth; None without it."""
-    found: Any = values
-    for step in path:
-        if isinstance(found, list):
-            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
-        else:
-            found = found.get(step) if isinstance(found, dict) else None
-    return found
-
-
-class Words(Record):
-    """What the findings of a kind say besides its rows.
-
-    `kept` are keys that make the run what it is, which no remedy removes; `machine` has words for conditions on the machine, which no key
-    sets, None where only the framework's message says it; `is_flag` is whether a key is a switch; `first` has the places of the findings
-    of a check, where they are others than usual; `counted` what numbers of the machine count.
-    """
-
-    kept: Sequence[str]
-    machine: Mapping[Path, str | None]
-    is_flag: Callable[[str], bool]
-    first: Mapping[str, Sequence[str]]
-    counted: Mapping[Path, str] = {}
 
 
 class Explanation:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import all_of
 from cfglint.findings.rule import pages_of_checks
-from cfglint.frameworks.refusal import FAILURE, Refusal
-from cfglint.frameworks.row_evaluation import CODE, Evaluation, Raised, cannot_fail, every, truth_of
-from cfglint.frameworks.row_reasons import Condition, Explanation, walk
+from cfglint.frameworks.refusal import FAILURE, Refusal, Words
+from cfglint.frameworks.row_evaluation import CODE, Evaluation, Raised, cannot_fail, every, truth_of, walk
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence, Set
 from cfglint.source.load_results import copied
 
@@ -17,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.row_evaluation import Row
-    from cfglint.frameworks.row_reasons import Words
 
 PROCESSES = Unknown(Reason("machine", "the number of processes"))
 FIELDS = (["f"], ["f?"], ["f!"], ["has"])
@@ -47,10 +43,14 @@ class Pages:
         return max(((len(mark), code) for mark, code in self.marks if mark in words), default=(0, self.others))[1]
 
 
-@functools.cache
+_pages: dict[Kind, Pages] = {}
+
+
 def pages_of(kind: Kind) -> Pages:
     """The pages of the checks of a kind."""
-    return Pages(kind)
+    if kind not in _pages:
+        _pages[kind] = Pages(kind)
+    return _pages[kind]
 
 
 class Plan:
@@ -194,6 +194,8 @@ class Check:
 
     def refusal(self, raised: Raised, others: list[Raised], words: Words) -> Refusal:
         """The refusal of a row."""
+        from cfglint.frameworks.row_reasons import Condition, Explanation
+
         converts = raised.kind == "ValueError" and not raised.row.keys().isdisjoint(("set", "put"))
         page = self.page_of(raised.row) if raised.intended or converts else FAILURE
         explained = Explanation(Condition(raised.row, self.plan.rows, raised.state, self.written), page, raised.message, words)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import os
-
+from cfglint.frameworks.base import imported
 from cfglint.frameworks.history import holds
 from cfglint.frameworks.row_evaluation import WHOLE, Evaluation, Raised, cannot_fail, every
 from cfglint.frameworks.versions import Version
@@ -38,9 +35,8 @@ class Function:
 class Table:
     """The functions of all releases of a kind."""
 
-    def __init__(self, path: str) -> None:
-        with open(path, encoding="utf-8") as file:
-            self._read: dict[str, Any] = json.load(file)
+    def __init__(self, read: dict[str, Any]) -> None:
+        self._read = read
 
     def functions(self, stage: str, release: Version) -> list[Function]:
         """The functions that a release calls in a stage, in order; those without rows are left out."""
@@ -79,10 +75,9 @@ class Table:
         return None
 
 
-@functools.cache
 def table_of(kind: str) -> Table:
-    """The checks of a kind as rows, which are read once."""
-    return Table(os.path.join(os.path.dirname(__file__), kind, "rows.json"))
+    """The checks of a kind as rows."""
+    return Table(imported(f"{kind}._rows.TABLE"))
 
 
 class Selection:

@@ -93,7 +93,7 @@ def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
     terms = () if reason == "layout" else (batch.global_batch, batch.micro_batch, batch.accumulation)
     fix = _solution(config) if reason == "mismatch" else None
     yield Finding(
-        problem.setting,
+        config.absent(*problem.setting.path) if reason == "missing" else problem.setting,
         problem.message,
         related=[term for term in terms if term.written and term.path != problem.setting.path],
         exception=problem.exception,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
-from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, SKIP, Finding, Rule
+from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, Finding, Rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
@@ -136,8 +136,7 @@ def has_unknown(config: Config) -> bool:
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; None if it rests on an unknown value, or the run does not get there."""
-    skipped = config.is_partial and rule.when_partial == SKIP
-    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about in (KEY, CODE)):
+    if not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about in (KEY, CODE)):
         return None
     if rule.about not in (KEY, CODE) and is_of_missing_field(finding, config):
         return None

@@ -24,6 +24,7 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
             exception=refused_file(path, name),
             help=f"write `{path[-1]}: null` to leave it out, or the path of a file" if off else f"correct the path: {where}",
             fix=replace(setting, None, "write null", safe=False) if off else None,
+            depends_on=config.rest,
         )
 
 

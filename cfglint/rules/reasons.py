@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.findings.rule import BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, SAMPLES, WARN, Finding, Rule
+from cfglint.findings.rule import BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, SAMPLES, Finding, Rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.base import Config
 from cfglint.source.annotations import Iterator
@@ -21,8 +21,6 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
     yield from finding.depends_on
     if rule.about == SAMPLES:
         yield from config.facts.counted
-    if rule.when_partial == WARN:
-        yield from config.rest
     if setting is not finding.setting and isinstance(setting.value, str):  # which another parser may cast to a number
         yield from config.other_parsers
     if rule.fails_at != "load" or rule.about in OF_RELEASE:  # what no parser can read fails in every release

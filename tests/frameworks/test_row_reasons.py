@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.refusal import Removal
+from cfglint.frameworks.refusal import Removal, Words
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_reasons import Condition, Explanation, Words
+from cfglint.frameworks.row_reasons import Condition, Explanation
 
 WORDS = Words(
     kept=("rl",),

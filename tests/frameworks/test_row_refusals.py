@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.evaluate import Reason, Unknown
-from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.refusal import Words
 from cfglint.frameworks.row_refusals import Check, Plan
 
 SIZE = ["*", ["f", "micro"], ["f", "processes"]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from cfglint.frameworks.row_evaluation import Evaluation
@@ -50,16 +48,12 @@ def test_defaults_count_as_nothing():
     assert [selected(rows, keys, defaults={"size": 1}) for keys in ({"size"}, {"rank"})] == [True, False]
 
 
-def test_functions_of_a_release(tmp_path):
-    path = tmp_path / "rows.json"
-    path.write_text(
-        json.dumps({
-            "rows": {"one": {"when": [], **RAISE}, "two": {"when": [], "drop": "x"}},
-            "before": {"a": [[[1, 0, 0], [1, 2, 0], ["one"]], [[1, 2, 0], None, ["two", "one"]]], "b seed": [[[1, 1, 0], None, ["one"]]]},
-            "orders": {"before": [[[1, 0, 0], ["a", "*", "b seed"]], [[1, 2, 0], ["b seed", "*", "a"]]]},
-        })
-    )  # fmt: skip
-    table = Table(path)
+def test_functions_of_a_release():
+    table = Table({
+        "rows": {"one": {"when": [], **RAISE}, "two": {"when": [], "drop": "x"}},
+        "before": {"a": [[[1, 0, 0], [1, 2, 0], ["one"]], [[1, 2, 0], None, ["two", "one"]]], "b seed": [[[1, 1, 0], None, ["one"]]]},
+        "orders": {"before": [[[1, 0, 0], ["a", "*", "b seed"]], [[1, 2, 0], ["b seed", "*", "a"]]]},
+    })  # fmt: skip
     named = {
         release: [(each.name, each.field, len(each.rows)) for each in table.functions("before", release)]
         for release in ((1, 0, 0), (1, 1, 0), (1, 3, 0))

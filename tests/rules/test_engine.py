@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.evaluate import Reason, Unknown
-from cfglint.findings.rule import COMBINATION, KEEP, SKIP, WARN, Finding
+from cfglint.findings.rule import COMBINATION, Finding
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.launch import Launch
 from cfglint.launch.program import ProgramFacts
@@ -123,16 +123,16 @@ def test_values_that_the_program_sets_are_not_judged(config_of):
 class Several:
     """A rule that yields findings, and then may fail."""
 
-    code, name, severity, fails_at, raises, when_partial = "X001", "x", "error", "init", "E: x", KEEP
+    code, name, severity, fails_at, raises = "X001", "x", "error", "init", "E: x"
     by_version, about, certainty = False, COMBINATION, "if-complete"
     kinds, releases = ("huggingface",), ()
 
-    def __init__(self, number, error=None, when_partial=KEEP):
-        self.number, self.error, self.when_partial = number, error, when_partial
+    def __init__(self, number, error=None, finding=lambda config: Finding(config.setting("max_steps"), "x")):
+        self.number, self.error, self.finding = number, error, finding
 
     def check(self, config):
         for _ in range(self.number):
-            yield Finding(config.setting("max_steps"), "x")
+            yield self.finding(config)
         if self.error:
             raise self.error
 
@@ -153,10 +153,16 @@ def test_an_error_of_a_rule_is_a_diagnostic_and_the_next_rule_runs(config_of):
     assert [each.code for each in engine.apply([Several(1, ValueError("x"))], config, config)] == ["X001", "INT000"]
 
 
-@each_case(("when", "severities"), [(KEEP, ["error"]), (WARN, ["warning"]), (SKIP, [])])
-def test_what_becomes_of_an_error_in_a_part_of_a_run(config_of, when, severities):
-    partial = config_of("huggingface", {"complete": False})
-    assert partial.is_partial
-    assert [each.severity for each in engine.apply([Several(1, when_partial=when)], partial, partial)] == severities
-    whole = config_of("huggingface", {})
-    assert [each.severity for each in engine.apply([Several(1, when_partial=when)], whole, whole)] == ["error"]
+@each_case(
+    ("finding", "severities"),
+    [
+        (lambda config: Finding(config.setting("max_steps"), "x"), ["error"]),
+        (lambda config: Finding(config.setting("max_steps"), "x", depends_on=config.rest), ["warning"]),
+        (lambda config: Finding(config.absent("output_dir"), "x"), []),
+        (lambda config: Finding(config.setting("max_steps"), "x", [config.absent("output_dir")]), []),
+    ],
+)
+def test_what_becomes_of_an_error_in_a_part_of_a_run(config_of, finding, severities):
+    partial, whole = config_of("huggingface", {"complete": False}), config_of("huggingface", {})
+    assert [each.severity for each in engine.apply([Several(1, finding=finding)], partial, partial)] == severities
+    assert [each.severity for each in engine.apply([Several(1, finding=finding)], whole, whole)] == ["error"]

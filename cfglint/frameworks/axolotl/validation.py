@@ -16,9 +16,8 @@ from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.pydantic import Fault, Invalid
-from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_reasons import Condition, Explanation, Words
 from cfglint.frameworks.row_table import Function, Selection, table_of
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
@@ -202,6 +201,8 @@ class Validation:
 
     def _raised(self, raised: Raised, function: Function, evaluation: Evaluation) -> None:
         """Note the refusal of a validator."""
+        from cfglint.frameworks.row_reasons import Condition, Explanation
+
         if "raise" not in raised.row and raised.kind not in WRAPPED:
             self._failed(raised.kind, raised.message, evaluation.read[-1] if evaluation.read else "")
             return

@@ -197,9 +197,9 @@ class DeepSpeedSections(Config):
         return (*super().unmodelled(rule), *of_trainer)
 
     @property
-    def is_partial(self) -> bool:
-        """Whether another program may complete the file; a trainer that names it has already completed it."""
-        return not self.facts.complete and self.trainer is None
+    def rest(self) -> tuple[Reason, ...]:
+        """The rest of the run; a trainer that names the file has already completed it."""
+        return super().rest if self.trainer is None else ()
 
     def blamed(self, setting: Setting) -> Setting:
         """The setting that is the cause of a finding: if the trainer filled an "auto", its own setting."""

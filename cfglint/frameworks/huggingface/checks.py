@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import os
 
 from cfglint.frameworks.huggingface import KIND
-from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version, dotted, parse_version
@@ -35,10 +33,14 @@ PLACES = {
 OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203", "torch_empty_cache_steps": "HFT008"}
 
 
-@functools.cache
+_plans: dict[Version, Plan] = {}
+
+
 def plan(release: Version) -> Plan:
     """The rows of a release."""
-    return Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, release)})
+    if release not in _plans:
+        _plans[release] = Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, release)})
+    return _plans[release]
 
 
 def refusals(config: TrainerConfig) -> list[Refusal]:

@@ -7,8 +7,7 @@ import functools
 from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
-from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version, dotted

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 
 from cfglint.frameworks.huggingface.arguments import EVALUATES
-from cfglint.frameworks.refusal import FAILURE, Refusal
-from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.refusal import FAILURE, Refusal, Words
 from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.trl import KIND

@@ -6,9 +6,8 @@ import functools
 import re
 
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.refusal import Refusal, Removal
-from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_reasons import Condition, Words, value_at, walk
+from cfglint.frameworks.refusal import Refusal, Removal, Words
+from cfglint.frameworks.row_evaluation import Evaluation, Raised, value_at, walk
 from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.verl import KIND
@@ -36,6 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.row_evaluation import Row
+    from cfglint.frameworks.row_reasons import Condition
 
 STAGES = (CONFIG, INIT, STEP)
 TARGET = "_target_"  # the class of the object that Hydra makes of a section
@@ -231,6 +231,8 @@ class RunCheck(Check):
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
         found = super().refusal(raised, *others)
         if found.failed:
+            from cfglint.frameworks.row_reasons import Condition
+
             self.failures[id(found)] = pages()(raised.row, raised.kind)
             self.place(found, Condition(raised.row, self.plan.rows, raised.state, self.written))
         path = found.paths[0] if found.paths else ()

@@ -20,10 +20,10 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
         if "num_processes" not in config.values:
             text = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'"
             message = "`num_processes` is missing, which accelerate before 0.34 requires in the file"
-            yield Finding(config.setting("num_processes"), message, exception=text, help=remedy)
+            yield Finding(config.absent("num_processes"), message, exception=text, help=remedy)
     elif config.processes == -1:
         message = f"`num_processes` is missing, and `distributed_type` is {config.setting('distributed_type').spelled}"
-        yield Finding(config.setting("num_processes"), message, help=remedy)
+        yield Finding(config.absent("num_processes"), message, help=remedy)
 
 
 @rule("ACC007")
@@ -88,7 +88,7 @@ def missing_main_process_address(config: AccelerateConfig) -> Iterator[Finding]:
         if config.get(key) is None and not config.is_on_tpu:
             text = f"AssertionError: When using multiple machines, you need to specify the main process {label}."
             yield Finding(
-                config.setting(key),
+                config.absent(key),
                 f"`num_machines` is {config.machines}, which requires `{key}`",
                 exception=text,
                 help="set `main_process_ip` to the address of the first machine" if key.endswith("ip") else f"set `{key}`",

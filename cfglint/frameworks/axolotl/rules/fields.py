@@ -75,6 +75,7 @@ def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
                 f"`{name}` is missing; it is required",
                 exception=f"ValidationError: 1 validation error for {MODEL}: {name}: Field required",
                 help=f"add `{name}`",
+                depends_on=config.rest,
             )
 
 

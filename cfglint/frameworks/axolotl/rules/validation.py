@@ -1,6 +1,6 @@
 """Rules about the refusals of axolotl's own checks: each refusal is a finding at its key.
 
-The checks are rows (`rows.json`), a few are in `by_hand.py`; the pages name the checks that they speak of.
+The checks are rows (`_rows.py`), a few are in `by_hand.py`; the pages name the checks that they speak of.
 """
 
 from __future__ import annotations

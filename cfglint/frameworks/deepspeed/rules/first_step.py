@@ -63,6 +63,7 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
             "`zenflow` requires ZeRO stage 1, 2 or 3",
             exception=raised,
             help="remove `zero_optimization.zenflow`, or use ZeRO",
+            depends_on=config.rest,
         )
 
 

@@ -234,10 +234,14 @@ def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]
 
 @rule("DSP113")
 def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer and config.facts.complete:
+    if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer:
         text = "`fp16.enabled` is true without an optimizer, so loss scaling is off"
         yield Finding(
-            config.at("fp16", "enabled"), text, help="add an `optimizer` section, or use `bf16`", note="small gradients may become 0"
+            config.at("fp16", "enabled"),
+            text,
+            [config.absent("optimizer")],
+            help="add an `optimizer` section, or use `bf16`",
+            note="small gradients may become 0",
         )
 
 

@@ -46,7 +46,7 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
         raised = "AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam"
         setting = config.at("zero_optimization", "offload_optimizer", "ratio")
         text = f"`ratio` below 1 requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
-        yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`")
+        yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`", depends_on=config.rest)
 
 
 @rule("DSP116")
@@ -71,7 +71,11 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
         setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
         text = f"`super_offload` requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
         yield Finding(
-            setting, text, exception=f"KeyError: '{lacking}'", help="set `zero_optimization.offload_optimizer.super_offload` to false"
+            setting,
+            text,
+            exception=f"KeyError: '{lacking}'",
+            help="set `zero_optimization.offload_optimizer.super_offload` to false",
+            depends_on=config.rest,
         )
 
 
@@ -136,7 +140,11 @@ def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Fin
     if optimizer.params is None:
         raised = "TypeError: ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType"
         yield Finding(
-            config.setting("optimizer"), "`zenflow` requires `optimizer.params`", exception=raised, help="add `params` to `optimizer`"
+            config.setting("optimizer"),
+            "`zenflow` requires `optimizer.params`",
+            exception=raised,
+            help="add `params` to `optimizer`",
+            depends_on=config.rest,
         )
         return
     accepted = PARAMETERS["AdamW"].split()
@@ -145,5 +153,10 @@ def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Fin
             raised = f"TypeError: AdamW.__init__() got an unexpected keyword argument '{key}'"
             text = f"ZenFlow's AdamW has no parameter `{key}`"
             yield Finding(
-                config.setting("optimizer", "params", key), text, exception=raised, on_key=True, help=f"remove `optimizer.params.{key}`"
+                config.setting("optimizer", "params", key),
+                text,
+                exception=raised,
+                on_key=True,
+                help=f"remove `optimizer.params.{key}`",
+                depends_on=config.rest,
             )

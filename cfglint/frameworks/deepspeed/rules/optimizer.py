@@ -30,19 +30,20 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
             text,
             exception="TypeError: 'module' object is not callable",
             help='set `optimizer.type` to "AdamW", or another optimizer',
+            depends_on=config.rest,
         )
         return
     raised = f"AssertionError: {optimizer.name} is not a supported DeepSpeed Optimizer"
     meant = next((name for name in OPENLY_TORCH if name.lower() == optimizer.name.lower()), None)
     if meant:
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which is unknown: names of torch.optim are case-sensitive"
-        yield Finding(setting, text, exception=raised, fix=replace(setting, meant, f"write {meant}", safe=True))
+        yield Finding(setting, text, exception=raised, fix=replace(setting, meant, f"write {meant}", safe=True), depends_on=config.rest)
         return
     text, replacement = f"`optimizer.type` is {spelled(optimizer.name)}, which neither DeepSpeed nor torch.optim has", None
     if optimizer.name.lower() in ONE_BIT:
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which was removed in DeepSpeed {dotted(ONE_BIT_REMOVED)}"
         replacement = adamw_instead(optimizer)
-    yield Finding(setting, text, exception=raised, help=replacement)
+    yield Finding(setting, text, exception=raised, help=replacement, depends_on=config.rest)
 
 
 def adamw_instead(optimizer: Optimizer) -> str:
@@ -60,7 +61,7 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("optimizer", "params", "max_grad_norm")
     raised = "ValueError: 'max_grad_norm' is not supported as an optimizer parameter"
     text = "`max_grad_norm` is not an optimizer parameter; DeepSpeed clips by top-level `gradient_clipping`"
-    yield Finding(setting, text, exception=raised, fix=clip_at_top(config, setting), on_key=True)
+    yield Finding(setting, text, exception=raised, fix=clip_at_top(config, setting), on_key=True, depends_on=config.rest)
 
 
 def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
@@ -80,7 +81,14 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
         if key not in accepted and not (key == "foreach" and taken_by_torch_adam(optimizer)):
             setting = config.setting("optimizer", "params", key)
             text = f"{optimizer.class_name} has no parameter `{key}`"
-            yield Finding(setting, text, exception=unexpected(optimizer, key), on_key=True, help=f"remove `optimizer.params.{key}`")
+            yield Finding(
+                setting,
+                text,
+                exception=unexpected(optimizer, key),
+                on_key=True,
+                help=f"remove `optimizer.params.{key}`",
+                depends_on=config.rest,
+            )
 
 
 def taken_by_torch_adam(optimizer: Optimizer) -> bool:
@@ -106,7 +114,7 @@ def invalid_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
             continue
         setting = config.setting("optimizer", "params", key)
         text = f"`optimizer.params.{key}` is {setting.spelled}, which {optimizer.class_name} does not accept"
-        yield Finding(setting, text, exception=raised, help=f"remove `optimizer.params.{key}` for the default")
+        yield Finding(setting, text, exception=raised, help=f"remove `optimizer.params.{key}` for the default", depends_on=config.rest)
 
 
 def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
@@ -173,4 +181,4 @@ def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
     if optimizer is not None and optimizer.name == "lamb" and scale:
         raised = "AssertionError: DeepSpeed lamb optimizer requires dynamic loss scaling"
         text = f"`fp16.loss_scale` is {config.at('fp16', 'loss_scale').spelled}; Lamb requires 0, dynamic loss scaling"
-        yield Finding(config.at("fp16", "loss_scale"), text, exception=raised, help="set `fp16.loss_scale` to 0")
+        yield Finding(config.at("fp16", "loss_scale"), text, exception=raised, help="set `fp16.loss_scale` to 0", depends_on=config.rest)

@@ -122,4 +122,4 @@ def checkpoint_writer_without_data_parallel(config: DeepSpeedConfig) -> Iterator
         raised = "AttributeError: 'UniversalParallelInfo' object has no attribute 'dp_rank'"
         setting = config.setting("checkpoint", "writer")
         text = "`checkpoint.writer` requires `data_parallel`"
-        yield Finding(setting, text, exception=raised, help='set `checkpoint.writer.data_parallel` to "replica"')
+        yield Finding(setting, text, exception=raised, help='set `checkpoint.writer.data_parallel` to "replica"', depends_on=config.rest)

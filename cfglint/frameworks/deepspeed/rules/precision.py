@@ -102,6 +102,7 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
             text,
             exception=raised,
             help="remove `fp16.fp16_master_weights_and_grads`, or remove `bf16.bf16_master_weights_and_grads`",
+            depends_on=config.rest,
         )
         return
     offloaded = config.offload != "none"
@@ -119,6 +120,7 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
             text,
             exception=raised,
             help=f'set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW, or remove `{section}.{key}`',
+            depends_on=config.rest,
         )
 
 
@@ -146,11 +148,18 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
             exception=f"ValueError: {value!r} is not a valid DtypeEnum",
             help=choices,
             note=UNRESOLVED if value == "auto" else None,
+            depends_on=config.rest,
         )
     elif config.stage and config.version < OWN_TYPE_WITH_ZERO and config.has_optimizer and found != config.precision:
         raised = "NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO"
         text = f"`data_types.grad_accum_dtype` is {found}; with ZeRO it must be {config.precision}, the model's type"
-        yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}")
+        yield Finding(
+            setting,
+            text,
+            exception=raised,
+            help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}",
+            depends_on=config.rest,
+        )
     elif config.stage == 0 and config.has_optimizer:
         needed = type_without_zero(config, found)
         if needed != found:
@@ -158,11 +167,13 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
             text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {needed}" + (
                 ", the model's type" if needed == config.precision else " with bf16"
             )
-            yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(needed)}")
+            yield Finding(
+                setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(needed)}", depends_on=config.rest
+            )
     elif config.stage == 0 and not config.has_optimizer and found == "fp16" and config.version >= CHECKED_WITHOUT_OPTIMIZER:
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
         text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 with bf16 and without an optimizer"
-        yield Finding(setting, text, exception=raised, help='set `data_types.grad_accum_dtype` to "fp32"')
+        yield Finding(setting, text, exception=raised, help='set `data_types.grad_accum_dtype` to "fp32"', depends_on=config.rest)
 
 
 def type_without_zero(config: DeepSpeedConfig, asked: str) -> str:

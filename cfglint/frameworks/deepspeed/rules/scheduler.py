@@ -57,7 +57,11 @@ def torch_scheduler_with_wrapped_optimizer(config: DeepSpeedConfig) -> Iterator[
             f"`scheduler.type` is {spelled(scheduler.name)} of torch, which does not accept the optimizer that DeepSpeed wraps ({wrapped})"
         )
         yield Finding(
-            setting, text, exception=f"TypeError: {wrapped} is not an Optimizer", help="use one of DeepSpeed's own, such as WarmupCosineLR"
+            setting,
+            text,
+            exception=f"TypeError: {wrapped} is not an Optimizer",
+            help="use one of DeepSpeed's own, such as WarmupCosineLR",
+            depends_on=config.rest,
         )
 
 
@@ -217,9 +221,9 @@ def has_betas(config: DeepSpeedConfig) -> bool:
 @rule("STP104")
 def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.values.get("scheduler")
-    if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer and config.facts.complete:
+    if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer:
         text = "`scheduler` is ignored, because there is no optimizer"
-        yield Finding(config.setting("scheduler"), text, on_key=True, help="add an `optimizer` section")
+        yield Finding(config.setting("scheduler"), text, [config.absent("optimizer")], on_key=True, help="add an `optimizer` section")
 
 
 @rule("STP105")

@@ -52,7 +52,9 @@ def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage in (1, 2) and not config.has_optimizer and readable_optimizer(config):
         raised = f"AssertionError: zero stage {config.stage} requires an optimizer"
         text = f"`zero_optimization.stage` is {config.stage}, which requires an `optimizer` section, and there is none"
-        yield Finding(config.at("zero_optimization", "stage"), text, exception=raised, help="add an `optimizer` section")
+        yield Finding(
+            config.at("zero_optimization", "stage"), text, [config.absent("optimizer")], exception=raised, help="add an `optimizer` section"
+        )
 
 
 def readable_optimizer(config: DeepSpeedConfig) -> bool:
@@ -72,7 +74,7 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
         fix = insert(config, ("zero_allow_untested_optimizer",), True, "set `zero_allow_untested_optimizer` to true", safe=True)
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which requires `zero_allow_untested_optimizer` with ZeRO"
-        yield Finding(config.setting("optimizer", "type"), text, exception=raised, fix=fix)
+        yield Finding(config.setting("optimizer", "type"), text, exception=raised, fix=fix, depends_on=config.rest)
 
 
 @rule("DSP013")
@@ -102,6 +104,7 @@ def gradient_norm_required(config: DeepSpeedConfig) -> Iterator[Finding]:
                 f"`compute_grad_norm: false` {ours or theirs}",
                 exception=f"ValueError: zero_optimization.compute_grad_norm=false {theirs}",
                 help=", or ".join(filter(None, (remedy, "set `zero_optimization.compute_grad_norm` to true"))),
+                depends_on=config.rest,
             )
             return
 
@@ -151,6 +154,7 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
             f"`allgather_bucket_size` is {size}; it must be even",
             exception=raised,
             help=f"set `zero_optimization.allgather_bucket_size` to {size + 1}",
+            depends_on=config.rest,
         )
 
 
@@ -167,6 +171,7 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
             "`stage` is 3, which Muon does not support in this release",
             exception="AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3",
             help="use ZeRO stage 2, or DeepSpeed 0.18.9 or later",
+            depends_on=config.rest,
         )
     elif muon and (scatter or quantized):
         other = "reduce scatter" if scatter else "all2all process group"
@@ -177,12 +182,17 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
             f"`{key}` is incompatible with Muon and ZeRO stage 3",
             exception=raised,
             help=f"set `zero_optimization.{key}` to false, or use another optimizer",
+            depends_on=config.rest,
         )
     elif quantized and scatter is False:
         raised = "AssertionError: when enable all_to_all_reduce, reduce_scatter should also be enabled for data type checks."
         text = "`reduce_scatter` is false, but `zero_quantized_gradients` requires it"
         yield Finding(
-            config.at("zero_optimization", "reduce_scatter"), text, exception=raised, help="set `zero_optimization.reduce_scatter` to true"
+            config.at("zero_optimization", "reduce_scatter"),
+            text,
+            exception=raised,
+            help="set `zero_optimization.reduce_scatter` to true",
+            depends_on=config.rest,
         )
 
 
@@ -243,6 +253,7 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
         yield Finding(
             setting,
             "`zero_hpz_partition_size` requires an optimizer, and none is set",
+            [config.absent("optimizer")],
             exception=raised,
             help="add an `optimizer` section, or remove `zero_optimization.zero_hpz_partition_size`",
         )

@@ -27,7 +27,7 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
     if config.parsed and config.arguments.lacks("output_dir"):
         yield Finding(
-            config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
+            config.absent("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
         )
 
 
@@ -115,6 +115,7 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
             setting,
             "`use_configured_state: true` works only in a training script that builds an `Accelerator` before its arguments",
             help="remove `accelerator_config.use_configured_state`",
+            depends_on=config.rest,
         )
 
 

@@ -1,4 +1,4 @@
-"""What `TrainingArguments` refuses: its checks are rows (`rows.json`), of which the pages have words of the messages."""
+"""What `TrainingArguments` refuses: its checks are rows (`_rows.py`), of which the pages have words of the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LLaMA-Factory's classes and parser refuse: the checks are rows (`rows.json`), of which the pages have words of the messages."""
+"""What LLaMA-Factory's classes and parser refuse: the checks are rows (`_rows.py`), of which the pages have words of the messages."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from cfglint.frameworks.llamafactory.rules import refused
 from cfglint.frameworks.remedies import rename
 from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.record import changed
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
 MEGATRON = frozenset(
@@ -139,10 +140,11 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
 
 @rule("LLF002")
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    yield from refused(config, "LLF002")
+    for finding in refused(config, "LLF002"):
+        yield changed(finding, setting=config.absent(*finding.setting.path))
     if config.readable and is_required("model_name_or_path", config.own_version) and "model_name_or_path" not in config.values:
         yield Finding(
-            config.field("model_name_or_path"),
+            config.absent("model_name_or_path"),
             "`model_name_or_path` is required",
             exception=NO_ARGUMENT,
             help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
@@ -150,4 +152,4 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.readable and config.arguments.lacks("output_dir"):
         owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
         message = "`output_dir` is required before transformers 4.49"
-        yield Finding(config.field("output_dir"), message, exception=NO_FOLDER.format(owner), help="set `output_dir: out`")
+        yield Finding(config.absent("output_dir"), message, exception=NO_FOLDER.format(owner), help="set `output_dir: out`")

@@ -123,6 +123,7 @@ def mlp_layers_differ_in_width(config: NeoXConfig) -> Iterator[Finding]:
         f"`{name}` gives an MLP whose first layer has {output} outputs and whose second layer has {second} inputs",
         related=(config.setting("mlp_multiple_of"), config.setting("activation")),
         help=f"set `intermediate_size: {multiple * -(-width // multiple)}`" if name != "expansion_factor" else None,
+        depends_on=config.rest,
     )
 
 

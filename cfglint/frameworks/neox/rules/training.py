@@ -46,7 +46,7 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
     kind = config.argument("tokenizer_type")
     if kind is None:
         yield Finding(
-            config.setting("tokenizer_type"),
+            config.absent("tokenizer_type"),
             "`tokenizer_type` is null, not a string",
             help="set `tokenizer_type: HFTokenizer` and `vocab_file`",
         )
@@ -57,6 +57,7 @@ def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("tokenizer_type"),
             f"`tokenizer_type: {kind}` requires {names}",
+            [config.absent(name) for name in absent],
             help=f"set {names}, often in a file of paths such as local_setup.yml",
         )
 
@@ -121,7 +122,7 @@ def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
 def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("optimizer") is None and not config.argument("no_load_optim"):
         yield Finding(
-            config.setting("optimizer"),
+            config.absent("optimizer"),
             "`optimizer` is missing; it is required for training",
             help="add `optimizer: {type: Adam, params: {lr: 0.0006}}`",
         )

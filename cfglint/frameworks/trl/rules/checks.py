@@ -1,4 +1,4 @@
-"""What TRL's classes and trainers refuse: the checks are rows (`rows.json`), of which the pages have words of the messages."""
+"""What TRL's classes and trainers refuse: the checks are rows (`_rows.py`), of which the pages have words of the messages."""
 
 from __future__ import annotations
 

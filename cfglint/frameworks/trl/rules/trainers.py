@@ -232,7 +232,11 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
         passed = f"{what.replace('ref_', '')}_kwargs" if trainer == "KTO" and what == "model" else name
         text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
         yield Finding(
-            of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text, help=f"remove `{name}`"
+            of(config, name),
+            f"`{name}` is not accepted: the script loads the model itself",
+            exception=text,
+            help=f"remove `{name}`",
+            depends_on=config.rest,
         )
 
 

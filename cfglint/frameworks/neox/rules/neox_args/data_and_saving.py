@@ -17,6 +17,7 @@ def save_without_interval(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("save"),
             "`save` requires `checkpoint_factor` or `extra_save_iters`",
+            [config.absent("checkpoint_factor")],
             help="set `checkpoint_factor: 1000`, or remove `save`",
         )
 

@@ -77,6 +77,7 @@ def onebitadam_without_train_iters(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("optimizer", "type"),
             "`optimizer.type: OneBitAdam` requires `train_iters`",
+            [config.absent("train_iters")],
             help="set `train_iters` to the number of steps",
         )
 

@@ -41,7 +41,7 @@ def bfloat16_without_zero_section(config: NeoXConfig) -> Iterator[Finding]:
     if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
         name = "precision" if "precision" in config.values else "bf16"
         message = "bfloat16 requires a `zero_optimization` section"
-        yield Finding(config.setting(name), message, help="add `zero_optimization: {stage: 0}`")
+        yield Finding(config.setting(name), message, [config.absent("zero_optimization")], help="add `zero_optimization: {stage: 0}`")
 
 
 @rule("PRC302")

@@ -54,7 +54,7 @@ def missing_model_size(config: NeoXConfig) -> Iterator[Finding]:
             if name == "num_layers" and config.derived.attention_refusal:
                 text = config.derived.attention_refusal
             yield Finding(
-                config.setting(name),
+                config.absent(name),
                 f"`{name}` is missing; it has no default",
                 exception=text,
                 help=f"set `{name}: {config.argument('seq_length')}`"
