@@ -25,6 +25,7 @@ FIELDS = ("f", "f?", "f!", "has")
 ENTRIES = ("get", "attr", "at", "getattr")
 EMPTY = (["dict"], ["list"], ["tuple"])
 DEEPEST = 12
+CONVERSIONS = ("json_parse_to_dict", "parse_to_dict")  # of a string to the mapping that it stands for
 MOST_REASONS = 4
 MOST_CHOICES = 6
 MOST_REMEDIES = 3
@@ -108,6 +109,8 @@ class Condition:
                 yield from self._of(each, wanted, depth + 1)
         elif operator == "not":
             yield from self._of(part[1], not wanted, depth + 1)
+        elif operator == "is a" and wanted and (path := self.path(part[1])):
+            yield Cause(path, SET)
         elif operator == "member" and (path := self.path(part[1])):
             yield Cause(path, IS_NOT, [value for _, _, value in part[3][1:]])
         elif operator == "call" and part[1] in ("any", "bool") and len(part) == 3:
@@ -171,6 +174,8 @@ class Condition:
             return self.path(expression[2])
         if operator == "v" and "each" in self.kept.get(expression[1], ()):
             return self._item(self.kept[expression[1]], self.run.kept.get(expression[1]))
+        if operator == "fact" and expression[1] in CONVERSIONS:
+            return self.path(expression[2])
         return self.path(expression[1]) if operator in ("value", "member") else None
 
     def source(self, name: str) -> Any:
@@ -269,6 +274,10 @@ class Explanation:
         """Whether the key makes the run what it is."""
         return reason.path[-1] in self.words.kept
 
+    def is_written(self, reason: Cause) -> bool:
+        """Whether the key has a value that is written."""
+        return value_at(self.condition.written, reason.path) is not None
+
     def place_in_message(self, reason: Cause) -> int:
         """Where the framework's message names the key; -1 if it does not."""
         found = re.search(rf"(?<!\w){re.escape(reason.path[-1])}(?!\w)", self.said)
@@ -309,7 +318,7 @@ class Explanation:
         if not held and value is not None and missing[0].how == IS_NOT:
             choices = [spelled(choice) if isinstance(value, str) else str(choice) for choice in missing[0].values]
             return f"`{missing[0].key}` is {spelled(value)}; it must be {listed(choices)}"
-        if len(held) > 1 and (not missing or missing[0] not in self.named):
+        if len(held) > 1 and (not missing or not (missing[0] in self.named or self.is_written(missing[0]))):
             return self.incompatible(held)
         if held and missing and sum(len(reason.values) for reason in missing) <= MOST_CHOICES:
             verb = "requires" if len(held) == 1 else "require"
@@ -357,7 +366,7 @@ class Explanation:
             operator, left, right = self.condition.comparison
             return f"{self.amount(left)} {COMPARED[operator]} {self.amount(right)}"
         if self.missing:
-            return f"{listed([self.needed(reason) for reason in self.missing], 'and')} must be set"
+            return f"{listed([self.needed(reason) for reason in self.missing])} must be set"
         return f"{self.joined(self.reasons)} cannot be set" + (" together" if len(self.reasons) > 1 else "")
 
     def quoted(self) -> str:
@@ -420,7 +429,7 @@ class Explanation:
         key, value = reason.key, value_at(self.values, reason.path)
         for words in self.advised(reason):
             advised = {"true": True, "false": False}.get(words.lower(), int(words) if words.isdecimal() else words)
-            if advised != value:
+            if advised not in (value, "None"):  # which is what the message found
                 yield advised, f"set `{key}: {words.lower() if isinstance(advised, bool) else words}`"
         if reason.how == UNSET:
             yield True, f"set {self.needed(reason)}"

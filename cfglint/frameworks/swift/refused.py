@@ -11,8 +11,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.refusal import FAILURE, Refusal, Removal
-from cfglint.frameworks.row_reasons import Words
+from cfglint.frameworks.refusal import FAILURE, Refusal, Removal, Words
 from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.swift import KIND, LIBRARY
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 CONFIG: Stage = "config"
 WORLD, LOCAL = "world_size", "local_world_size"
 KEPT = ("rlhf_type", "tuner_type", "train_type", "model", "dataset", "task_type")
+INTERNAL = ("skip_megatron_init",)  # arguments that the package sets itself
+METHOD = "rlhf_type"  # which no remedy changes where another one helps
+GIVEN = {"model": "a model id or a path", "dataset": "an id or a path"}  # what every run needs
 DEVICES, GENERATIONS = "SWF012", "SWF020"
 # The keys at which findings are, where it is not the first one that the message names.
 PLACES = {
@@ -38,9 +40,17 @@ PLACES = {
     "SWF015": ("packing", "padding_free"),
     "SWF016": ("quant_bits",),
     "SWF017": ("lazy_tokenize", "warmup_ratio"),
-    "SWF018": ("truncation_strategy", "delta", "sequence_parallel_size", "off_policy_sequence_mask_delta", "top_entropy_quantile"),
+    "SWF022": ("rope_scaling", "warmup_ratio"),
+    "SWF018": (
+        "truncation_strategy",
+        "reward_funcs",
+        "delta",
+        "sequence_parallel_size",
+        "off_policy_sequence_mask_delta",
+        "top_entropy_quantile",
+    ),
     "SWF019": ("async_generate",),
-    "SWF020": ("num_generations", "generation_batch_size", "per_device_eval_batch_size"),
+    "SWF020": ("per_device_eval_batch_size", "num_generations", "generation_batch_size"),
     "SWM002": ("tensor_model_parallel_size", "global_batch_size"),
     "SWM003": ("recompute_method", "group_by_length", "async_save"),
 }
@@ -93,14 +103,17 @@ def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
 def words_of(config: CommandConfig) -> Words:
     """What findings say besides the rows."""
     flags = {name for name, each in config.known.items() if each.is_flag}
-    return Words(KEPT, {(WORLD,): "", (LOCAL,): ""}, flags.__contains__, PLACES, {(WORLD,): "process"})
+    return Words(KEPT, {(name,): "" for name in (WORLD, LOCAL, *INTERNAL)}, flags.__contains__, PLACES, {(WORLD,): "process"})
 
 
 def as_options(found: Iterable[Refusal], written: Mapping[str, Any]) -> Iterator[Refusal]:
     """Refusals by checks, with remedies as a command line writes them."""
     for each in found:
         if each.kind != FAILURE and each.paths:  # else it follows from a value that is refused
-            each.help = [text for step in each.help if (text := as_option(step, written))]
+            steps = [text for step in each.help if (text := as_option(step, written))]
+            each.help = [text for text in steps if not text.startswith(f"set `--{METHOD} ")] or steps
+            if each.key in GIVEN and "Please" in each.exception:
+                each.message, each.help = f"`--{each.key}` is missing", [f"give `--{each.key}` {GIVEN[each.key]}"]
             yield each
 
 
