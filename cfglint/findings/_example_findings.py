@@ -665,7 +665,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'SWF019': ('set `--vllm_mode`, or remove `--use_vllm`', 'set `--use_vllm true`, or remove `--vllm_mode`', 'remove `--async_generate`'),
     'SWF020': ('set `--generation_batch_size 8`', 'remove `--generation_batch_size`, or remove `--steps_per_generation`', 'set `--per_device_eval_batch_size 4`', 'set `--steps_per_generation 1`', 'set `--num_generations 4`'),
     'SWF021': ('remove `--model_type`: it follows from the model', 'remove `--template`: it follows from the model', 'set `--tuner_type lora` or `--tuner_type full`', 'use one of ce_rps, contrastive, cosine_similarity, cross_entropy, distill_rps, infonce, listwise_reranker, online_contrastive, pointwise_reranker, scoring, smooth_brier', 'use one of activation_cpu_offload, adalora, deepspeed_elastic, early_stop, graceful_exit, lisa, perf_log'),
-    'SWF022': ('set `--warmup_ratio 0`', 'set `--num_labels` to the number of classes', 'set `--rope_scaling linear`', 'set `--max_model_len`, or remove `--rope_scaling`'),
+    'SWF022': ('set `--warmup_ratio 0`', 'set `--num_labels` to the number of classes', 'set `--rope_scaling` to linear, dynamic or yarn', 'set `--max_model_len`, or remove `--rope_scaling`'),
     'SWF050': ('give `--val_dataset`, or set `--split_dataset_ratio 0.01`',),
     'SWF051': ('set `--quant_method bnb`, or remove `--quant_bits`',),
     'SWF052': ('set `--torch_dtype bfloat16`, or add `--fp16 false`',),

@@ -124,7 +124,7 @@ class Condition:
         elif operator in REVERSED and (path := self.path(part[1])) and isinstance(part[2], int | float):
             direction = operator if wanted else REVERSED[operator]
             limit = part[2] + {">=": -1, "<=": 1}.get(direction, 0)
-            yield Cause(path, ABOVE if direction[0] == ">" else BELOW, (limit,))
+            yield Cause(path, ABOVE if direction[0] == ">" else BELOW, (limit, part[2]) if limit != part[2] else (limit,))
         else:
             if operator in COMPARED:
                 self.is_compared = True
@@ -303,9 +303,9 @@ class Explanation:
             number, divisor = map(self.amount, self.condition.division)
             return f"{number} is not a multiple of {divisor}"
         if len(self.reasons) == 1 and self.reasons[0].how in (ABOVE, BELOW):
-            reason = self.reasons[0]
-            bound = "at most" if reason.how == ABOVE else "at least"
-            return f"`{reason.key}` is {value_at(self.values, reason.path)}; it must be {bound} {reason.values[0]}{self.where}"
+            reason, is_strict = self.reasons[0], len(self.reasons[0].values) > 1
+            bound = ("below" if is_strict else "at most") if reason.how == ABOVE else ("above" if is_strict else "at least")
+            return f"`{reason.key}` is {value_at(self.values, reason.path)}; it must be {bound} {reason.values[-1]}{self.where}"
         if "raise" not in self.condition.row and self.reasons and "member" not in str(self.condition.row.get("be")):
             value = value_at(self.values, self.reasons[0].path)
             return f"`{self.reasons[0].key}` is {spelled(value)}: {self.quoted()}"

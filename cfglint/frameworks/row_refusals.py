@@ -166,8 +166,10 @@ class Check:
                 return evaluation, found
 
     def state(self, evaluation: Evaluation) -> Evaluation:
-        """The evaluation of which a refusal speaks."""
-        return evaluation
+        """The values of the moment of a refusal, which later rows change."""
+        state = Evaluation(copied(evaluation.values), evaluation.facts)
+        state.kept, state.changed, state.enums = {**evaluation.kept}, {**evaluation.changed}, evaluation.enums
+        return state
 
     def refusals(self, words: Words) -> list[Refusal]:
         """The refusals; of those with the same cause the first one."""

@@ -7,7 +7,7 @@ import re
 
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.refusal import Refusal, Removal, Words
-from cfglint.frameworks.row_evaluation import Evaluation, Raised, value_at, walk
+from cfglint.frameworks.row_evaluation import Raised, value_at, walk
 from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.verl import KIND
@@ -29,7 +29,6 @@ from cfglint.frameworks.verl.sizes import (
 from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Iterator
-from cfglint.source.load_results import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -221,12 +220,6 @@ class RunCheck(Check):
         super().__init__(plan, values, {}, (), lambda *_: None, pages())
         self.failures: dict[int, str] = {}
         self.derived: set[str] = set()  # keys whose value verl takes from another one, at which it is refused, too
-
-    def state(self, evaluation: Evaluation) -> Evaluation:
-        """The values of the moment, whose sections later rows change."""
-        copy = Evaluation(copied(evaluation.values), evaluation.facts)
-        copy.kept, copy.changed = {**evaluation.kept}, {**evaluation.changed}
-        return copy
 
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
         found = super().refusal(raised, *others)
