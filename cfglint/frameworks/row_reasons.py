@@ -23,7 +23,7 @@ OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 REVERSED = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 FIELDS = ("f", "f?", "f!", "has")
 ENTRIES = ("get", "attr", "at", "getattr")
-EMPTY = (["dict"], ["list"], ["tuple"])
+CONTAINERS = ("dict", "list", "tuple")
 DEEPEST = 12
 CONVERSIONS = ("json_parse_to_dict", "parse_to_dict")  # of a string to the mapping that it stands for
 MOST_REASONS = 4
@@ -168,7 +168,7 @@ class Condition:
         if operator in ENTRIES and isinstance(expression[2], str | int):
             inner = self.path(self.kept.get(expression[1][1], {}).get("be", expression[1]) if expression[1][:1] == ["v"] else expression[1])
             return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
-        if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2] in EMPTY):
+        if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2][0] in CONTAINERS):
             return self.path(expression[1])
         if (operator == "m" and expression[1] in ("lower", "strip")) or (operator == "call" and expression[1] in ("str", "bool", "int")):
             return self.path(expression[2])
@@ -346,6 +346,8 @@ class Explanation:
     def factor(self, expression: Any) -> str:
         """A key with its value, or a number of the machine; empty for anything else."""
         path, value = self.condition.path(expression), self.condition.run.eval(expression)
+        if expression[:2] == ["call", "len"] and (measured := self.condition.path(expression[2])):
+            return f"the length of `{'.'.join(measured)}` ({value})"
         if not path:
             return ""
         return counted(value, self.words.counted[path]) if path in self.words.counted else f"`{'.'.join(path)}` ({value})"
@@ -413,6 +415,8 @@ class Explanation:
                     found[reason.key] = step
                     break
         instead = re.search(r"[Uu]se ((`\w+`(, | and | or )?)+)", self.said)
+        if instead and any(f"`{reason.key}`" in instead[1] for reason in self.reasons):
+            instead = None  # it says how to use the key
         advice = [f"use {instead[1].rstrip(', ')}"] if instead and all(isinstance(step, Removal) for step in found.values()) else []
         return [*advice, *found.values()][:MOST_REMEDIES]
 

@@ -162,6 +162,8 @@ class Check:
                 raised.key, raised.entry = at_fault(raised, evaluation.read, written), evaluation.entry
                 raised.state = self.state(evaluation)
                 found.append(raised.with_traceback(None))
+                if not raised.intended and "set" in raised.row:  # what follows from it is no second finding
+                    evaluation.values[raised.row["set"]] = unknown_field(raised.row["set"])
             else:
                 return evaluation, found
 
