@@ -642,7 +642,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'STP010': ('set `warmup_steps: 1` if that is meant, or a value below 1 for a fraction of the run',),
     'STP011': ('set `lr_scheduler_type: constant_with_warmup`, or remove `warmup_steps`', 'remove `lr_scheduler_kwargs`'),
     'STP012': ('set `per_device_eval_batch_size: 2`',),
-    'STP060': ('set `checkpoint_factor`, or set `extra_save_iters`',),
+    'STP060': ('set `checkpoint_factor`, or set `extra_save_iters`, or remove `save`',),
     'STP061': ('remove `train_epochs`, or remove `train_iters`', 'remove `train_epochs`, or remove `pack_impl`'),
     'STP062': ('set `use_checkpoint_lr_scheduler: false`, or set `override_lr_scheduler: false`',),
     'STP066': ('in the example, remove `lr_decay_fraction`',),

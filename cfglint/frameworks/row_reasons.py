@@ -346,7 +346,8 @@ class Explanation:
     def factor(self, expression: Any) -> str:
         """A key with its value, or a number of the machine; empty for anything else."""
         path, value = self.condition.path(expression), self.condition.run.eval(expression)
-        if expression[:2] == ["call", "len"] and (measured := self.condition.path(expression[2])):
+        measured = self.condition.path(expression[2]) if isinstance(expression, list) and expression[:2] == ["call", "len"] else None
+        if measured and measured not in self.words.machine:
             return f"the length of `{'.'.join(measured)}` ({value})"
         if not path:
             return ""

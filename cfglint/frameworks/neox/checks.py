@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 CONFIG: Stage = "config"
 CLASS = "NeoXArgs"
-STAGE, ATTENTION, HEADS, MISSING_SIZE, RATE, DATA, NO_SECTION = "NEO012", "NEO020", "NEO022", "NEO024", "NEO025", "NEO026", "PRC301"
+STAGE, ATTENTION, HEADS, SIZES = "NEO012", "NEO020", "NEO022", "NEO023"
+MISSING_SIZE, RATE, DATA, PRECISIONS, NO_SECTION = "NEO024", "NEO025", "NEO026", "PRC300", "PRC301"
 LISTS = ("train_data_paths", "valid_data_paths", "test_data_paths")
 PRECISION = ("precision", "bf16", "zero_optimization")
 LENGTH = "Length of attention config list"
@@ -32,7 +33,7 @@ LENGTH = "Length of attention config list"
 BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "global_num_gpus")
 CONSTANT = ("deepspeed",)  # without it nothing is checked, and a rule refuses that
 MOST_LAYERS = 10_000
-KEPT = ("num_layers", "hidden_size", "seq_length", "attention_config", "train_data_paths", "optimizer", "train_iters", "save")
+KEPT = ("num_layers", "hidden_size", "seq_length", "attention_config", "train_data_paths", "optimizer", "train_iters")
 # The keys at which findings are, where it is not the first one that the message names.
 PLACES = {
     "NEO013": ("optimizer.type",),
@@ -90,11 +91,15 @@ def is_of_field(config: NeoXConfig, refusal: Refusal) -> bool:
     if root in PRECISION and config.argument("zero_optimization") is None:
         refusal.kind = NO_SECTION
         return True
+    if refusal.exception.startswith("ZeroDivisionError"):
+        refusal.kind = HEADS if "num_kv_heads" in refusal.keys else SIZES
+        return True
     if root not in OF_FIELDS or config.check_of(root).refusal(config.values.get(root)):
         return False
     refusal.kind = OF_FIELDS[root]
     if refusal.kind == ATTENTION:  # not what uses the list later
-        return refusal.exception == config.derived.attention_refusal and config.argument("num_layers") is not None
+        typed = config.check_of("attention_config").refusal(config.values.get("attention_config")) is None
+        return typed and refusal.exception == config.derived.attention_refusal and config.argument("num_layers") is not None
     return refusal.kind != HEADS or config.argument("num_attention_heads") is not None
 
 
@@ -109,6 +114,12 @@ def worded(config: NeoXConfig, refusal: Refusal) -> None:
         refusal.message, refusal.help = "bfloat16 requires a `zero_optimization` section", ["add `zero_optimization: {stage: 0}`"]
     elif kind == MISSING_SIZE:
         refusal.message = f"`{key}` is missing; it has no default"
+        if key == "num_layers":  # which the attention of the layers needs before
+            refusal.exception = config.derived.attention_refusal or refusal.exception
+    elif kind == PRECISIONS and "precision" not in config.values:
+        refusal.paths = [(name, "enabled") for name in ("bf16", "fp16")]
+        refusal.message = "`bf16` is incompatible with `fp16`; enable only one of them"
+        refusal.help = ["set `bf16.enabled: false`", "set `fp16.enabled: false`"]
     elif kind == STAGE and "stage" in config.derived.zero:
         stage = config.derived.zero["stage"]
         refusal.message = f"`zero_optimization.stage` is {describe(stage)}; it must be 0, 1, 2 or 3"
