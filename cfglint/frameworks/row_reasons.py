@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.row_evaluation import Path, Row
 
 # How the value of a key makes a condition hold.
-SET, UNSET, IS, IS_NOT, ABOVE, BELOW, OTHER = "set", "unset", "is", "is not", "above", "below", "other"
+SET, UNSET, IS, IS_NOT, ABOVE, BELOW, TYPED, OTHER = "set", "unset", "is", "is not", "above", "below", "has a type", "other"
 COMPARED = {"<": "is below", "<=": "is not above", ">": "is above", ">=": "is not below", "==": "is", "!=": "differs from"}
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 REVERSED = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
@@ -81,8 +81,11 @@ class Condition:
 
     def _is_needless(self, reason: Cause, others: set[str]) -> bool:
         """Whether the other reasons with the same key say more: which value it has, rather than that it has one."""
+        if reason.how == TYPED:
+            reason.how = OTHER
+            return others != {TYPED}
         if reason.how == OTHER:
-            return not others <= {OTHER, IS_NOT}
+            return not others <= {OTHER, IS_NOT, TYPED}
         if reason.how == IS_NOT:
             return bool(others & {OTHER, BELOW}) or (SET in others and value_at(self.run.values, reason.path) is True)
         return reason.how == SET and bool(others & {IS, ABOVE})
@@ -110,7 +113,7 @@ class Condition:
         elif operator == "not":
             yield from self._of(part[1], not wanted, depth + 1)
         elif operator == "is a" and wanted and (path := self.path(part[1])):
-            yield Cause(path, SET)
+            yield Cause(path, TYPED)
         elif operator == "member" and (path := self.path(part[1])):
             yield Cause(path, IS_NOT, [value for _, _, value in part[3][1:]])
         elif operator == "call" and part[1] in ("any", "bool") and len(part) == 3:

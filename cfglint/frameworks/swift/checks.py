@@ -51,17 +51,18 @@ def failed(config: SwiftConfig) -> list[Refusal]:
 def arguments(config: SwiftConfig) -> Iterator[Refusal]:
     """What the classes of the command, and of its trainer's arguments, refuse."""
     kind = CONFIGS.get(config.trainer, config.trainer)
-    releases = {TRANSFORMERS: config.version, LIBRARY: config.library_version}
+    releases, is_checked = {TRANSFORMERS: config.version, LIBRARY: config.library_version}, False
     of_library = [*refused_by_library(config)] if config.trainer == GRPO and config.own_version in OF_CLASS else []
     for each in refused(config, (config.command, f"{kind}-config"), config.world_size, releases, sizes_of_library(config)):
         if each.kind == GENERATIONS and of_library:  # the class of TRL checks them first
             continue
+        is_checked = is_checked or each.kind == GENERATIONS
         if each.kind == DEVICES and config.devices is not None:
             seen, local = config.devices
             each.message = f"`{each.key}` requires one GPU for each process, but {shares(seen, local)}"
             each.help = [f"set `NPROC_PER_NODE={seen}`", visible(local)]
         yield each
-    yield from of_library
+    yield from of_library or ([] if is_checked else generations(config))
 
 
 def sizes_of_library(config: SwiftConfig) -> dict[str, int | Unknown]:
@@ -202,4 +203,4 @@ def first_steps(config: SwiftConfig) -> Iterator[Refusal]:
         yield Refusal(CONFLICT, ["streaming", "max_steps"], "`streaming` requires `max_steps`", text, ["set `--max_steps`"], "init")
 
 
-CHECKS = (arguments, labels, names, devices, config_json, generations, first_steps)
+CHECKS = (arguments, labels, names, devices, config_json, first_steps)

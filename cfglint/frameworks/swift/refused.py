@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 CONFIG: Stage = "config"
 WORLD, LOCAL = "world_size", "local_world_size"
 KEPT = ("rlhf_type", "tuner_type", "train_type", "model", "dataset", "task_type")
+OF_MEGATRON = ("mcore_model", "mcore_adapter", "load")  # checkpoints whose arguments Megatron-SWIFT reads anyhow
 INTERNAL = ("skip_megatron_init",)  # arguments that the package sets itself
 METHOD = "rlhf_type"  # which no remedy changes where another one helps
 GIVEN = {"model": "a model id or a path", "dataset": "an id or a path"}  # what every run needs
@@ -124,8 +125,8 @@ def listed(value: Any) -> Any:
 
 def loads_arguments(config: CommandConfig) -> bool:
     """Whether a checkpoint adds its own arguments."""
-    checkpoints = ("resume_from_checkpoint", "adapters", "ckpt_dir", "mcore_model", "mcore_adapter", "load")
-    return bool(config.own("load_args")) and any(config.own(name) for name in checkpoints if name in config.known)
+    checkpoints = [name for name in ("resume_from_checkpoint", "adapters", "ckpt_dir", *OF_MEGATRON) if name in config.known]
+    return any(config.own(name) for name in checkpoints if name in OF_MEGATRON or config.own("load_args"))
 
 
 def as_option(step: str | Removal, written: Mapping[str, Any]) -> str:
@@ -153,7 +154,7 @@ def facts(config: CommandConfig, processes: int | None, releases: Mapping[str, V
         if name == "get_dist_setting":
             process = Unknown(Reason("machine", "the process"))
             return [process, process, *(PROCESSES if each is None else each for each in (processes, devices and devices[1]))]
-        if name == "get_device_count":
+        if name in ("get_device_count", "device_count"):
             return devices[0] if devices else None
         if name == "is_mp":
             return devices[0] // devices[1] > 1 if devices else None
